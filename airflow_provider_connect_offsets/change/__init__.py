@@ -1,0 +1,1 @@
+"""The procedure: stop, re-read, alter, read back, resume, or put everything back."""

@@ -1,0 +1,107 @@
+"""Every error this package raises, in one tree.
+
+Callers catch by meaning, never by status code::
+
+    ConnectOffsetsError
+    ├── InvalidInput                what was asked for is wrong; nothing was touched
+    │   ├── InvalidRequest          a request (``to``, ``value``, ``topics``, ``partitions``) makes no sense
+    │   ├── InvalidDocument         an offset document can't be read, or isn't one
+    │   └── PlanRefused             the plan has an ``error`` verdict, or is not the one that was approved
+    ├── StoreError                  a system that keeps offsets said no, or said nothing
+    │   ├── Unreachable             no worker or broker answered
+    │   │   └── NotReady            something answers there, but it is no (started) Connect worker
+    │   ├── AccessDenied            credentials are missing or not enough (401, 403, ACLs)
+    │   ├── UnknownConnector        the worker does not know a connector of that name
+    │   ├── RebalanceInProgress     409: the workers are being rebalanced; the call is safe to repeat
+    │   ├── NotStopped              offsets can't be changed before the connector and its tasks stand still
+    │   ├── Rejected                the worker or the connector refused the content, and says why
+    │   └── OutcomeUnknown          the answer was lost or timed out; the change may still apply
+    ├── DatasetError                a dataset is missing, incomplete or of another shape
+    └── ChangeError                 a change of offsets did not end as planned
+        ├── Overlap                 another change of the same connector is going on
+        ├── Drift                   the world is no longer what the plan saw; nothing was written
+        ├── NotApplied              the plan was not applied; prior offsets and state were put back
+        └── LeftStopped             neither plan nor prior offsets could be proved; the connector stays STOPPED
+"""
+
+from __future__ import annotations
+
+
+class ConnectOffsetsError(Exception):
+    """Base of everything this package raises on purpose; its text is one readable sentence or two."""
+
+
+class InvalidInput(ConnectOffsetsError):
+    """What was asked for is wrong; nothing was touched."""
+
+
+class InvalidRequest(InvalidInput):
+    """A request makes no sense: unknown ``to``, a value that doesn't fit it, a bad pattern."""
+
+
+class InvalidDocument(InvalidInput):
+    """An offset document can't be read, or is none."""
+
+
+class PlanRefused(InvalidInput):
+    """The plan has an ``error`` verdict, or isn't the plan it is said to be; nothing was stopped."""
+
+
+class StoreError(ConnectOffsetsError):
+    """A system that keeps offsets said no, or said nothing."""
+
+
+class Unreachable(StoreError):
+    """No worker (or broker) answered at any of its addresses."""
+
+
+class NotReady(Unreachable):
+    """Something answers there, but it is no Connect worker, or none that has finished starting."""
+
+
+class AccessDenied(StoreError):
+    """Credentials are missing or don't suffice."""
+
+
+class UnknownConnector(StoreError):
+    """The worker does not know a connector of that name."""
+
+
+class RebalanceInProgress(StoreError):
+    """The worker asks to come back after a rebalance; the call did nothing and may be repeated."""
+
+
+class NotStopped(StoreError):
+    """Offsets can't be changed yet: connector or tasks do not stand still (STOPPED, no tasks, group empty)."""
+
+
+class Rejected(StoreError):
+    """The worker or the connector refused the content; the text is theirs."""
+
+
+class OutcomeUnknown(StoreError):
+    """A change was sent and its answer was lost or timed out; read back before anything else."""
+
+
+class DatasetError(ConnectOffsetsError):
+    """A dataset is missing, was never finished, or has other columns than its name promises."""
+
+
+class ChangeError(ConnectOffsetsError):
+    """A change did not end as planned."""
+
+
+class Overlap(ChangeError):
+    """Another change of this connector is going on; the text names its run."""
+
+
+class Drift(ChangeError):
+    """Between plan and stop the world moved in a way the plan did not see; nothing was written."""
+
+
+class NotApplied(ChangeError):
+    """The plan was not applied; prior offsets were proved and the prior state was given back."""
+
+
+class LeftStopped(ChangeError):
+    """Neither the plan nor the prior offsets could be proved: the connector stays STOPPED until someone looks."""

@@ -1,0 +1,97 @@
+"""What Airflow is told about this provider. A leaf: Airflow reads it early, so it imports nothing but the version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow_provider_connect_offsets import __version__
+
+_PACKAGE = "airflow_provider_connect_offsets"
+_INTEGRATION = "Kafka Connect"
+
+
+def get_provider_info() -> dict[str, Any]:
+    """Describe the provider (entry point ``apache_airflow_provider``)."""
+    return {
+        "package-name": "airflow-provider-connect-offsets",
+        "name": "Kafka Connect Offsets",
+        "description": "Change where Kafka Connect connectors and MirrorMaker 2 flows resume: planned on Spark, "
+        "applied by Airflow, proved, undone when wrong.",
+        "versions": [__version__],
+        "integrations": [
+            {
+                "integration-name": _INTEGRATION,
+                "external-doc-url": "https://kafka.apache.org/documentation/#connect",
+                "tags": ["apache", "software"],
+            }
+        ],
+        "operators": _modules(
+            "operators.apply", "operators.connector", "operators.plan", "operators.restore", "operators.snapshot"
+        ),
+        "sensors": _modules("sensors.connector"),
+        "hooks": _modules("hooks.kafka", "hooks.kafka_connect"),
+        "connection-types": [_kafka_connect()],
+        "config": {"connect_offsets": {"description": "Changes of connector offsets.", "options": _options()}},
+    }
+
+
+def _modules(*names: str) -> list[dict[str, Any]]:
+    return [{"integration-name": _INTEGRATION, "python-modules": [f"{_PACKAGE}.{name}" for name in names]}]
+
+
+def _kafka_connect() -> dict[str, Any]:
+    return {
+        "connection-type": "kafka_connect",
+        "hook-class-name": f"{_PACKAGE}.hooks.kafka_connect.KafkaConnectHook",
+        "hook-name": "Kafka Connect",
+        "ui-field-behaviour": {
+            "hidden-fields": [],
+            "relabeling": {
+                "schema": "Scheme",
+                "host": "Host, or several workers with commas between",
+                "login": "Login, or OAuth client id",
+                "password": "Password, or OAuth client secret",
+            },
+            "placeholders": {"schema": "http", "host": "connect-1,connect-2", "port": "8083"},
+        },
+        "conn-fields": {
+            "token": _field("Bearer token", "In place of login and password.", format="password"),
+            "oauth_token_url": _field(
+                "OAuth token URL",
+                "Where tokens are fetched by client credentials; login and password are client id and secret.",
+                format="url",
+            ),
+            "oauth_scope": _field("OAuth scope", "Scope to ask for, where the token endpoint wants one."),
+            "ca": _field("CA file", "Path of the PEM file with the CAs to trust; default: those of the machine."),
+            "client_cert": _field("Client certificate file", "Path of the PEM file, for mutual TLS."),
+            "client_key": _field("Client key file", "Path of the PEM file, where it isn't part of the certificate's."),
+            "headers": _field("Headers", 'More headers as a JSON object, like {"X-Tenant": "orders"}.', format="json"),
+            "connect_timeout": _seconds("Connect timeout", "Seconds to wait for a connection; default 5."),
+            "read_timeout": _seconds(
+                "Read timeout", "Seconds to wait for an answer; default 30. Changes always get at least 100."
+            ),
+        },
+    }
+
+
+def _field(label: str, description: str, **schema: str) -> dict[str, Any]:
+    return {"label": label, "description": description, "schema": {"type": ["string", "null"], **schema}}
+
+
+def _seconds(label: str, description: str) -> dict[str, Any]:
+    schema = {"type": ["number", "null"], "exclusiveMinimum": 0}
+    return {"label": label, "description": description, "schema": schema}
+
+
+def _options() -> dict[str, Any]:
+    return {
+        "workspace": {
+            "description": "Where snapshots, plans, journals and reports are kept: the URI of a folder that every "
+            "Airflow worker and every Spark executor reaches, on any file system fsspec and Hadoop know. Empty: the "
+            "folder ``connect_offsets`` in ``AIRFLOW_HOME``, enough where everything runs on one machine.\n",
+            "version_added": "0.1.0",
+            "type": "string",
+            "example": "file:///var/lib/airflow/connect_offsets",
+            "default": "",
+        }
+    }

@@ -1,0 +1,1 @@
+"""From an Airflow connection to a store: ``kafka_connect`` (its own connection type) and ``kafka``."""

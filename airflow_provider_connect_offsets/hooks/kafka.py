@@ -1,0 +1,65 @@
+"""The ``kafka`` connection (the apache-kafka provider's) as a source of logs and consumer groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.apache.kafka.hooks.base import KafkaBaseHook
+from airflow.sdk.log import mask_secret
+
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of
+
+if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
+    from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
+
+DEFAULT_CONN_ID = "kafka_default"
+_EXAMPLE = """--conn-extra '{"bootstrap.servers": "kafka.example.com:9092"}'"""
+_SECRET_WORDS = ("password", "secret", "jaas", "token", "key.pem", "oauthbearer.config")
+
+
+def kafka_config(conn_id: str = DEFAULT_CONN_ID) -> dict[str, Any]:
+    """Give the librdkafka settings of a ``kafka`` connection, with the callbacks its provider adds (OAuth, MSK IAM).
+
+    Raises :class:`InvalidInput` where the connection is missing, names no brokers, or its provider refuses it.
+    """
+    connection = connection_of(conn_id, conn_type=KafkaBaseHook.conn_type, example=_EXAMPLE)
+    extra = extra_of(connection)
+    _mask(extra)
+    if not extra.get("bootstrap.servers"):
+        raise InvalidInput(f"Airflow connection {conn_id!r} names no brokers: set bootstrap.servers in its extra.")
+    try:
+        config: dict[str, Any] = _Settings(kafka_config_id=conn_id).get_conn  # type: ignore[no-untyped-call]
+    except ValueError as error:
+        raise InvalidInput(f"Airflow connection {conn_id!r} can't be used: {error}") from error
+    return config
+
+
+def kafka_logs(conn_id: str = DEFAULT_CONN_ID) -> KafkaLogs:
+    """Open the logs of a ``kafka`` connection's cluster; raises as :func:`kafka_config` does."""
+    from airflow_provider_connect_offsets.stores.kafka import KafkaLogs  # noqa: PLC0415 - only where it is used
+
+    return KafkaLogs(kafka_config(conn_id))
+
+
+def consumer_groups(conn_id: str = DEFAULT_CONN_ID) -> ConsumerGroups:
+    """Open the consumer groups of a ``kafka`` connection's cluster; raises as :func:`kafka_config` does."""
+    from airflow_provider_connect_offsets.stores.groups import ConsumerGroups  # noqa: PLC0415 - only where it is used
+
+    return ConsumerGroups(kafka_config(conn_id))
+
+
+class _Settings(KafkaBaseHook):
+    """The provider's hook, stopped where it has the settings together: they are its client here."""
+
+    def _get_client(self, config: dict[str, Any]) -> dict[str, Any]:
+        # Fields left empty in a form, which librdkafka would take for a setting.
+        return {name: value for name, value in config.items() if value is not None and value != ""}
+
+
+def _mask(extra: dict[str, Any]) -> None:
+    """Keep secrets out of logs: Airflow goes by the names of fields, and ``sasl.jaas.config`` is none it knows."""
+    for name, value in extra.items():
+        if isinstance(value, str) and any(word in name.lower() for word in _SECRET_WORDS):
+            mask_secret(value)

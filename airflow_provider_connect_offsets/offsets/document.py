@@ -1,0 +1,186 @@
+"""Offset documents: Connect's REST body and KIP-199's file, and the values inside both.
+
+A *source partition* and a *source offset* are flat JSON maps (Connect allows primitives only). They are kept as
+canonical JSON text (sorted keys, no spaces), so that equal maps are equal strings: in Python, in Parquet, in Spark.
+
+REST (``GET /connectors/{c}/offsets``, KIP-875)::
+
+    {"offsets": [{"partition": {…}, "offset": {…} | null}, …]}
+
+KIP-199::
+
+    {"<connector>": [{"partition": {…}, "offset": {…} | null}, …], …}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from airflow_provider_connect_offsets.exceptions import InvalidDocument
+
+JsonPrimitive: TypeAlias = str | int | float | bool | None
+JsonMap: TypeAlias = Mapping[str, JsonPrimitive]
+
+
+def canonical(value: JsonMap) -> str:
+    """Write a partition or offset map as canonical JSON: sorted keys, no spaces, no ASCII escapes."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def parse_map(text: str) -> dict[str, JsonPrimitive]:
+    """Read a flat JSON map; raises :class:`InvalidDocument` for anything else."""
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InvalidDocument(f"{text[:80]!r} is no JSON: {error}") from error
+    return flat_map(value, what="an offset map")
+
+
+def flat_map(value: object, *, what: str) -> dict[str, JsonPrimitive]:
+    """Check that ``value`` is a JSON object of primitives (Connect's rule); raises :class:`InvalidDocument`."""
+    if not isinstance(value, dict):
+        raise InvalidDocument(f"{what} must be a JSON object, not {json.dumps(value)[:80]}")
+    for key, field in value.items():
+        if isinstance(field, dict | list):
+            raise InvalidDocument(
+                f"{what} may hold only primitive values, but field {key!r} is {json.dumps(field)[:80]}"
+            )
+    return value
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entry:
+    """One source partition with its offset, both canonical JSON; ``offset`` is None where none is stored."""
+
+    partition: str
+    offset: str | None
+
+    @classmethod
+    def of(cls, partition: JsonMap, offset: JsonMap | None) -> Entry:
+        """Make an entry from maps."""
+        return cls(canonical(partition), None if offset is None else canonical(offset))
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry as it stands in a REST body or a KIP-199 file."""
+        return {
+            "partition": json.loads(self.partition),
+            "offset": None if self.offset is None else json.loads(self.offset),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """The offsets of one connector, in the order they were given. A partition may stand there more than once."""
+
+    entries: tuple[Entry, ...] = ()
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> Offsets:
+        """Collect ``entries``."""
+        return cls(tuple(entries))
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Iterate over the entries."""
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        """How many entries there are."""
+        return len(self.entries)
+
+    def stored(self) -> dict[str, str]:
+        """Partition → offset of what is stored; an entry without an offset is left out (absent means the same)."""
+        last = {entry.partition: entry.offset for entry in self.entries}
+        return {partition: offset for partition, offset in last.items() if offset is not None}
+
+    def updated(self, changes: Offsets) -> Offsets:
+        """What is stored after ``changes`` were written: listed partitions replaced, null removed, the rest kept."""
+        merged: dict[str, str | None] = dict(self.stored())
+        merged.update({entry.partition: entry.offset for entry in changes})
+        return Offsets.of(Entry(p, o) for p, o in sorted(merged.items()) if o is not None)
+
+    def only(self, partitions: Iterable[str]) -> Offsets:
+        """These partitions, in sorted order; a partition that isn't stored gets an entry with offset None."""
+        stored = self.stored()
+        return Offsets.of(Entry(partition, stored.get(partition)) for partition in sorted(set(partitions)))
+
+    def rest_body(self) -> dict[str, Any]:
+        """The body of ``PATCH /connectors/{c}/offsets``."""
+        return {"offsets": [entry.as_json() for entry in self.entries]}
+
+
+def parse_rest(body: object) -> Offsets:
+    """Read the body of ``GET /connectors/{c}/offsets``; raises :class:`InvalidDocument`."""
+    if not isinstance(body, dict) or set(body) != {"offsets"} or not isinstance(body["offsets"], list):
+        raise InvalidDocument('an offsets document looks like {"offsets": [{"partition": {…}, "offset": {…}}, …]}')
+    return Offsets.of(_entry(item, where=f"entry {number}") for number, item in enumerate(body["offsets"], start=1))
+
+
+def parse_kip199(body: object) -> dict[str, Offsets]:
+    """Read a KIP-199 document: connector name → its offsets; raises :class:`InvalidDocument`."""
+    if not isinstance(body, dict) or not all(isinstance(entries, list) for entries in body.values()):
+        raise InvalidDocument('a KIP-199 document looks like {"<connector>": [{"partition": {…}, "offset": {…}}, …]}')
+    return {
+        connector: Offsets.of(
+            _entry(item, where=f"connector {connector!r}, entry {number}") for number, item in enumerate(items, start=1)
+        )
+        for connector, items in body.items()
+    }
+
+
+def parse_text(text: str, connector: str) -> Offsets:
+    """Read REST or KIP-199 JSON and return the offsets of ``connector``.
+
+    Raises :class:`InvalidDocument`: empty, truncated, no JSON, nested values, another connector's file.
+    """
+    if not text.strip():
+        raise InvalidDocument("the file is empty")
+    try:
+        body = json.loads(text, object_pairs_hook=_unique_fields, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InvalidDocument(f"the file is no JSON, or was cut off: {error}") from error
+    if isinstance(body, dict) and set(body) == {"offsets"} and connector != "offsets":
+        return parse_rest(body)
+    by_connector = parse_kip199(body)
+    if connector not in by_connector:
+        names = ", ".join(repr(name) for name in sorted(by_connector)[:5]) or "none"
+        raise InvalidDocument(f"the file holds no offsets of connector {connector!r}; it names {names}")
+    return by_connector[connector]
+
+
+def kip199_document(offsets: Mapping[str, Offsets]) -> str:
+    """Write a KIP-199 document: sorted, one entry a line, so that two exports can be compared as text."""
+    blocks = []
+    for connector in sorted(offsets):
+        lines = [
+            "    " + json.dumps(entry.as_json(), sort_keys=True, ensure_ascii=False)
+            for entry in sorted(offsets[connector], key=lambda entry: (entry.partition, entry.offset or ""))
+        ]
+        blocks.append(
+            f"  {json.dumps(connector, ensure_ascii=False)}: [" + ",".join("\n" + line for line in lines) + "\n  ]"
+        )
+    return "{\n" + ",\n".join(blocks) + "\n}\n"
+
+
+def _entry(item: object, *, where: str) -> Entry:
+    if not isinstance(item, dict) or "partition" not in item or not set(item) <= {"partition", "offset"}:
+        raise InvalidDocument(f'{where} must be {{"partition": {{…}}, "offset": {{…}} or null}}')
+    partition = flat_map(item["partition"], what=f"{where}: the partition")
+    offset = item.get("offset")
+    return Entry.of(partition, None if offset is None else flat_map(offset, what=f"{where}: the offset"))
+
+
+def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a JSON object that names a field twice: which of the two was meant can't be known."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"field {twice!r} stands twice in one object")
+    return fields
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")

@@ -1,0 +1,91 @@
+"""What a rule finds, how bad it is, and the list of all rules with a sentence for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+
+class Severity(StrEnum):
+    """How bad a finding is: ``error`` stops the run, ``warning`` is shown to the approver, ``info`` is kept."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Rule(StrEnum):
+    """Every rule by its name; ``sentence`` says what it is about."""
+
+    sentence: str
+
+    def __new__(cls, name: str, sentence: str) -> Self:
+        """Attach the sentence to the member."""
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.sentence = sentence
+        return member
+
+    WRONG_KEYS = "wrong_keys", "A partition or offset map has exactly the keys that its connector class uses."
+    WRONG_TYPE = "wrong_type", "Each field of a partition or offset map has the type that its connector class reads."
+    NESTED_VALUE = "nested_value", "Partition and offset maps hold primitive values only."
+    NEGATIVE = "negative", "Positions, offsets and partition numbers are not negative."
+    FOREIGN_ALIAS = (
+        "foreign_alias",
+        "The cluster alias in a MirrorMaker 2 partition is the one the connector is configured with.",
+    )
+    ONLY_ZERO = "only_zero", "MirrorCheckpoint and MirrorHeartbeat accept no offset but 0, and never use it."
+    UNKNOWN_TOPIC = "unknown_topic", "The topic exists in the cluster that the positions refer to."
+    UNKNOWN_PARTITION = "unknown_partition", "The topic has a partition of that number."
+    NOT_CONSUMED = "not_consumed", "The connector's configuration makes it read the topic."
+    BEFORE_LOG_START = "before_log_start", "A position does not lie before the first record that still exists."
+    BEYOND_LOG_END = (
+        "beyond_log_end",
+        "A position does not lie beyond the end of the log: the consumer would fall back to auto.offset.reset.",
+    )
+    DUPLICATE = "duplicate", "Each partition is named once."
+    NO_POSITION = "no_position", "Only families whose offsets are positions in a Kafka log can be moved to a position."
+    NO_STORED_ZERO = (
+        "no_stored_zero",
+        "MirrorSource can't be told to resume at 0 while its consumer starts new partitions at the end.",
+    )
+    ASSUMED_POSITION = "assumed_position", "Where no position is stored, the one that auto.offset.reset gives is taken."
+    FROM_LATEST = "from_latest", "A MirrorSource that starts at the end gives up at-least-once."
+    CLEAR_EFFECT = "clear_effect", "Without a stored offset, auto.offset.reset decides where the connector resumes."
+    REWIND = "rewind", "Moving back delivers records again."
+    SKIP = "skip", "Moving forward leaves records that are never delivered."
+    UNPINNED_SKIP = (
+        "unpinned_skip",
+        "A failed sink's position is the start of the poll that failed, not always the bad record.",
+    )
+    EXTERNAL_OFFSETS = (
+        "external_offsets",
+        "Some connectors keep their position elsewhere too; Connect's offsets alone may not move them.",
+    )
+    NOTHING_SELECTED = "nothing_selected", "A selection selects something."
+    NOTHING_TO_CHANGE = "nothing_to_change", "The plan changes something."
+    UNREADABLE = (
+        "unreadable",
+        "The file or connector that offsets are taken from can be read, and holds some for this connector.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule's finding on one offset; the caller knows which connector and partition it is about."""
+
+    rule: Rule
+    severity: Severity
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A finding with the connector and the source partition (canonical JSON, None: the whole connector) it is about."""
+
+    rule: str
+    severity: Severity
+    connector: str
+    partition: str | None
+    message: str

@@ -1,0 +1,1 @@
+"""Airflow operators: thin; what they do stands in the other rooms."""

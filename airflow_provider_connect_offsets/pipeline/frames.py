@@ -1,0 +1,66 @@
+"""Spark's side of the dataset schemas, and the values that the plan job takes from the driver's side of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from airflow_provider_connect_offsets.exceptions import DatasetError
+from airflow_provider_connect_offsets.offsets.families import FAMILIES, ConnectorType, Family
+from airflow_provider_connect_offsets.workspace.schemas import Kind, Schema
+
+_TYPES: Mapping[Kind, T.DataType] = {
+    Kind.STRING: T.StringType(),
+    Kind.INT: T.IntegerType(),
+    Kind.LONG: T.LongType(),
+    Kind.BINARY: T.BinaryType(),
+    Kind.TIMESTAMP: T.TimestampType(),
+}
+
+
+def struct_type(schema: Schema) -> T.StructType:
+    """Give Spark's schema of a dataset."""
+    return T.StructType([T.StructField(c.name, _TYPES[c.kind], nullable=c.nullable) for c in schema.columns])
+
+
+def shaped(frame: DataFrame, schema: Schema) -> DataFrame:
+    """Select a dataset's columns, in order and of the right types."""
+    return frame.select(*[F.col(c.name).cast(_TYPES[c.kind]).alias(c.name) for c in schema.columns])
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The connector whose offsets are to be changed, from its row in the dataset ``connectors``."""
+
+    name: str
+    type: ConnectorType
+    connector_class: str
+    family: Family
+    config: Mapping[str, str]
+    failed_tasks: int
+
+    @classmethod
+    def of(cls, connectors: DataFrame, name: str) -> Subject:
+        """Read the row of ``name``; raises :class:`DatasetError` where the snapshot hasn't got it."""
+        row = connectors.where(F.col("connector") == name).first()
+        if row is None:
+            raise DatasetError(f"the snapshot holds no connector {name!r}")
+        tasks = json.loads(row["tasks"])
+        return cls(
+            name=name,
+            type=ConnectorType(row["connector_type"]),
+            connector_class=row["connector_class"],
+            family=FAMILIES[row["family"]],
+            config=json.loads(row["config"]),
+            failed_tasks=sum(1 for task in tasks if task["state"] == "FAILED"),
+        )
+
+
+def matches_whole(text: Column, pattern: str) -> Column:
+    """Whether a Java pattern matches the whole text, as Kafka's ``topics.regex`` does."""
+    return text.rlike(f"^(?:{pattern})$")

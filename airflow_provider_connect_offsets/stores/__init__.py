@@ -1,0 +1,5 @@
+"""Where offsets live, one door each, behind the two protocols of ``protocols``. No Airflow in here.
+
+``connect`` a Connect cluster's REST API · ``kafka`` the logs that positions refer to · ``groups`` consumer groups.
+Below ``connect``: ``endpoint`` where it is and who asks, ``rest`` how a call travels, ``refusals`` what a "no" means.
+"""

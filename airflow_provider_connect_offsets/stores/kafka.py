@@ -1,0 +1,125 @@
+"""The logs that positions refer to: topics, where each partition begins and ends, and where a moment lies in it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+import confluent_kafka
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from airflow_provider_connect_offsets.exceptions import AccessDenied, InvalidInput, StoreError
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.stores.brokers import Brokers
+
+_INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
+# Asked for a name that no topic can have, librdkafka never hears back, about the others neither.
+_TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+_NAMED_IN_ERROR = 5
+
+
+@dataclass(frozen=True, slots=True)
+class LogBounds:
+    """Where the log of one partition begins and ends.
+
+    ``log_start``: the first offset still there; ``log_end``: the one after the last record. ``lookup_offset``: the
+    first record at or after the moment asked for, the log's end where there is none, None where no moment was given.
+    """
+
+    log_start: int
+    log_end: int
+    lookup_offset: int | None = None
+
+
+class KafkaLogs(Brokers):
+    """The logs of one Kafka cluster. Reads metadata and offsets only; no consumer, no group."""
+
+    def topics(self) -> dict[str, int]:
+        """Topic → number of its partitions, sorted by name; Kafka's own internal topics are left out."""
+        found = self.ask("list the topics", lambda client: client.list_topics(timeout=self.timeout)).topics
+        return {name: len(found[name].partitions) for name in sorted(found) if name not in _INTERNAL}
+
+    def bounds(
+        self, partitions: Iterable[TopicPartition], *, moment: datetime | None = None
+    ) -> dict[TopicPartition, LogBounds]:
+        """Look up the bounds of all ``partitions``, and where ``moment`` lies in each.
+
+        Raises :class:`StoreError` that names the partitions Kafka has no answer for, :class:`Unreachable`,
+        :class:`AccessDenied`; :class:`InvalidInput` for a moment without a time zone.
+        """
+        wanted = sorted(set(partitions), key=lambda where: (where.topic, where.partition))
+        specs = [OffsetSpec.earliest(), OffsetSpec.latest()]  # type: ignore[no-untyped-call]
+        if moment is not None:
+            specs.append(OffsetSpec.for_timestamp(_milliseconds(moment)))
+        self._refuse_impossible(wanted)
+        starts, ends, *lookups = self.ask("look up offsets", lambda client: self._list_offsets(client, wanted, specs))
+        return {
+            where: LogBounds(starts[where], ends[where], _or_end(lookups[0][where], ends[where]) if lookups else None)
+            for where in wanted
+        }
+
+    def _list_offsets(
+        self, client: AdminClient, wanted: list[TopicPartition], specs: list[OffsetSpec]
+    ) -> list[dict[TopicPartition, int]]:
+        """Ask for all ``specs`` at once: each is one request to each leader."""
+        pending = [
+            client.list_offsets(
+                {confluent_kafka.TopicPartition(where.topic, where.partition): spec for where in wanted},
+                request_timeout=self.timeout,
+            )
+            for spec in specs
+        ]
+        found: list[dict[TopicPartition, int]] = []
+        failed: dict[TopicPartition, KafkaException] = {}
+        for answers in pending:
+            found.append({})
+            for asked, answer in answers.items():
+                where = TopicPartition(asked.topic, asked.partition)
+                try:
+                    found[-1][where] = answer.result().offset
+                except KafkaException as error:
+                    failed[where] = error
+        if failed:
+            raise self._failure(failed)
+        return found
+
+    def _failure(self, failed: dict[TopicPartition, KafkaException]) -> StoreError:
+        """Make one error of those of all partitions: the one that says most about what to do."""
+        failure = f"Can't look up offsets of {_named(failed)}"
+        by_code = {error.args[0].code(): error for error in failed.values()}
+        return min((self.meaning(failure, error) for error in by_code.values()), key=_rank)
+
+    def _refuse_impossible(self, wanted: list[TopicPartition]) -> None:
+        impossible = [where for where in wanted if not _TOPIC_NAME.fullmatch(where.topic) or where.partition < 0]
+        if impossible:
+            raise StoreError(f"Can't look up offsets of {_named(impossible)}: no such partition can exist.")
+
+
+def _rank(error: StoreError) -> int:
+    """Put a refusal before another answer, and any answer before silence."""
+    if isinstance(error, AccessDenied):
+        return 0
+    return 1 if type(error) is StoreError else 2
+
+
+def _named(partitions: Iterable[TopicPartition]) -> str:
+    names = sorted(f"topic {where.topic!r} partition {where.partition}" for where in partitions)
+    more = len(names) - _NAMED_IN_ERROR
+    return ", ".join(names[:_NAMED_IN_ERROR]) + (f" and {more} more" if more > 0 else "")
+
+
+def _milliseconds(moment: datetime) -> int:
+    """Give the first millisecond that is not before ``moment``; Kafka takes negative ones for something else."""
+    if moment.tzinfo is None:
+        shown = moment.isoformat()
+        raise InvalidInput(f"{shown} has no time zone, so it names no moment: add its offset, like {shown}+00:00.")
+    return max(0, math.ceil(moment.timestamp() * 1000))
+
+
+def _or_end(looked_up: int, end: int) -> int:
+    """Kafka answers -1 where no record lies at or after the moment."""
+    return end if looked_up < 0 else looked_up

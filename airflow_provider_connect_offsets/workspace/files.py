@@ -1,0 +1,133 @@
+"""Whole files on any file system that fsspec reaches, published at once or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+from airflow_provider_connect_offsets.exceptions import DatasetError
+
+
+def locate(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
+    """Find the file system and the path on it; raises :class:`DatasetError` for a URI nobody here understands."""
+    try:
+        file_system, path = fsspec.core.url_to_fs(uri)
+    except (ValueError, ImportError) as error:
+        raise DatasetError(f"{uri!r} can't be reached: {error}") from error
+    return file_system, path
+
+
+def write_bytes(uri: str, content: bytes) -> None:
+    """Publish a file: on a local disk written beside, synced and renamed; on an object store one upload."""
+    file_system, path = locate(uri)
+    if isinstance(file_system, LocalFileSystem):
+        _replace_local(Path(path), content)
+    else:
+        file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
+        file_system.pipe_file(path, content)
+
+
+def create_bytes(uri: str, content: bytes) -> bool:
+    """Publish a file only where none stands; tell whether this call made it. Two callers never both succeed."""
+    file_system, path = locate(uri)
+    if isinstance(file_system, LocalFileSystem):
+        return _link_local(Path(path), content)
+    file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
+    try:
+        file_system.pipe_file(path, content, mode="create")
+    except FileExistsError:
+        return False
+    return True
+
+
+def read_bytes(uri: str) -> bytes | None:
+    """Read a file whole; None where there is none."""
+    file_system, path = locate(uri)
+    file_system.invalidate_cache()
+    try:
+        content = file_system.cat_file(path)
+    except FileNotFoundError:
+        return None
+    return bytes(content)
+
+
+def write_json(uri: str, value: Any) -> None:
+    """Publish a JSON file."""
+    write_bytes(uri, to_json(value))
+
+
+def to_json(value: Any) -> bytes:
+    """Write JSON that people can read and compare."""
+    return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def read_json(uri: str) -> Any:
+    """Read a JSON file; raises :class:`DatasetError` where there is none, or a damaged one."""
+    content = read_bytes(uri)
+    if content is None:
+        raise DatasetError(f"{uri} does not exist")
+    try:
+        return json.loads(content)
+    except ValueError as error:
+        raise DatasetError(f"{uri} is damaged: {error}") from error
+
+
+def list_names(uri: str) -> list[str]:
+    """Names of what lies directly under a directory, sorted; empty where there is none."""
+    file_system, path = locate(uri)
+    file_system.invalidate_cache()
+    try:
+        found = file_system.ls(path, detail=False)
+    except FileNotFoundError:
+        return []
+    return sorted(entry.rstrip("/").rsplit("/", 1)[-1] for entry in found)
+
+
+def remove_tree(uri: str) -> None:
+    """Remove a directory with all that is in it, where there is one."""
+    file_system, path = locate(uri)
+    if file_system.exists(path):
+        file_system.rm(path, recursive=True)
+
+
+def _replace_local(path: Path, content: bytes) -> None:
+    temporary = _write_beside(path, content)
+    temporary.replace(path)
+    _sync_directory(path.parent)
+
+
+def _link_local(path: Path, content: bytes) -> bool:
+    """A hard link is created whole or not at all, which opening with O_EXCL and then writing is not."""
+    temporary = _write_beside(path, content)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink()
+    _sync_directory(path.parent)
+    return True
+
+
+def _write_beside(path: Path, content: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    return temporary
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,91 @@
+"""Where things lie in a workspace: ``<workspace>/<dag_id>/<run_id>/<dataset>/``. Standard library only."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CONNECTOR_OFFSETS,
+    CONNECTORS,
+    LOG_BOUNDS,
+    OFFSET_PLAN,
+    VERDICTS,
+    Schema,
+)
+
+
+def join(uri: str, *names: str) -> str:
+    """Append path segments to a URI."""
+    return "/".join([uri.rstrip("/"), *(name.strip("/") for name in names)])
+
+
+def path_segment(name: str) -> str:
+    """Make a name safe as a path segment: run ids hold ``:`` and ``+``, which HDFS and some object stores refuse."""
+    return re.sub(r"[^A-Za-z0-9._=-]", "_", name)
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    """All that belongs to one change within one DAG run."""
+
+    uri: str
+
+    def _dataset(self, schema: Schema) -> str:
+        return join(self.uri, schema.name)
+
+    @property
+    def request(self) -> str:
+        """What was asked for (JSON)."""
+        return join(self.uri, "request.json")
+
+    @property
+    def connectors(self) -> str:
+        """Dataset ``connectors``."""
+        return self._dataset(CONNECTORS)
+
+    @property
+    def connector_offsets(self) -> str:
+        """Dataset ``connector_offsets``."""
+        return self._dataset(CONNECTOR_OFFSETS)
+
+    @property
+    def log_bounds(self) -> str:
+        """Dataset ``log_bounds``."""
+        return self._dataset(LOG_BOUNDS)
+
+    @property
+    def offset_plan(self) -> str:
+        """Dataset ``offset_plan``."""
+        return self._dataset(OFFSET_PLAN)
+
+    @property
+    def verdicts(self) -> str:
+        """Dataset ``verdicts``."""
+        return self._dataset(VERDICTS)
+
+    @property
+    def summary(self) -> str:
+        """Summary of the plan job: counts, worst verdict, digest (JSON)."""
+        return join(self.uri, OFFSET_PLAN.name, "summary.json")
+
+    @property
+    def outcome(self) -> str:
+        """How the change ended (JSON)."""
+        return join(self.uri, "outcome.json")
+
+    @property
+    def report(self) -> str:
+        """The page for people (HTML)."""
+        return join(self.uri, "report.html")
+
+
+def run_directory(workspace: str, *, dag_id: str, run_id: str, part: str = "") -> RunDirectory:
+    """Give the directory of a run; ``part`` keeps several changes of one run apart."""
+    segments = [path_segment(name) for name in (dag_id, run_id, part) if name]
+    return RunDirectory(join(workspace, *segments))
+
+
+def journal_root(workspace: str) -> str:
+    """Where the journals of all connectors lie."""
+    return join(workspace, "_journal")

@@ -1,0 +1,118 @@
+"""Columns of every dataset, declared once; pyarrow's and Spark's schemas are derived from these.
+
+JSON columns hold canonical JSON text; positions and offsets are longs; times are UTC timestamps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """Column types."""
+
+    STRING = "string"
+    INT = "int"
+    LONG = "long"
+    BINARY = "binary"
+    TIMESTAMP = "timestamp"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name, its type, and whether null is allowed."""
+
+    name: str
+    kind: Kind
+    nullable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A dataset's name and columns, in order."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names."""
+        return tuple(column.name for column in self.columns)
+
+
+def _schema(name: str, **columns: str) -> Schema:
+    """Declare a schema; a type that ends with ``?`` allows null."""
+    return Schema(
+        name,
+        tuple(
+            Column(column, Kind(kind.removesuffix("?")), nullable=kind.endswith("?"))
+            for column, kind in columns.items()
+        ),
+    )
+
+
+CONNECTORS = _schema(
+    "connectors",
+    connect_cluster="string",
+    connector="string",
+    connector_type="string",
+    connector_class="string",
+    family="string",
+    state="string",
+    tasks="string",
+    config="string",
+    group_id="string?",
+    observed_at="timestamp",
+)
+
+CONNECTOR_OFFSETS = _schema(
+    "connector_offsets",
+    connect_cluster="string",
+    connector="string",
+    connector_type="string",
+    family="string",
+    partition="string",
+    offset="string?",
+    topic="string?",
+    kafka_partition="int?",
+    position="long?",
+    origin="string",
+    raw_key="binary?",
+    observed_at="timestamp",
+)
+
+LOG_BOUNDS = _schema(
+    "log_bounds",
+    kafka_cluster="string",
+    topic="string",
+    kafka_partition="int",
+    log_start="long",
+    log_end="long",
+    lookup_timestamp="timestamp?",
+    lookup_offset="long?",
+)
+
+OFFSET_PLAN = _schema(
+    "offset_plan",
+    connector="string",
+    family="string",
+    partition="string",
+    topic="string?",
+    kafka_partition="int?",
+    before="string?",
+    before_position="long?",
+    after="string?",
+    after_position="long?",
+    action="string",
+    reason="string",
+)
+
+VERDICTS = _schema(
+    "verdicts",
+    rule="string",
+    severity="string",
+    connector="string",
+    partition="string?",
+    message="string",
+)

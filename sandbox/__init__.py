@@ -1,0 +1,22 @@
+"""Real Kafka, Kafka Connect and MirrorMaker 2, from packages, for tests, the demo and the benchmarks."""
+
+from sandbox.broker import Broker
+from sandbox.connect import Connect, ConnectAt, ConnectWorker
+from sandbox.errors import NotInTime, RestRefusal, SandboxError
+from sandbox.kafka import Kafka, Record
+from sandbox.sandbox import Sandbox
+from sandbox.waiting import wait_until
+
+__all__ = [
+    "Broker",
+    "Connect",
+    "ConnectAt",
+    "ConnectWorker",
+    "Kafka",
+    "NotInTime",
+    "Record",
+    "RestRefusal",
+    "Sandbox",
+    "SandboxError",
+    "wait_until",
+]

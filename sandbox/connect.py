@@ -1,0 +1,223 @@
+"""A Kafka Connect worker, and its REST API as tests speak it, apart from the package under test."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import requests
+
+from sandbox.errors import NotInTime, RestRefusal
+from sandbox.launch import kafka_command
+from sandbox.process import ServerProcess
+from sandbox.waiting import wait_until
+
+# Longer than the 90 s after which Connect itself gives up.
+_TIMEOUT = 100.0
+_NOT_YET = (404, 409)  # just created, or a rebalance is under way
+
+PLUGINS = frozenset(
+    f"org.apache.kafka.connect.{name}"
+    for name in (
+        "mirror.MirrorSourceConnector",
+        "mirror.MirrorCheckpointConnector",
+        "mirror.MirrorHeartbeatConnector",
+        "file.FileStreamSourceConnector",
+        "file.FileStreamSinkConnector",
+    )
+)
+
+
+class Connect(ABC):
+    """A Connect cluster, spoken to at :attr:`url`."""
+
+    @property
+    @abstractmethod
+    def url(self) -> str:
+        """The address of its REST API, without a slash at the end."""
+
+    def call(self, method: str, path: str, body: object = None, *, timeout: float = _TIMEOUT) -> Any:
+        """Make one request, as it is, and return the answer's JSON (None: it had no body)."""
+        with requests.Session() as session:
+            session.trust_env = False  # a proxy of the environment can't reach 127.0.0.1
+            response = session.request(method, f"{self.url}{path}", json=body, timeout=timeout)
+        if not response.ok:
+            raise RestRefusal(f"{method} {path}", response.status_code, response.text)
+        return response.json() if response.content else None
+
+    def is_ready(self) -> bool:
+        """Whether the worker takes requests and has found all plugins."""
+        try:
+            self.call("GET", "/health", timeout=5)
+            plugins = self.call("GET", "/connector-plugins", timeout=5)
+        except (requests.RequestException, RestRefusal):
+            return False
+        return {plugin["class"] for plugin in plugins} >= PLUGINS
+
+    def connectors(self) -> list[str]:
+        """The names of all connectors."""
+        return sorted(self.call("GET", "/connectors"))
+
+    def create(self, name: str, config: Mapping[str, str], *, initial_state: str = "RUNNING") -> None:
+        """Create a connector."""
+        self.call("POST", "/connectors", {"name": name, "config": dict(config), "initial_state": initial_state})
+
+    def delete(self, name: str) -> None:
+        """Delete a connector and wait until it is gone. Source offsets stay behind, as Connect has it."""
+        self.call("DELETE", _path(name))
+        wait_until(lambda: name not in self.connectors(), 30, f"connector {name} did not go")
+
+    def config(self, name: str) -> dict[str, str]:
+        """A connector's configuration."""
+        config: dict[str, str] = self.call("GET", _path(name, "config"))
+        return config
+
+    def update_config(self, name: str, config: Mapping[str, str]) -> None:
+        """Replace a connector's configuration."""
+        self.call("PUT", _path(name, "config"), dict(config))
+
+    def status(self, name: str) -> dict[str, Any]:
+        """A connector's status, as the REST API tells it."""
+        status: dict[str, Any] = self.call("GET", _path(name, "status"))
+        return status
+
+    def offsets(self, name: str) -> list[dict[str, Any]]:
+        """A connector's offsets: maps with ``partition`` and ``offset``."""
+        offsets: list[dict[str, Any]] = self.call("GET", _path(name, "offsets"))["offsets"]
+        return offsets
+
+    def alter(self, name: str, offsets: Sequence[Mapping[str, Any]]) -> str:
+        """Alter offsets of a stopped connector and return what Connect says to it."""
+        return str(self.call("PATCH", _path(name, "offsets"), {"offsets": list(offsets)})["message"])
+
+    def reset(self, name: str) -> str:
+        """Reset all offsets of a stopped connector and return what Connect says to it."""
+        return str(self.call("DELETE", _path(name, "offsets"))["message"])
+
+    def stop(self, name: str) -> None:
+        """Stop a connector and wait until it has no task."""
+        self.call("PUT", _path(name, "stop"))
+        self.wait_state(name, "STOPPED")
+
+    def pause(self, name: str) -> None:
+        """Pause a connector and wait until its tasks are paused."""
+        self.call("PUT", _path(name, "pause"))
+        self.wait_state(name, "PAUSED")
+
+    def resume(self, name: str) -> None:
+        """Resume a connector and wait until it runs."""
+        self.call("PUT", _path(name, "resume"))
+        self.wait_state(name, "RUNNING")
+
+    def wait_state(self, name: str, state: str, tasks: int | None = None, timeout: float = 60) -> dict[str, Any]:
+        """Wait until a connector and all its tasks are in ``state`` and return its status.
+
+        ``tasks`` is how many there must be. ``FAILED`` is reached when the connector or any task has failed, and
+        ``STOPPED`` only when no task is left.
+        """
+        last: list[object] = ["no status"]
+
+        def reached() -> dict[str, Any] | None:
+            try:
+                status = self.status(name)
+            except RestRefusal as refusal:
+                if refusal.status_code not in _NOT_YET:
+                    raise
+                last[0] = refusal
+                return None
+            last[0] = status
+            return status if _is_in(status, state, tasks) else None
+
+        try:
+            status = wait_until(reached, timeout, f"connector {name} did not become {state}")
+        except NotInTime as late:
+            raise NotInTime(f"{late}; its last status: {last[0]}") from late
+        return status or {}
+
+
+class ConnectWorker(Connect):
+    """A distributed worker."""
+
+    def __init__(self, name: str, home: Path, *, bootstrap: Callable[[], str], properties: Mapping[str, str]) -> None:
+        self.process = ServerProcess(f"worker {name}", home, _WorkerRecipe(bootstrap, dict(properties)))
+
+    @property
+    def url(self) -> str:
+        """The address of its REST API."""
+        return _url(self.process.ports)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectAt(Connect):
+    """A Connect cluster that someone else runs."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class _WorkerRecipe:
+    bootstrap: Callable[[], str]
+    properties: Mapping[str, str] = field(default_factory=dict)
+    ports: int = 1
+
+    def prepare(self, home: Path, ports: Sequence[int]) -> list[list[str]]:
+        own = {"bootstrap.servers": self.bootstrap(), "listeners": _url(ports)}
+        settings = {**_SETTINGS, **own, **self.properties}
+        text = "".join(f"{key}={value}\n" for key, value in settings.items())
+        (home / "worker.properties").write_text(text)
+        return []
+
+    def command(self, home: Path) -> list[str]:
+        main_class = "org.apache.kafka.connect.cli.ConnectDistributed"
+        return kafka_command(main_class, [str(home / "worker.properties")], home=home)
+
+    def is_ready(self, ports: Sequence[int]) -> bool:
+        return ConnectAt(_url(ports)).is_ready()
+
+
+def _url(ports: Sequence[int]) -> str:
+    return f"http://127.0.0.1:{ports[0]}"
+
+
+def _path(name: str, *rest: str) -> str:
+    return "/".join(("/connectors", quote(name, safe=""), *rest))
+
+
+def _is_in(status: Mapping[str, Any], state: str, tasks: int | None) -> bool:
+    connector = status["connector"]["state"]
+    states = [task["state"] for task in status["tasks"]]
+    if tasks is not None and len(states) != tasks:
+        return False
+    if state == "FAILED":
+        return state in (connector, *states)
+    if state == "STOPPED" and states:
+        return False
+    return all(found == state for found in (connector, *states))
+
+
+_SETTINGS = {
+    "group.id": "sandbox-connect",
+    "config.storage.topic": "connect-configs",
+    "offset.storage.topic": "connect-offsets",
+    "status.storage.topic": "connect-status",
+    "config.storage.replication.factor": "1",
+    "offset.storage.replication.factor": "1",
+    "status.storage.replication.factor": "1",
+    "offset.storage.partitions": "3",
+    "status.storage.partitions": "1",
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "connector.client.config.override.policy": "All",
+    "plugin.discovery": "service_load",
+    "offset.flush.interval.ms": "2000",
+    "scheduled.rebalance.max.delay.ms": "0",
+    # A worker that was killed is given up soon; the least that the broker allows.
+    "session.timeout.ms": "6000",
+    "heartbeat.interval.ms": "2000",
+    # New topics are seen soon by sinks that subscribe to a pattern.
+    "consumer.metadata.max.age.ms": "2000",
+}

@@ -1,0 +1,185 @@
+"""A sandbox that runs in the background, for people: it is found again by a file in a state directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+import psutil
+
+from sandbox.errors import NotInTime, SandboxError
+from sandbox.sandbox import Sandbox
+from sandbox.waiting import wait_until
+
+_START_TIMEOUT = 300.0  # with the jars, should they be missing
+_STOP_TIMEOUT = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One process of a running sandbox."""
+
+    name: str
+    pid: int
+    ports: list[int]
+    log: str
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it still runs."""
+        return psutil.pid_exists(self.pid)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What there is to know about a running sandbox."""
+
+    root: str
+    source: str
+    target: str
+    connect: str
+    connections: dict[str, str]
+    servers: list[Server]
+
+
+class Daemon:
+    """The sandbox that belongs to a state directory, whether it runs or not."""
+
+    def __init__(self, state: Path) -> None:
+        self.directory = state.absolute()
+        self._owner = self.directory / "owner.json"
+        self._running = self.directory / "sandbox.json"
+        self._log = self.directory / "daemon.log"
+
+    @property
+    def pid(self) -> int | None:
+        """The process that owns the sandbox; None: none does, whatever files a crash has left."""
+        owner = _read(self._owner)
+        return owner["pid"] if owner and _is_process(owner["pid"], owner["created"]) else None
+
+    def running(self) -> Running | None:
+        """The sandbox, if it is up and ready."""
+        told = _read(self._running) if self.pid else None
+        if not told:
+            return None
+        return Running(**{**told, "servers": [Server(**server) for server in told["servers"]]})
+
+    def up(self) -> Running:
+        """Start the sandbox in the background and return once it is ready."""
+        if self.pid:
+            raise SandboxError(f"A sandbox already runs here, or is being started or stopped (process {self.pid}).")
+        self._clear()
+        self.directory.mkdir(parents=True, exist_ok=True)
+        with self._log.open("wb") as log:
+            child = self._spawn(log)
+        try:
+            wait_until(
+                lambda: child.poll() is not None or self.running(), _START_TIMEOUT, "the sandbox was not ready in time"
+            )
+        except BaseException:
+            child.terminate()
+            child.wait(_STOP_TIMEOUT)
+            raise
+        if not (running := self.running()):
+            raise SandboxError(f"The sandbox could not be started:\n{self._log.read_text(errors='replace')}")
+        # It is meant to outlive us; Popen would warn that we never waited for it.
+        child.returncode = 0
+        return running
+
+    def down(self) -> bool:
+        """Stop the sandbox and leave nothing of it; says whether there was one."""
+        pid, running = self.pid, self.running()
+        if pid:
+            os.kill(pid, signal.SIGTERM)
+            try:
+                wait_until(lambda: self.pid is None, _STOP_TIMEOUT, "the sandbox did not end in time")
+            except NotInTime:
+                os.kill(pid, signal.SIGKILL)  # its tethers clean up
+        if running:
+            wait_until(lambda: not Path(running.root).exists(), _STOP_TIMEOUT, f"{running.root} was not removed")
+        self._clear()
+        return pid is not None
+
+    def own(self) -> None:
+        """Be the owner: keep a sandbox up until this process is told to end."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, _end)
+        _write_new(self._owner, {"pid": os.getpid(), "created": psutil.Process().create_time()})
+        try:
+            with Sandbox() as sandbox:
+                _write_new(self._running, asdict(_describe(sandbox)))
+                while True:
+                    signal.pause()
+        finally:
+            self._clear(keep_log=True)
+
+    def _spawn(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "sandbox.daemon", str(self.directory)]
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+
+    def _clear(self, *, keep_log: bool = False) -> None:
+        for path in (self._running, self._owner, *(() if keep_log else (self._log,))):
+            path.unlink(missing_ok=True)
+        if self.directory.exists() and not any(self.directory.iterdir()):
+            self.directory.rmdir()
+
+
+def _end(_number: int, _frame: object) -> NoReturn:
+    # As an exception it leaves the sandbox's block wherever it is, also while the servers are still starting.
+    raise SystemExit
+
+
+def _describe(sandbox: Sandbox) -> Running:
+    return Running(
+        root=str(sandbox.root),
+        source=sandbox.source.bootstrap,
+        target=sandbox.target.bootstrap,
+        connect=sandbox.connect.url,
+        connections=sandbox.to_connections(),
+        servers=[
+            Server(process.name, process.pid or 0, list(process.ports), str(process.log_path))
+            for process in sandbox.processes
+        ],
+    )
+
+
+def _is_process(pid: int, created: float) -> bool:
+    """Whether that very process runs, and not another that got its id later."""
+    try:
+        process = psutil.Process(pid)
+        return process.status() != psutil.STATUS_ZOMBIE and process.create_time() == created
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        told: dict[str, Any] = json.loads(path.read_text())
+    except FileNotFoundError:
+        return None
+    return told
+
+
+def _write_new(path: Path, told: dict[str, Any]) -> None:
+    """Write a file that appears whole, and only if there is none: of two owners one gives way."""
+    draft = path.with_suffix(f".{os.getpid()}")
+    draft.write_text(json.dumps(told, indent=1))
+    try:
+        os.link(draft, path)
+    except FileExistsError as error:
+        raise SandboxError(f"Another sandbox has just been started here: {path}") from error
+    finally:
+        draft.unlink()
+
+
+if __name__ == "__main__":
+    try:
+        Daemon(Path(sys.argv[1])).own()
+    except SandboxError as error:
+        sys.exit(str(error))  # to the log, which the starting process shows

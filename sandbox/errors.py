@@ -1,0 +1,24 @@
+"""What goes wrong in a sandbox."""
+
+from __future__ import annotations
+
+
+class SandboxError(Exception):
+    """The sandbox can't do what was asked; the message says why, in words for a person."""
+
+
+class NotInTime(SandboxError):
+    """A condition that was waited for did not come true in time."""
+
+
+class PortTaken(SandboxError):
+    """Another program took a port between our choosing it and the server's binding it."""
+
+
+class RestRefusal(SandboxError):
+    """Connect's REST API answered with anything but success."""
+
+    def __init__(self, request: str, status_code: int, body: str) -> None:
+        super().__init__(f"{request} was answered with {status_code}: {body}")
+        self.status_code = status_code
+        self.body = body

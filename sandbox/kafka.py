@@ -1,0 +1,246 @@
+"""A Kafka cluster, as tests and the demo write to it and read from it."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import repeat
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from sandbox.errors import SandboxError
+from sandbox.waiting import wait_until
+
+_TIMEOUT = 30.0
+
+# librdkafka tells of every lost connection, and brokers come and go here on purpose; what fails is raised anyway.
+_SILENT = logging.getLogger("sandbox.librdkafka")
+_SILENT.addHandler(logging.NullHandler())
+_SILENT.propagate = False
+
+# Order without idempotence, which costs a second with each new producer. Keys go where the Java client sends them.
+_IN_ORDER: dict[str, str | int | float | bool] = {
+    "max.in.flight.requests.per.connection": 1,
+    "linger.ms": 5,
+    "topic.metadata.propagation.max.ms": 3000,  # a topic that is not known by then does not exist
+    "partitioner": "murmur2_random",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record of a topic, as it was read."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+
+
+class Kafka(ABC):
+    """A cluster that is reached at :attr:`bootstrap`."""
+
+    @property
+    @abstractmethod
+    def bootstrap(self) -> str:
+        """``host:port`` of the cluster."""
+
+    def client_settings(self) -> dict[str, str | int | float | bool]:
+        """What every librdkafka client of this cluster is configured with."""
+        # Called again soon after a broker's restart, instead of after ten seconds.
+        return {"bootstrap.servers": self.bootstrap, "reconnect.backoff.max.ms": 200, "log_level": 0}
+
+    @contextmanager
+    def admin(self) -> Iterator[AdminClient]:
+        """An admin client of the cluster."""
+        client = AdminClient(self.client_settings(), logger=_SILENT)
+        yield client
+        # Nothing to close: librdkafka ends with the object.
+
+    def answers(self, timeout: float = 1.0) -> bool:
+        """Whether a broker of the cluster answers, and takes part in it."""
+        return self.cluster_id(timeout) is not None
+
+    def cluster_id(self, timeout: float = 1.0) -> str | None:
+        """The cluster's id; None while no broker answers and takes part in it."""
+        with self.admin() as client:
+            try:
+                told = client.list_topics(timeout=timeout)
+            except KafkaException:
+                return None
+        return told.cluster_id if told.brokers else None
+
+    def topics(self) -> set[str]:
+        """The names of all topics."""
+        with self.admin() as client:
+            return set(client.list_topics(timeout=_TIMEOUT).topics)
+
+    def create_topic(self, name: str, *, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
+        """Create a topic and wait until all its partitions can be used."""
+        with self.admin() as client:
+            topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=dict(config or {}))
+            client.create_topics([topic])[name].result(_TIMEOUT)
+            wait_until(lambda: _led_partitions(client, name) == partitions, _TIMEOUT, f"topic {name} did not appear")
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and wait until it is gone."""
+        with self.admin() as client:
+            client.delete_topics([name])[name].result(_TIMEOUT)
+            wait_until(lambda: _led_partitions(client, name) is None, _TIMEOUT, f"topic {name} did not go")
+
+    def produce(
+        self,
+        topic: str,
+        values: Iterable[bytes | str | None],
+        *,
+        keys: Iterable[bytes | str | None] | None = None,
+        partition: int | None = None,
+        timestamps: Iterable[int] | None = None,
+    ) -> int:
+        """Write records in the given order and return how many the cluster has confirmed: all of them, or it raises.
+
+        Without ``partition`` the key decides, as in the Java client; ``timestamps`` are milliseconds.
+        """
+        failed: list[KafkaError] = []
+        producer = Producer(self.client_settings() | _IN_ORDER, logger=_SILENT)
+        send = partial(
+            producer.produce,
+            topic,
+            partition=-1 if partition is None else partition,
+            on_delivery=lambda error, _message: failed.append(error) if error else None,
+        )
+        count = 0
+        # Zero is librdkafka's word for "now".
+        for value, key, timestamp in zip(values, keys or repeat(None), timestamps or repeat(0), strict=False):
+            _enqueue(producer, partial(send, value, key, timestamp=timestamp))
+            count += 1
+        left = producer.flush(_TIMEOUT)
+        if left or failed:
+            raise SandboxError(f"{left + len(failed)} of {count} records were not delivered to {topic}: {failed[:1]}")
+        return count
+
+    def consume(
+        self, topic: str, *, start: int | Mapping[int, int] | None = None, partition: int | None = None
+    ) -> list[Record]:
+        """Read to where the log ends now, and return the records by partition and offset.
+
+        ``start`` is the first offset wanted, of every partition or by partition, the log's start if left out. It reads
+        what is committed, joins no group and leaves no trace.
+        """
+        wanted = {
+            number: (max(low, _start_of(number, start)), high)
+            for number, (low, high) in self.log_bounds(topic).items()
+            if partition in (None, number)
+        }
+        with self._consumer() as consumer:
+            records = _read(consumer, topic, {number: span for number, span in wanted.items() if span[0] < span[1]})
+        return sorted(records, key=lambda record: (record.partition, record.offset))
+
+    def log_bounds(self, topic: str) -> dict[int, tuple[int, int]]:
+        """By partition: the first offset that is still there, and the offset after the last record."""
+        with self.admin() as client:
+            count = _led_partitions(client, topic)
+        if count is None:
+            raise SandboxError(f"There is no topic {topic} at {self.bootstrap}.")
+        with self._consumer() as consumer:
+            return {number: _bounds(consumer, TopicPartition(topic, number)) for number in range(count)}
+
+    def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
+        """Delete, by partition, the records before an offset, as retention does."""
+        with self.admin() as client:
+            asked = [TopicPartition(topic, number, offset) for number, offset in before.items()]
+            for answer in client.delete_records(asked).values():
+                answer.result(_TIMEOUT)
+
+    @contextmanager
+    def _consumer(self) -> Iterator[Consumer]:
+        own = {"group.id": "unused", "enable.auto.commit": False, "enable.partition.eof": True}
+        consumer = Consumer(self.client_settings() | own | {"auto.offset.reset": "error"}, logger=_SILENT)
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+
+def _led_partitions(client: AdminClient, topic: str) -> int | None:
+    """How many partitions of a topic have a leader; None: there is no such topic."""
+    found = client.list_topics(timeout=_TIMEOUT).topics.get(topic)
+    if found is None or found.error is not None:
+        return None
+    return sum(partition.leader >= 0 for partition in found.partitions.values())
+
+
+def _bounds(consumer: Consumer, partition: TopicPartition) -> tuple[int, int]:
+    bounds = consumer.get_watermark_offsets(partition, timeout=_TIMEOUT)
+    if bounds is None:
+        raise SandboxError(f"{partition.topic}, partition {partition.partition}: the bounds of its log are not told.")
+    return bounds
+
+
+def _start_of(partition: int, start: int | Mapping[int, int] | None) -> int:
+    if isinstance(start, Mapping):
+        return start.get(partition, 0)
+    return start or 0
+
+
+def _enqueue(producer: Producer, send: Callable[[], None]) -> None:
+    while True:
+        try:
+            send()
+        except BufferError:  # the queue is full: let it drain
+            producer.poll(0.1)
+        else:
+            producer.poll(0)
+            return
+
+
+def _read(consumer: Consumer, topic: str, spans: Mapping[int, tuple[int, int]]) -> list[Record]:
+    consumer.assign([TopicPartition(topic, number, start) for number, (start, _) in spans.items()])
+    records: list[Record] = []
+    unfinished = set(spans)
+    while unfinished:
+        message = consumer.poll(_TIMEOUT)
+        if message is None:
+            raise SandboxError(f"{topic}: partitions {sorted(unfinished)} could not be read to their end.")
+        number, offset = _place(message)
+        end = spans[number][1]
+        if message.error() is None and offset < end:
+            records.append(_record(message))
+        if offset >= end - 1:
+            unfinished.discard(number)
+    return records
+
+
+def _place(message: Message) -> tuple[int, int]:
+    """Where a message stands; a partition's end comes as a message too, with the offset after the last one read."""
+    error = message.error()
+    if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - a public constant of librdkafka
+        raise KafkaException(error)
+    number, offset = message.partition(), message.offset()
+    if number is None or offset is None:
+        raise SandboxError("librdkafka returned a message without a place.")
+    return number, offset
+
+
+def _record(message: Message) -> Record:
+    number, offset = _place(message)
+    return Record(
+        topic=message.topic() or "",
+        partition=number,
+        offset=offset,
+        timestamp_ms=message.timestamp()[1],
+        key=_bytes(message.key()),
+        value=_bytes(message.value()),
+    )
+
+
+def _bytes(data: str | bytes | None) -> bytes | None:
+    return data.encode() if isinstance(data, str) else data

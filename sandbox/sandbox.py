@@ -1,0 +1,141 @@
+"""All the real parts together."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import uuid
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sandbox.broker import Broker
+from sandbox.connect import ConnectWorker
+from sandbox.errors import SandboxError
+from sandbox.jars import kafka_jars
+from sandbox.java import java
+from sandbox.process import ServerProcess
+
+
+class Sandbox:
+    """Two Kafka clusters and a Connect worker on the second, real ones, for as long as a ``with`` block lasts.
+
+    ``root`` holds all files; it is created, or must be empty, and goes with the sandbox, also when this process is
+    killed. ``keep_logs`` is where the logs are copied to when the block is left by an exception. ``worker_properties``
+    go over the worker's settings.
+    """
+
+    def __init__(
+        self,
+        *,
+        root: Path | None = None,
+        keep_logs: Path | None = None,
+        worker_properties: Mapping[str, str] | None = None,
+    ) -> None:
+        self.root = _fresh_root(root)
+        self.data = self.root / "data"
+        self.source = Broker("source", self._home("source"))
+        self.target = Broker("target", self._home("target"))
+        self._keep_logs = keep_logs
+        self._worker_properties = dict(worker_properties or {})
+        self.workers = [self._worker("connect")]
+
+    @property
+    def connect(self) -> ConnectWorker:
+        """The first worker."""
+        return self.workers[0]
+
+    @property
+    def processes(self) -> list[ServerProcess]:
+        """All servers."""
+        return [self.source.process, self.target.process, *(worker.process for worker in self.workers)]
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self.close(failed=True)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(failed=kind is not None)
+
+    def add_worker(self) -> ConnectWorker:
+        """Start one more worker of the same Connect cluster, which rebalances."""
+        worker = self._worker(f"connect-{len(self.workers) + 1}")
+        self.workers.append(worker)
+        worker.process.start()
+        return worker
+
+    def keep_logs_now(self) -> Path:
+        """Copy all logs to ``keep_logs``, and return it."""
+        if self._keep_logs is None:
+            raise SandboxError("This sandbox was not told where to keep its logs: Sandbox(keep_logs=…)")
+        self._keep_logs.mkdir(parents=True, exist_ok=True)
+        for process in self.processes:
+            if process.log_path.exists():
+                shutil.copy(process.log_path, self._keep_logs / f"{process.log_path.parent.name}.log")
+        return self._keep_logs
+
+    def close(self, *, failed: bool = False) -> None:
+        """End all servers and remove all files; leaving the ``with`` block does it."""
+        if failed and self._keep_logs is not None:
+            self.keep_logs_now()
+        for process in self.processes:
+            process.let_go()  # all at once, as each takes its time
+        for process in self.processes:
+            process.close()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def to_connections(self) -> dict[str, str]:
+        """The environment variables that make Airflow's default connections lead here."""
+        host, _, port = self.connect.url.removeprefix("http://").partition(":")
+        connections = {
+            "KAFKA_CONNECT_DEFAULT": {"conn_type": "kafka_connect", "schema": "http", "host": host, "port": int(port)},
+            "KAFKA_DEFAULT": _kafka_connection(self.target),
+            "KAFKA_SOURCE": _kafka_connection(self.source),
+            "KAFKA_TARGET": _kafka_connection(self.target),
+            "SPARK_DEFAULT": {"conn_type": "spark", "host": "local[2]"},
+        }
+        return {f"AIRFLOW_CONN_{name}": json.dumps(value) for name, value in connections.items()}
+
+    def _start(self) -> None:
+        java()
+        kafka_jars()
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.data.mkdir()
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            source = pool.submit(self.source.process.start)
+            target = pool.submit(self._start_target)
+            for started in (source, target):
+                started.result()
+
+    def _start_target(self) -> None:
+        self.target.process.start()
+        self.connect.process.start()
+
+    def _home(self, name: str) -> Path:
+        return self.root / "processes" / name  # two levels down, where a tether wants it
+
+    def _worker(self, name: str) -> ConnectWorker:
+        return ConnectWorker(
+            name, self._home(name), bootstrap=lambda: self.target.bootstrap, properties=self._worker_properties
+        )
+
+
+def _fresh_root(wanted: Path | None) -> Path:
+    if wanted is None:
+        return Path(tempfile.gettempdir(), f"connect-offsets-sandbox-{uuid.uuid4().hex[:12]}")
+    if wanted.exists() and any(wanted.iterdir()):
+        raise SandboxError(f"{wanted} is not empty; a sandbox removes its directory at the end, so it wants its own.")
+    return wanted.absolute()
+
+
+def _kafka_connection(broker: Broker) -> dict[str, object]:
+    return {"conn_type": "kafka", "extra": {"bootstrap.servers": broker.bootstrap}}

@@ -1,0 +1,298 @@
+"""From an Airflow connection to a store: every field, every mistake, and no secret in a log."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from airflow.sdk import Connection
+
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.hooks import kafka as kafka_hook
+from airflow_provider_connect_offsets.hooks import kafka_connect as hook_module
+from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_config, kafka_logs
+from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
+from airflow_provider_connect_offsets.stores.endpoint import BasicAuth, BearerToken, ConnectEndpoint, OAuthClient
+
+SetConnection = Callable[..., None]
+
+
+@pytest.fixture
+def connection(monkeypatch: pytest.MonkeyPatch) -> SetConnection:
+    """Set an Airflow connection, as JSON in its environment variable; a text is set as it is."""
+
+    def set_connection(conn_id: str = "kafka_connect_default", uri: str | None = None, **fields: Any) -> None:
+        value = uri or json.dumps({"conn_type": "kafka_connect", **fields})
+        monkeypatch.setenv(f"AIRFLOW_CONN_{conn_id.upper()}", value)
+
+    return set_connection
+
+
+@pytest.fixture
+def masked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was handed over to be masked."""
+    secrets: list[str] = []
+    monkeypatch.setattr(hook_module, "mask_secret", secrets.append)
+    monkeypatch.setattr(kafka_hook, "mask_secret", secrets.append)
+    return secrets
+
+
+def _endpoint() -> ConnectEndpoint:
+    return KafkaConnectHook().endpoint()
+
+
+@pytest.mark.parametrize(
+    ("fields", "urls"),
+    [
+        ({"host": "c"}, ("http://c:8083",)),
+        ({"host": "c", "port": 80}, ("http://c:80",)),
+        ({"host": "c", "schema": "https", "port": 443}, ("https://c:443",)),
+        ({"host": "a, b:1 ,https://c:2"}, ("http://a:8083", "http://b:1", "https://c:2")),
+        ({"host": "a,b", "port": 9}, ("http://a:9", "http://b:9")),
+        ({"host": "https://gateway/connect", "port": 443}, ("https://gateway:443/connect",)),
+        ({"host": "[::1],[::2]:1"}, ("http://[::1]:8083", "http://[::2]:1")),
+    ],
+)
+def test_workers(connection: SetConnection, fields: dict[str, Any], urls: tuple[str, ...]) -> None:
+    """Scheme and port of the connection are those of each worker that names none of its own."""
+    connection(**fields)
+
+    assert _endpoint().urls == urls
+
+
+def test_a_connection_given_as_a_uri(connection: SetConnection) -> None:
+    """Where all fields of the extra are texts, numbers and headers are still understood."""
+    connection(uri="kafka-connect://me:pw@a:1/https?connect_timeout=2&headers=%7B%22X-A%22%3A+%22b%22%7D")
+
+    endpoint = _endpoint()
+
+    assert endpoint.urls == ("https://a:1",)
+    assert endpoint.auth == BasicAuth("me", "pw")
+    assert (endpoint.connect_timeout, endpoint.headers) == (2.0, {"X-A": "b"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "auth"),
+    [
+        ({}, None),
+        ({"login": "me", "password": "pw"}, BasicAuth("me", "pw")),
+        ({"login": "me"}, BasicAuth("me", "")),
+        ({"extra": {"token": "t"}}, BearerToken("t")),
+        (
+            {"login": "id", "password": "s", "extra": {"oauth_token_url": "https://idp/token", "oauth_scope": "x"}},
+            OAuthClient("https://idp/token", "id", "s", "x"),
+        ),
+    ],
+)
+def test_credentials(connection: SetConnection, fields: dict[str, Any], auth: object) -> None:
+    """Nothing, basic authentication, a token, or OAuth client credentials."""
+    connection(host="c", **fields)
+
+    assert _endpoint().auth == auth
+
+
+def test_all_fields_of_the_extra(connection: SetConnection) -> None:
+    """TLS files, headers and time limits arrive; fields that the form left empty count as not there."""
+    extra = {"ca": "/ca", "client_cert": "/c", "client_key": "/k", "headers": {"X-A": "b"}, "connect_timeout": 1}
+    connection(host="c", extra={**extra, "read_timeout": 200, "token": "", "oauth_scope": None})
+
+    assert _endpoint() == ConnectEndpoint(
+        ("http://c:8083",),
+        ca="/ca",
+        client_cert="/c",
+        client_key="/k",
+        headers={"X-A": "b"},
+        connect_timeout=1,
+        read_timeout=200,
+        change_timeout=200,
+    )
+
+
+def test_a_change_is_always_waited_for_longer_than_the_worker_waits(connection: SetConnection) -> None:
+    """A short read timeout is for reading; the answer to a change is heard even at the worker's own limit of 90 s."""
+    connection(host="c", extra={"read_timeout": 5})
+
+    assert _endpoint().read_timeout == 5
+    assert _endpoint().change_timeout > 90
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"extra": {"verify": False, "Token": "s3cret"}}, "unknown fields: Token, verify.*Known are: ca, client_cert"),
+        ({"host": ""}, "has no host"),
+        ({"host": "me:s3cret@c"}, "Leave login and password out"),
+        ({"schema": "ftp"}, "must look like"),
+        ({"extra": {"token": "s3cret"}, "login": "me"}, "a token and another way"),
+        ({"extra": {"oauth_token_url": "https://idp"}}, "client id as login"),
+        ({"extra": {"oauth_token_url": "idp"}, "login": "a", "password": "s3cret"}, "OAuth token URL"),
+        ({"extra": {"oauth_scope": "x"}}, "no oauth_token_url"),
+        ({"password": "s3cret"}, "a password, but no login"),
+        ({"extra": {"client_key": "/k"}}, "client_cert"),
+        ({"extra": {"connect_timeout": "soon"}}, "connect_timeout must be a number of seconds"),
+        ({"extra": {"connect_timeout": True}}, "connect_timeout must be a number of seconds"),
+        ({"extra": {"read_timeout": "inf"}}, "read_timeout must be a number of seconds"),
+        ({"extra": {"read_timeout": -1}}, "Timeouts"),
+        ({"extra": {"headers": ["s3cret"]}}, "headers must be a JSON object"),
+        ({"extra": {"headers": "s3cret"}}, "headers must be a JSON object"),
+        ({"extra": {"headers": {"X-A": 1}}}, "'X-A'"),
+        ({"extra": {"ca": 1}}, "ca must be a text"),
+        ({"extra": "no json s3cret"}, "is no JSON object"),
+        ({"extra": "[]"}, "is no JSON object"),
+    ],
+)
+def test_mistakes_are_named(connection: SetConnection, fields: dict[str, Any], text: str) -> None:
+    """Every mistake names the connection and the field, says what is wrong, and shows no secret."""
+    connection(**{"host": "c", **fields})
+
+    with pytest.raises(InvalidInput, match=text) as caught:
+        _endpoint()
+
+    assert "'kafka_connect_default'" in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_missing_connection_says_how_to_add_it() -> None:
+    """One sentence, with the command."""
+    with pytest.raises(InvalidInput, match="airflow connections add nowhere --conn-type kafka_connect") as caught:
+        KafkaConnectHook("nowhere").get_conn()
+
+    assert "There is no Airflow connection 'nowhere'" in str(caught.value)
+
+
+def test_a_connection_of_another_type_is_refused(connection: SetConnection) -> None:
+    """An http connection would be misread."""
+    connection(conn_type="http", host="c")
+
+    with pytest.raises(InvalidInput, match="is of type 'http', but 'kafka_connect' is needed"):
+        _endpoint()
+
+
+def test_secrets_are_masked(connection: SetConnection, masked: list[str]) -> None:
+    """Tokens, passwords and values of headers are handed to Airflow's masker, usable or not."""
+    connection(host="c", login="me", password="pass-word", extra={"headers": {"X-Key": "head-er"}})
+    _endpoint()
+    assert masked == ["pass-word", "head-er"]
+
+    masked.clear()
+    connection(host="c", extra={"headers": "unusable-text", "token": "tok-en"})
+    with pytest.raises(InvalidInput):
+        _endpoint()
+    assert masked == ["tok-en", "unusable-text"]
+
+
+class _Connect(BaseHTTPRequestHandler):
+    """Answers what ``test_connection`` asks."""
+
+    def do_GET(self) -> None:
+        root = {"version": "4.3.1", "commit": "abc", "kafka_cluster_id": "K1"}
+        body = json.dumps(root if self.path == "/" else ["a", "b"]).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Where a worker answers."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Connect)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def test_testing_a_connection_that_works(connection: SetConnection, port: int) -> None:
+    """It says which version answers, for which Kafka cluster, and how many connectors there are."""
+    connection(host="127.0.0.1", port=port)
+
+    works, text = KafkaConnectHook().test_connection()
+
+    assert works
+    assert text == "Kafka Connect 4.3.1 on Kafka cluster K1; connectors: 2."
+
+
+def test_airflow_itself_can_test_the_connection(port: int) -> None:
+    """The button in the UI finds the hook by the connection's type."""
+    connection = Connection(conn_id="tested", conn_type="kafka_connect", host="127.0.0.1", port=port)
+
+    assert connection.test_connection() == (True, "Kafka Connect 4.3.1 on Kafka cluster K1; connectors: 2.")
+
+
+def test_testing_a_connection_that_does_not_work(connection: SetConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gives the readable error, without a traceback."""
+    monkeypatch.setattr(hook_module, "_TEST_PATIENCE", 0.0)
+    connection(host="127.0.0.1", port=1, login="me", password="s3cret")
+
+    works, text = KafkaConnectHook().test_connection()
+
+    assert not works
+    assert "http://127.0.0.1:1 gives no answer (connection refused)" in text
+    assert "s3cret" not in text
+    assert KafkaConnectHook("nowhere").test_connection()[1].startswith("There is no Airflow connection 'nowhere'")
+
+
+def test_the_settings_of_a_kafka_connection(connection: SetConnection, masked: list[str]) -> None:
+    """Librdkafka's settings come from the extra, through the provider's own hook; secrets are masked by any name."""
+    extra = {
+        "bootstrap.servers": "k:1",
+        "sasl.password": "pass-word",
+        "sasl.oauthbearer.config": "jaas-like",
+        "a": None,
+    }
+    connection("kafka_default", conn_type="kafka", extra=extra)
+
+    assert kafka_config() == {key: value for key, value in extra.items() if value}
+    assert masked == ["pass-word", "jaas-like"]
+
+
+def test_kafka_doors(connection: SetConnection) -> None:
+    """Logs and groups are opened for the brokers that the connection names."""
+    connection("k", conn_type="kafka", extra={"bootstrap.servers": "127.0.0.1:1"})
+
+    with kafka_logs("k") as logs, consumer_groups("k") as groups:
+        assert (logs.servers, groups.servers) == ("127.0.0.1:1", "127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"conn_type": "kafka", "extra": {}}, "names no brokers: set bootstrap.servers"),
+        ({"conn_type": "kafka", "extra": "x"}, "is no JSON object"),
+        ({"conn_type": "http", "host": "k"}, "is of type 'http', but 'kafka' is needed"),
+        ({"conn_type": "kafka", "extra": {"bootstrap.servers": "k:1", "oauth_cb": "os.system"}}, "oauth_cb"),
+    ],
+)
+def test_mistakes_in_a_kafka_connection_are_named(
+    connection: SetConnection, caplog: pytest.LogCaptureFixture, fields: dict[str, Any], text: str
+) -> None:
+    """The connection and what is wrong with it."""
+    caplog.set_level(logging.ERROR)
+    connection("kafka_default", **fields)
+
+    with pytest.raises(InvalidInput, match=text) as caught:
+        kafka_config()
+
+    assert "'kafka_default'" in str(caught.value)
+
+
+def test_a_missing_kafka_connection_says_how_to_add_it() -> None:
+    """One sentence, with the command."""
+    with pytest.raises(InvalidInput, match="airflow connections add nowhere --conn-type kafka"):
+        kafka_logs("nowhere")

@@ -1,0 +1,34 @@
+"""What all tests share: one sandbox, one Airflow home, one Spark session; each made only when a test asks for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox import Sandbox
+
+# Airflow reads its configuration when it is first imported, so this must stand before any test module.
+AIRFLOW_HOME = Path(tempfile.mkdtemp(prefix="connect-offsets-airflow-"))
+os.environ.update(
+    AIRFLOW_HOME=str(AIRFLOW_HOME),
+    AIRFLOW__CORE__LOAD_EXAMPLES="False",
+    AIRFLOW__CORE__DAGS_FOLDER=str(Path(__file__).parents[1] / "dags"),
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _airflow_home() -> Iterator[None]:
+    yield
+    shutil.rmtree(AIRFLOW_HOME, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Sandbox]:
+    """Two real Kafka clusters and a Connect worker."""
+    with Sandbox(keep_logs=Path("build/sandbox-logs")) as running:
+        yield running

@@ -1,0 +1,299 @@
+"""The doors to offsets against a real Connect worker and a real Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import confluent_kafka
+import pytest
+
+from airflow_provider_connect_offsets.exceptions import (
+    InvalidInput,
+    NotStopped,
+    Rejected,
+    StoreError,
+    UnknownConnector,
+)
+from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, Offsets
+from airflow_provider_connect_offsets.offsets.families import ConnectorType, TopicPartition
+from airflow_provider_connect_offsets.stores.connect import ConnectRest
+from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.stores.groups import ConsumerGroups, GroupState, GroupStatus
+from airflow_provider_connect_offsets.stores.kafka import KafkaLogs, LogBounds
+from airflow_provider_connect_offsets.stores.protocols import State
+from sandbox import Sandbox, wait_until
+
+SECOND = 1000
+START = 1_700_000_000_000  # milliseconds; the first record of a produced topic
+
+
+@pytest.fixture
+def connect(sandbox: Sandbox) -> Iterator[ConnectRest]:
+    """The store under test, where the first of two workers is down; connectors that a test made go with it."""
+    with ConnectRest(ConnectEndpoint(("http://127.0.0.1:1", sandbox.connect.url))) as store:
+        before = set(store.connectors())
+        yield store
+        for name in set(store.connectors()) - before:
+            store.delete(name)
+
+
+@pytest.fixture
+def topic(sandbox: Sandbox) -> str:
+    """A topic of two partitions on the worker's cluster: ten records, a second apart, in partition 0, none in 1."""
+    name = f"t-{uuid4().hex[:8]}"
+    sandbox.target.create_topic(name, partitions=2)
+    values = [str(number) for number in range(10)]
+    sandbox.target.produce(name, values, partition=0, timestamps=[START + n * SECOND for n in range(10)])
+    return name
+
+
+@pytest.fixture
+def new_name() -> str:
+    """A connector name no one has, with everything in it that a path can carry."""
+    return f"c {uuid4().hex[:8]} ü->x?#;&+"
+
+
+def _sink(topic: str) -> dict[str, str]:
+    return {
+        "connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector",
+        "file": f"/dev/null/{topic}",  # never opened: the connector stays stopped
+        "topics": topic,
+        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+    }
+
+
+def _running_sink(topic: str) -> dict[str, str]:
+    config = _sink(topic)
+    del config["file"]  # to standard output
+    return config
+
+
+def _mirror(sandbox: Sandbox) -> dict[str, str]:
+    return {
+        "connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
+        "source.cluster.alias": "primary",
+        "target.cluster.alias": "backup",
+        "source.cluster.bootstrap.servers": sandbox.source.bootstrap,
+        "target.cluster.bootstrap.servers": sandbox.target.bootstrap,
+        "topics": "nothing",
+        "replication.factor": "1",
+        "offset-syncs.topic.replication.factor": "1",
+    }
+
+
+def _at(topic: str, partition: int, offset: Any) -> Entry:
+    where: JsonMap = {"kafka_topic": topic, "kafka_partition": partition}
+    return Entry.of(where, None if offset is None else {"kafka_offset": offset})
+
+
+def _stand_still(connect: ConnectRest, name: str) -> None:
+    wait_until(lambda: connect.status(name).stands_still, 60, f"{name} did not stand still")
+
+
+def test_a_new_sink_gets_its_offsets_before_it_runs(connect: ConnectRest, topic: str, new_name: str) -> None:
+    """Created as STOPPED, written, read back, changed in one partition only, reset."""
+    created = connect.create(new_name, _sink(topic), initial_state=State.STOPPED)
+    assert (created.name, created.type, created.group_id) == (new_name, ConnectorType.SINK, f"connect-{new_name}")
+    _stand_still(connect, new_name)
+
+    assert connect.read_offsets(new_name) == Offsets()
+    reply = connect.write_offsets(new_name, Offsets.of([_at(topic, 0, 4), _at(topic, 1, 0)]))
+    assert not reply.externally_managed
+    assert connect.read_offsets(new_name).stored() == Offsets.of([_at(topic, 0, 4), _at(topic, 1, 0)]).stored()
+
+    connect.write_offsets(new_name, Offsets.of([_at(topic, 1, None)]))
+    assert connect.read_offsets(new_name).stored() == Offsets.of([_at(topic, 0, 4)]).stored()
+
+    connect.reset_offsets(new_name)
+    assert connect.read_offsets(new_name).stored() == {}
+    connect.reset_offsets(new_name)
+
+
+def test_a_connector_is_controlled(connect: ConnectRest, topic: str, new_name: str) -> None:
+    """Its status is known from the first moment; it stops, pauses and resumes; offsets change only while it stands."""
+    connect.create(new_name, _running_sink(topic))
+    assert connect.status(new_name).state in State
+    wait_until(lambda: len(connect.status(new_name).tasks) == 1, 60, "no task came up")
+
+    with pytest.raises(NotStopped, match="must be in the STOPPED state"):
+        connect.write_offsets(new_name, Offsets.of([_at(topic, 0, 4)]))
+
+    connect.pause(new_name)
+    wait_until(lambda: connect.status(new_name).state is State.PAUSED, 60, "it did not pause")
+    with pytest.raises(NotStopped):
+        connect.reset_offsets(new_name)
+
+    connect.stop(new_name)
+    _stand_still(connect, new_name)
+    connect.write_offsets(new_name, Offsets.of([_at(topic, 0, 4)]))
+    connect.update_config(new_name, {**_running_sink(topic), "tasks.max": "1"})
+    assert connect.info(new_name).config["tasks.max"] == "1"
+    assert connect.status(new_name).stands_still
+
+    connect.resume(new_name)
+    wait_until(lambda: connect.status(new_name).state is State.RUNNING, 60, "it did not resume")
+    connect.delete(new_name)
+    wait_until(lambda: new_name not in connect.connectors(), 60, "it did not go")
+
+
+def test_mirror_source_offsets(connect: ConnectRest, sandbox: Sandbox, new_name: str) -> None:
+    """A source's offsets are written and removed; a wrong one is refused in the connector's own words."""
+    connect.create(new_name, _mirror(sandbox), initial_state=State.STOPPED)
+    _stand_still(connect, new_name)
+    where: JsonMap = {"cluster": "primary", "topic": "orders", "partition": 0}
+    entry = Entry.of(where, {"offset": 41})
+
+    reply = connect.write_offsets(new_name, Offsets.of([entry]))
+    assert not reply.externally_managed
+    assert connect.read_offsets(new_name) == Offsets.of([entry])
+
+    with pytest.raises(Rejected, match="for the 'offset' key, which must be an integer") as caught:
+        connect.write_offsets(new_name, Offsets.of([Entry.of(where, {"offset": "41"})]))
+    assert repr(new_name) in str(caught.value)
+    with pytest.raises(Rejected, match="need to be provided"):
+        connect.write_offsets(new_name, Offsets())
+
+    connect.write_offsets(new_name, Offsets.of([Entry.of(where, None)]))
+    assert connect.read_offsets(new_name).stored() == {}
+
+
+def test_refusals_of_a_sink(connect: ConnectRest, topic: str, new_name: str) -> None:
+    """A topic that isn't there and a second connector of that name are refused, and say why."""
+    connect.create(new_name, _sink(topic), initial_state=State.STOPPED)
+    _stand_still(connect, new_name)
+
+    with pytest.raises(Rejected, match="topic or partition does not exist"):
+        connect.write_offsets(new_name, Offsets.of([_at("no-such-topic", 0, 4)]))
+    with pytest.raises(Rejected, match="integer"):
+        connect.write_offsets(new_name, Offsets.of([_at(topic, 0, "four")]))
+    with pytest.raises(Rejected, match="already exists"):
+        connect.create(new_name, _sink(topic))
+    with pytest.raises(Rejected, match="Failed to find any class"):
+        connect.create(f"{new_name}2", {"connector.class": "org.example.Nothing"})
+
+
+def test_an_unknown_connector_is_told_at_once(connect: ConnectRest) -> None:
+    """No call waits for a connector that isn't there, nor makes one."""
+    calls: tuple[Callable[[str], object], ...] = (
+        connect.status,
+        connect.info,
+        connect.read_offsets,
+        connect.reset_offsets,
+        connect.stop,
+        connect.pause,
+        connect.resume,
+        connect.delete,
+        lambda name: connect.update_config(name, {}),
+    )
+    for call in calls:
+        with pytest.raises(UnknownConnector, match="'no such'"):
+            call("no such")
+    assert "no such" not in connect.connectors()
+
+
+def test_the_worker_says_who_it_is(connect: ConnectRest) -> None:
+    """Version and cluster id are there."""
+    version = connect.version()
+
+    assert version.version.partition(".")[0].isdigit()
+    assert version.kafka_cluster_id
+
+
+def test_a_name_with_a_slash_is_refused(connect: ConnectRest) -> None:
+    """Jetty would answer with a page of HTML."""
+    with pytest.raises(InvalidInput):
+        connect.stop("a/b")
+
+
+@pytest.fixture
+def logs(sandbox: Sandbox) -> Iterator[KafkaLogs]:
+    """The logs of the worker's cluster."""
+    with KafkaLogs({"bootstrap.servers": sandbox.target.bootstrap, "group.id": "of-no-use-here"}) as logs:
+        yield logs
+
+
+def _moment(milliseconds: float) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def test_log_bounds(logs: KafkaLogs, sandbox: Sandbox, topic: str) -> None:
+    """Start and end of each partition, also where records were deleted, and of an empty one."""
+    with sandbox.target.admin() as admin:
+        admin.delete_records([confluent_kafka.TopicPartition(topic, 0, 3)])[
+            confluent_kafka.TopicPartition(topic, 0)
+        ].result(30)
+
+    both = [TopicPartition(topic, 0), TopicPartition(topic, 1)]
+    assert logs.bounds(both) == {both[0]: LogBounds(3, 10), both[1]: LogBounds(0, 0)}
+    assert logs.topics()[topic] == 2
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "offset"),
+    [
+        (0, 0),
+        (-5 * SECOND, 0),
+        (START, 0),
+        (START + 3 * SECOND, 3),
+        (START + 3 * SECOND + 0.5, 4),
+        (START + 9 * SECOND, 9),
+        (START + 9 * SECOND + 1, 10),
+    ],
+)
+def test_a_moment_in_the_log(logs: KafkaLogs, topic: str, milliseconds: float, offset: int) -> None:
+    """It is the first record that isn't older; where all are older, and where there is none, the log's end."""
+    both = [TopicPartition(topic, 0), TopicPartition(topic, 1)]
+
+    found = logs.bounds(both, moment=_moment(milliseconds))
+
+    assert [found[where].lookup_offset for where in both] == [offset, 0]
+
+
+def test_partitions_that_are_not_there_are_named(logs: KafkaLogs, topic: str) -> None:
+    """One error for all of them, and only for them."""
+    wanted = [TopicPartition(topic, 0), TopicPartition(topic, 7), TopicPartition("no-such-topic", 0)]
+
+    with pytest.raises(StoreError, match="no-such-topic") as caught:
+        logs.bounds(wanted)
+
+    assert type(caught.value) is StoreError
+    assert f"topic {topic!r} partition 7" in str(caught.value)
+    assert f"topic {topic!r} partition 0" not in str(caught.value)
+
+
+def test_internal_topics_are_left_out(logs: KafkaLogs, sandbox: Sandbox) -> None:
+    """What Kafka keeps for itself is no topic anyone resumes in."""
+    assert "__consumer_offsets" in sandbox.target.topics()
+    assert "__consumer_offsets" not in logs.topics()
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_consumer_groups(sandbox: Sandbox, topic: str, protocol: str) -> None:
+    """A group is seen while someone is in it, and its offsets after; looking at it doesn't make one."""
+    group = f"g-{uuid4().hex[:8]}"
+    settings = {"bootstrap.servers": sandbox.target.bootstrap}
+    with ConsumerGroups(settings) as groups:
+        assert groups.state(group) == GroupStatus(group, GroupState.EMPTY, members=0)
+        assert groups.offsets(group) == {}
+
+        own = {
+            "group.id": group,
+            "group.protocol": protocol,
+            "enable.auto.commit": False,
+            "auto.offset.reset": "earliest",
+        }
+        consumer = confluent_kafka.Consumer({**settings, **own})
+        consumer.subscribe([topic])
+        first = wait_until(lambda: consumer.poll(0.1), 60, "no record came")
+        assert first is not None
+        consumer.commit(message=first, asynchronous=False)
+        assert groups.state(group) == GroupStatus(group, GroupState.STABLE, members=1)
+        assert not groups.state(group).inactive
+
+        consumer.close()
+        wait_until(lambda: groups.state(group).inactive, 60, "the group did not become empty")
+        assert groups.offsets(group) == {TopicPartition(topic, 0): 1}

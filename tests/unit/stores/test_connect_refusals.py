@@ -1,0 +1,216 @@
+"""What each refusal of a Connect worker means, and how often the call that met it was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from scripted_worker import JETTY_404, FakeTime, Reply, Worker, error
+
+from airflow_provider_connect_offsets.exceptions import (
+    AccessDenied,
+    NotReady,
+    NotStopped,
+    OutcomeUnknown,
+    RebalanceInProgress,
+    Rejected,
+    StoreError,
+    UnknownConnector,
+)
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.stores.connect import ConnectRest
+
+Connect = Callable[..., ConnectRest]
+CHANGES = Offsets.of([Entry.of({"kafka_topic": "orders", "kafka_partition": 0}, {"kafka_offset": 7})])
+PATCH = "PATCH /connectors/c/offsets"
+
+STALE = (
+    "Cannot complete request momentarily due to stale configuration (typically caused by a concurrent config change)"
+)
+NO_LEADER = "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway."
+NOT_LEADER = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
+NOT_STOPPED = (
+    "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the specified "
+    "connector by issuing a 'PUT' request to the '/connectors/c/stop' endpoint"
+)
+GROUP_NOT_EMPTY = (
+    "Failed to alter consumer group offsets for connector c either because its tasks haven't stopped completely yet or "
+    "the consumer group was resurrected by zombie sink tasks. If the connector is in a stopped state, this operation "
+    "can be safely retried. If it doesn't eventually succeed, the Connect cluster may need to be restarted to get rid "
+    "of the zombie sink tasks."
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "meaning"),
+    [
+        (error(404, "Connector c not found"), UnknownConnector),
+        (error(500, "No connector `c` configured"), UnknownConnector),
+        (error(400, NOT_STOPPED), NotStopped),
+        (error(400, "Partitions / offsets need to be provided for an alter offsets request"), Rejected),
+        (error(500, "Cannot deserialize value of type `java.util.LinkedHashMap`"), Rejected),
+        (error(500, 'Unrecognized field "offset"'), Rejected),
+        (error(500, "Failed to perform zombie fencing for source connector prior to modifying offsets"), Rejected),
+        (
+            error(500, "Failed to modify offsets for connector c because it doesn't support external modification"),
+            Rejected,
+        ),
+        (error(500, "The 'offset' key in a MirrorSourceConnector offset must be an integer"), Rejected),
+        (error(500, "Failed to modify offsets for sink connector c"), Rejected),
+        (error(500, "Failed to alter consumer group offsets for connector c"), Rejected),
+        (error(500, "Offsets may only contain primitive types as values, but field f contains class"), Rejected),
+        (error(500, "Request timed out"), OutcomeUnknown),
+        (error(500, "Request timed out. The worker is currently altering offsets."), OutcomeUnknown),
+        (error(500, "Timed out while attempting to alter consumer group offsets"), OutcomeUnknown),
+        (error(500, "IO Error trying to forward REST request: java.net.ConnectException"), OutcomeUnknown),
+        (error(500, "Unexpected status code when handling forwarded request: 302"), OutcomeUnknown),
+        (Reply(401, {"error_code": 401, "message": "User cannot access the resource."}), AccessDenied),
+        (Reply(403, "<html>Forbidden</html>"), AccessDenied),
+        (Reply(405, {"error_code": 405, "message": "HTTP 405 Method Not Allowed"}), Rejected),
+        (Reply(404, {"error_code": 404, "message": "HTTP 404 Not Found"}), Rejected),
+        (Reply(400, "<html>Ambiguous URI path separator</html>"), Rejected),
+        (Reply(502, "<html>Bad Gateway</html>"), OutcomeUnknown),
+        (Reply(503, "<html>Service Unavailable</html>"), OutcomeUnknown),
+        (Reply(200, "<html>Please log in</html>"), OutcomeUnknown),
+        (Reply(200, {"unexpected": True}), OutcomeUnknown),
+        (Reply(302, "", location="http://user:hidden@login.example.com/?next=1"), NotReady),
+        (Reply(hang_up=True), OutcomeUnknown),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else f"{value.status} {str(value.body)[:60]}",
+)
+def test_a_refused_change_has_its_meaning_and_is_never_repeated(
+    connect_to: Connect, worker: Worker, reply: Reply, meaning: type[StoreError]
+) -> None:
+    """A refusal that isn't known to be safe ends the call at once, as the error that fits, with the server's words."""
+    worker.answers(PATCH, reply)
+
+    with pytest.raises(StoreError) as caught:
+        connect_to(worker.url).write_offsets("c", CHANGES)
+
+    assert type(caught.value) is meaning
+    assert worker.calls == [PATCH]
+    assert "'c'" in str(caught.value)
+    assert "hidden" not in str(caught.value)
+    if isinstance(reply.body, dict) and "message" in reply.body and reply.status not in (401, 403):
+        assert reply.body["message"] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        error(409, STALE),
+        error(409, NO_LEADER),
+        error(409, NOT_LEADER),
+        error(500, GROUP_NOT_EMPTY),
+        Reply(404, JETTY_404),
+    ],
+    ids=["stale", "no leader", "not leader", "group not empty", "still starting"],
+)
+def test_a_change_is_repeated_where_the_refusal_says_nothing_was_done(
+    connect_to: Connect, worker: Worker, reply: Reply
+) -> None:
+    """Rebalances, a group that isn't empty yet and a starting worker are waited for, and then the change succeeds."""
+    worker.answers(PATCH, reply, reply, Reply(200, {"message": "altered"}))
+
+    assert connect_to(worker.url).write_offsets("c", CHANGES).message == "altered"
+
+    assert worker.calls == [PATCH] * 3
+    assert [request.body for request in worker.requests] == [CHANGES.rest_body()] * 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "meaning"),
+    [
+        (error(409, STALE), RebalanceInProgress),
+        (error(500, GROUP_NOT_EMPTY), NotStopped),
+        (Reply(404, JETTY_404), NotReady),
+    ],
+)
+def test_patience_is_bounded(
+    connect_to: Connect, worker: Worker, time: FakeTime, reply: Reply, meaning: type[StoreError]
+) -> None:
+    """What doesn't pass within the patience is raised, by its meaning, and no longer is waited than said."""
+    worker.answers(PATCH, reply)
+    store = connect_to(worker.url, patience=10)
+
+    with pytest.raises(StoreError) as caught:
+        store.write_offsets("c", CHANGES)
+
+    assert type(caught.value) is meaning
+    assert 5 < sum(time.slept) <= 10
+    assert len(worker.calls) == len(time.slept) + 1
+
+
+def test_a_connector_that_exists_is_not_a_rebalance(connect_to: Connect, worker: Worker) -> None:
+    """Creating a connector twice is refused at once, though Connect's status is that of a rebalance."""
+    worker.answers("POST /connectors", error(409, "Connector c already exists"))
+
+    with pytest.raises(Rejected, match="Connector c already exists"):
+        connect_to(worker.url).create("c", {"connector.class": "X"})
+
+    assert worker.calls == ["POST /connectors"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "repeated"),
+    [
+        (error(409, STALE), True),
+        (error(500, "Request timed out"), True),
+        (error(500, "IO Error trying to forward REST request: null"), True),
+        (Reply(404, JETTY_404), True),
+        (Reply(502, "<html>"), True),
+        (Reply(hang_up=True), True),
+        (error(404, "Connector c not found"), False),
+        (error(500, "Failed to retrieve offsets"), False),
+        (Reply(401, ""), False),
+        (Reply(200, "<html>Please log in</html>"), False),
+        (Reply(200, {"no": "offsets"}), False),
+    ],
+    ids=lambda value: f"{value.status} {str(value.body)[:40]}" if isinstance(value, Reply) else str(value),
+)
+def test_a_reading_call_is_repeated_after_what_passes(
+    connect_to: Connect, worker: Worker, reply: Reply, *, repeated: bool
+) -> None:
+    """Reads come through whatever passes by itself, and fail at once at what doesn't."""
+    worker.answers("GET /connectors/c/offsets", reply, Reply(200, {"offsets": []}))
+    store = connect_to(worker.url)
+
+    if repeated:
+        assert store.read_offsets("c") == Offsets()
+        assert len(worker.calls) == 2
+    else:
+        with pytest.raises(StoreError):
+            store.read_offsets("c")
+        assert len(worker.calls) == 1
+
+
+def test_a_new_connector_gets_its_status_a_moment_later(connect_to: Connect, worker: Worker) -> None:
+    """A connector without a status yet is asked again, as long as it exists."""
+    status = {"name": "c", "connector": {"state": "RUNNING", "worker_id": "w"}, "tasks": [], "type": "sink"}
+    worker.answers("GET /connectors/c/status", error(404, "No status found for connector c"), Reply(200, status))
+    worker.answers("GET /connectors/c", Reply(200, {"name": "c", "config": {}, "tasks": [], "type": "sink"}))
+
+    assert connect_to(worker.url).status("c").state == "RUNNING"
+
+
+def test_the_status_of_an_unknown_connector_says_so_at_once(
+    connect_to: Connect, worker: Worker, time: FakeTime
+) -> None:
+    """Connect answers the same for a connector that is new and for one that isn't there; only one is waited for."""
+    worker.answers("GET /connectors/c/status", error(404, "No status found for connector c"))
+    worker.answers("GET /connectors/c", error(404, "Connector c not found"))
+
+    with pytest.raises(UnknownConnector, match="Connector c not found"):
+        connect_to(worker.url).status("c")
+
+    assert time.slept == []
+
+
+def test_messages_say_what_to_do_next(connect_to: Connect, worker: Worker) -> None:
+    """The bare refusals of Connect get a hint; a 404 that isn't Connect's names the base URL."""
+    worker.answers(PATCH, error(500, "Failed to alter consumer group offsets for connector c"))
+    with pytest.raises(Rejected, match=r"topic or partition does not exist, or the worker may not alter this group"):
+        connect_to(worker.url).write_offsets("c", CHANGES)
+
+    with pytest.raises(NotReady, match=rf"{worker.url} answers, but no Connect worker does.*Check the base URL"):
+        connect_to(worker.url).connectors()
