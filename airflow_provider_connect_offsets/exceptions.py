@@ -21,6 +21,7 @@ Callers catch by meaning, never by status code::
         ├── Overlap                 another change of the same connector is going on
         ├── Drift                   the world is no longer what the plan saw; nothing was written
         ├── NotApplied              the plan was not applied; prior offsets and state were put back
+        ├── NotRunning              the offsets are proved, but the connector did not come back to its state
         └── LeftStopped             neither plan nor prior offsets could be proved; the connector stays STOPPED
 """
 
@@ -101,6 +102,10 @@ class Drift(ChangeError):
 
 class NotApplied(ChangeError):
     """The plan was not applied; prior offsets were proved and the prior state was given back."""
+
+
+class NotRunning(ChangeError):
+    """The offsets are what they should be, but the connector (or a task of it) did not come back."""
 
 
 class LeftStopped(ChangeError):

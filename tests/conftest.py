@@ -7,10 +7,14 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # Airflow reads its configuration when it is first imported, so this must stand before any test module.
 AIRFLOW_HOME = Path(tempfile.mkdtemp(prefix="connect-offsets-airflow-"))
@@ -32,3 +36,22 @@ def sandbox() -> Iterator[Sandbox]:
     """Two real Kafka clusters and a Connect worker."""
     with Sandbox(keep_logs=Path("build/sandbox-logs")) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A Spark session with a JVM of its own."""
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()

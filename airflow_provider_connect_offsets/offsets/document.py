@@ -15,6 +15,7 @@ KIP-199::
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -33,10 +34,10 @@ def canonical(value: JsonMap) -> str:
 def parse_map(text: str) -> dict[str, JsonPrimitive]:
     """Read a flat JSON map; raises :class:`InvalidDocument` for anything else."""
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = _load(text)
     except (ValueError, RecursionError) as error:
         raise InvalidDocument(f"{text[:80]!r} is no JSON: {error}") from error
-    return flat_map(value, what="an offset map")
+    return flat_map(value, what="a partition or offset")
 
 
 def flat_map(value: object, *, what: str) -> dict[str, JsonPrimitive]:
@@ -46,9 +47,26 @@ def flat_map(value: object, *, what: str) -> dict[str, JsonPrimitive]:
     for key, field in value.items():
         if isinstance(field, dict | list):
             raise InvalidDocument(
-                f"{what} may hold only primitive values, but field {key!r} is {json.dumps(field)[:80]}"
+                f"{what} may hold only primitive values, but its field {key!r} holds {json.dumps(field)[:80]}"
             )
+        if not _is_storable(key) or not _is_storable(field):
+            raise InvalidDocument(f"{what} holds {json.dumps({key: field})[:80]}, which no JSON document can")
     return value
+
+
+def _is_storable(value: JsonPrimitive) -> bool:
+    """Python reads 1e999 as infinity and half a surrogate pair as text; neither can be written again."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return not isinstance(value, str) or _is_utf8(value)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -138,7 +156,7 @@ def parse_text(text: str, connector: str) -> Offsets:
     if not text.strip():
         raise InvalidDocument("the file is empty")
     try:
-        body = json.loads(text, object_pairs_hook=_unique_fields, parse_constant=_refuse_constant)
+        body = _load(text)
     except (ValueError, RecursionError) as error:
         raise InvalidDocument(f"the file is no JSON, or was cut off: {error}") from error
     if isinstance(body, dict) and set(body) == {"offsets"} and connector != "offsets":
@@ -170,6 +188,10 @@ def _entry(item: object, *, where: str) -> Entry:
     partition = flat_map(item["partition"], what=f"{where}: the partition")
     offset = item.get("offset")
     return Entry.of(partition, None if offset is None else flat_map(offset, what=f"{where}: the offset"))
+
+
+def _load(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_unique_fields, parse_constant=_refuse_constant)
 
 
 def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -39,14 +38,12 @@ class PlanRow:
     reason: str
 
     def digest(self) -> str:
-        """SHA-256 (hex) of what identifies the row: everything but the words of the reason."""
-        return row_digest(self.connector, self.family, self.partition, self.before, self.after, self.action.value)
+        """SHA-256 (hex) of what identifies the row, not the words of the reason; Spark's job works it out as well.
 
-
-def row_digest(connector: str, family: str, partition: str, before: str | None, after: str | None, action: str) -> str:
-    """SHA-256 (hex) of one row of a plan; Spark calls it for each row."""
-    fields = json.dumps([connector, family, partition, before, after, action], ensure_ascii=False)
-    return hashlib.sha256(fields.encode()).hexdigest()
+        A line for each field, empty for null: no name and no canonical JSON is empty or holds a line break.
+        """
+        fields = (self.connector, self.family, self.partition, self.before, self.after, self.action.value)
+        return hashlib.sha256("\n".join(field or "" for field in fields).encode()).hexdigest()
 
 
 def plan_digest(row_digests: Iterable[str]) -> str:

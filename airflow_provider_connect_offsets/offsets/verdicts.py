@@ -29,7 +29,6 @@ class Rule(StrEnum):
 
     WRONG_KEYS = "wrong_keys", "A partition or offset map has exactly the keys that its connector class uses."
     WRONG_TYPE = "wrong_type", "Each field of a partition or offset map has the type that its connector class reads."
-    NESTED_VALUE = "nested_value", "Partition and offset maps hold primitive values only."
     NEGATIVE = "negative", "Positions, offsets and partition numbers are not negative."
     FOREIGN_ALIAS = (
         "foreign_alias",

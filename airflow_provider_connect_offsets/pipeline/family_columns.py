@@ -1,7 +1,8 @@
-"""The rules of ``offsets.families`` as column functions.
+"""The rules of ``offsets.families`` and the readers of ``offsets.document`` as column functions.
 
 They are the one place where Spark calls Python row by row: what a family knows stands once, in ``offsets``, and reading
 JSON maps of any shape is nothing that Catalyst has an expression for. Executors get ``offsets`` through ``py_files``.
+Each plan passes through Python once, so each function here does all that is needed of a row.
 """
 
 from __future__ import annotations
@@ -15,95 +16,85 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
-from airflow_provider_connect_offsets.offsets import plan
-from airflow_provider_connect_offsets.offsets.document import canonical, parse_map, parse_text
+from airflow_provider_connect_offsets.offsets.document import JsonMap, canonical, parse_map, parse_text
 from airflow_provider_connect_offsets.offsets.families import FAMILIES, MAX_INT, MAX_LONG, TopicPartition
 from airflow_provider_connect_offsets.pipeline.frames import Subject
 
 ColumnFunction = Callable[..., Column]
+Problems = list[tuple[str, str]]
 
 
 def _struct(**fields: T.DataType) -> T.StructType:
     return T.StructType([T.StructField(name, kind) for name, kind in fields.items()])
 
 
-ENTRY = _struct(partition=T.StringType(), after=T.StringType(), problem=T.StringType())
-_DOCUMENT = _struct(entries=T.ArrayType(ENTRY), problem=T.StringType())
-_PLACE = _struct(topic=T.StringType(), kafka_partition=T.IntegerType(), position=T.LongType())
-_FINDINGS = T.ArrayType(_struct(rule=T.StringType(), severity=T.StringType(), message=T.StringType()))
+PROBLEMS = T.ArrayType(_struct(rule=T.StringType(), message=T.StringType()))
+_ENTRY = _struct(partition=T.StringType(), after=T.StringType(), problem=T.StringType())
+_DOCUMENT = _struct(entries=T.ArrayType(_ENTRY), problem=T.StringType())
+_PLACE = _struct(topic=T.StringType(), kafka_partition=T.IntegerType(), position=T.LongType(), problems=PROBLEMS)
+_AIM = _struct(partition=T.StringType(), after=T.StringType(), problems=PROBLEMS)
 
 
 def _udf(function: Callable[..., Any], returns: T.DataType) -> ColumnFunction:
     return F.udf(function, returns)
 
 
-def partition_key(subject: Subject) -> ColumnFunction:
-    """(topic, kafka_partition) → the source partition as canonical JSON."""
+def aim(subject: Subject) -> ColumnFunction:
+    """(partition or null, topic, kafka_partition, position or null) → what is to be stored where.
+
+    returns: struct of partition (made from topic and kafka_partition where it was null), after (null: nothing is
+    stored) and problems (what is wrong with the partition)
+    """
     family_name, config = subject.family.name, dict(subject.config)
 
-    def key(topic: str, partition: int) -> str | None:
-        found = FAMILIES[family_name].partition_of(TopicPartition(topic, partition), config)
-        return None if found is None else canonical(found)
+    def aimed(
+        partition: str | None, topic: str | None, number: int | None, position: int | None
+    ) -> tuple[str | None, str | None, Problems]:
+        family = FAMILIES[family_name]
+        offset = None if position is None else family.offset_at(position)
+        after = None if offset is None else canonical(offset)
+        if partition is not None:
+            return partition, after, _problems(family_name, config, parse_map(partition), None)
+        where = None if topic is None or number is None else TopicPartition(topic, number)
+        made = None if where is None else family.partition_of(where, config)
+        return None if made is None else canonical(made), after, []
 
-    return _udf(key, T.StringType())
-
-
-def offset_at(subject: Subject) -> ColumnFunction:
-    """(position) → what the family stores for it, as canonical JSON; null where nothing is stored."""
-    family_name = subject.family.name
-
-    def stored(position: int | None) -> str | None:
-        offset = None if position is None else FAMILIES[family_name].offset_at(position)
-        return None if offset is None else canonical(offset)
-
-    return _udf(stored, T.StringType())
+    return _udf(aimed, _AIM)
 
 
 def place(subject: Subject) -> ColumnFunction:
-    """(partition, offset) → struct of topic, kafka_partition and position; nulls where they have none."""
-    family_name = subject.family.name
-
-    def find(partition: str, offset: str | None) -> tuple[str | None, int | None, int | None]:
-        family = FAMILIES[family_name]
-        try:
-            where = family.topic_partition(parse_map(partition))
-            position = family.position(None if offset is None else parse_map(offset))
-        except InvalidDocument:  # told by ``problem`` already
-            return None, None, None
-        small = position if position is not None and abs(position) <= MAX_LONG else None
-        return (where.topic, where.partition, small) if where and where.partition <= MAX_INT else (None, None, small)
-
-    return _udf(find, _PLACE)
-
-
-def findings(subject: Subject) -> ColumnFunction:
-    """(partition, after) → what the family finds wrong with storing it: structs of rule, severity and message."""
+    """(partition, offset or null) → struct of topic, kafka_partition, position, and problems with storing it."""
     family_name, config = subject.family.name, dict(subject.config)
 
-    def check(partition: str, after: str | None) -> list[tuple[str, str, str]]:
-        offset = None if after is None else parse_map(after)
-        found = FAMILIES[family_name].check(parse_map(partition), offset, config)
-        return [(finding.rule.value, finding.severity.value, finding.message) for finding in found]
+    def placed(partition_text: str, offset_text: str | None) -> tuple[str | None, int | None, int | None, Problems]:
+        family = FAMILIES[family_name]
+        partition = parse_map(partition_text)
+        offset = None if offset_text is None else parse_map(offset_text)
+        problems = _problems(family_name, config, partition, offset)
+        where, position = family.topic_partition(partition), family.position(offset)
+        # Numbers that no column can hold are among the problems already.
+        number = where.partition if where and 0 <= where.partition <= MAX_INT else None
+        small = position if position is not None and abs(position) <= MAX_LONG else None
+        return (where.topic if where else None), number, small, problems
 
-    return _udf(check, _FINDINGS)
+    return _udf(placed, _PLACE)
 
 
-def row_digest() -> ColumnFunction:
-    """The columns that identify a plan's row → their SHA-256."""
-    return _udf(plan.row_digest, T.StringType())
+def _problems(family_name: str, config: dict[str, str], partition: JsonMap, offset: JsonMap | None) -> Problems:
+    return [(found.rule.value, found.message) for found in FAMILIES[family_name].check(partition, offset, config)]
 
 
 def document_entries(connector: str) -> ColumnFunction:
     """(text of a REST or KIP-199 document) → struct of its entries for ``connector``, or of the problem with it."""
 
-    def parse(text: str) -> tuple[list[tuple[str, str | None, None]], str | None]:
+    def parsed(text: str) -> tuple[list[tuple[str, str | None, None]], str | None]:
         try:
             offsets = parse_text(text, connector)
         except InvalidDocument as error:
             return [], str(error)
         return [(entry.partition, entry.offset, None) for entry in offsets], None
 
-    return _udf(parse, _DOCUMENT)
+    return _udf(parsed, _DOCUMENT)
 
 
 def json_entry() -> ColumnFunction:
@@ -111,36 +102,41 @@ def json_entry() -> ColumnFunction:
 
     def entry(partition: str | None, offset: str | None) -> tuple[str | None, str | None, str | None]:
         try:
-            after = canonical(parse_map(offset)) if offset and offset != "null" else None
+            after = canonical(parse_map(offset)) if offset and offset.strip() != "null" else None
             return canonical(parse_map(partition or "")), after, None
         except InvalidDocument as error:
-            return partition, offset, str(error)
+            return None, None, str(error)
 
-    return _udf(entry, ENTRY)
+    return _udf(entry, _ENTRY)
 
 
 def position_entry(subject: Subject) -> ColumnFunction:
     """(topic, kafka_partition, position as texts) → an entry; an empty position removes."""
     family_name, config = subject.family.name, dict(subject.config)
 
-    def entry(topic: str | None, partition: str | None, position: str | None) -> tuple[str, str | None, str | None]:
+    def entry(
+        topic: str | None, partition: str | None, position: str | None
+    ) -> tuple[str | None, str | None, str | None]:
+        shown = json.dumps([topic, partition, position], ensure_ascii=False)
         number = _whole_number(partition, MAX_INT)
-        if not topic or number is None:
-            shown = json.dumps([topic, partition, position], ensure_ascii=False)
-            return shown, None, f"{shown} names no topic and partition"
+        if not topic or not topic.strip() or number is None:
+            return None, None, f"the row {shown} names no topic and partition"
         family = FAMILIES[family_name]
         key = canonical(family.partition_of(TopicPartition(topic.strip(), number), config) or {})
         if position is None or not position.strip():
             return key, None, None
         target = _whole_number(position, MAX_LONG)
         if target is None:
-            return key, None, f"the position {position!r} is no whole number from 0 on"
+            return None, None, f"the row {shown} has no position that is a whole number from 0 on"
         offset = family.offset_at(target)
         return key, None if offset is None else canonical(offset), None
 
-    return _udf(entry, ENTRY)
+    return _udf(entry, _ENTRY)
 
 
 def _whole_number(text: str | None, limit: int) -> int | None:
     stripped = (text or "").strip()
-    return int(stripped) if stripped.isascii() and stripped.isdigit() and int(stripped) <= limit else None
+    # Ever longer digits would be ever slower to read, and more than 4300 of them an error.
+    readable = stripped.isascii() and stripped.isdigit() and len(stripped.lstrip("0")) <= len(str(limit))
+    number = int(stripped) if readable else None
+    return number if number is not None and number <= limit else None

@@ -1,18 +1,27 @@
-"""Spark's side of the dataset schemas, and the values that the plan job takes from the driver's side of them."""
+"""Spark's side of the dataset schemas, and the values that the jobs take from a snapshot to the driver."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.offsets.families import FAMILIES, ConnectorType, Family
-from airflow_provider_connect_offsets.workspace.schemas import Kind, Schema
+from airflow_provider_connect_offsets.offsets.verdicts import Verdict
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CONNECTOR_OFFSETS,
+    CONNECTORS,
+    LOG_BOUNDS,
+    VERDICTS,
+    Kind,
+    Schema,
+)
 
 _TYPES: Mapping[Kind, T.DataType] = {
     Kind.STRING: T.StringType(),
@@ -34,6 +43,28 @@ def shaped(frame: DataFrame, schema: Schema) -> DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a plan is made from.
+
+    connectors, offsets: datasets ``connectors`` and ``connector_offsets``
+    bounds: dataset ``log_bounds`` of all topics in the cluster, so that a name that isn't there is a wrong one
+    """
+
+    connectors: DataFrame
+    offsets: DataFrame
+    bounds: DataFrame
+
+    @classmethod
+    def read(cls, spark: SparkSession, directory: RunDirectory) -> Snapshot:
+        """Read the datasets; their schemas are known, which saves Spark a job for each to find them out."""
+        return cls(
+            connectors=spark.read.schema(struct_type(CONNECTORS)).parquet(directory.connectors),
+            offsets=spark.read.schema(struct_type(CONNECTOR_OFFSETS)).parquet(directory.connector_offsets),
+            bounds=spark.read.schema(struct_type(LOG_BOUNDS)).parquet(directory.log_bounds),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """The connector whose offsets are to be changed, from its row in the dataset ``connectors``."""
 
@@ -50,17 +81,22 @@ class Subject:
         row = connectors.where(F.col("connector") == name).first()
         if row is None:
             raise DatasetError(f"the snapshot holds no connector {name!r}")
-        tasks = json.loads(row["tasks"])
         return cls(
             name=name,
             type=ConnectorType(row["connector_type"]),
             connector_class=row["connector_class"],
             family=FAMILIES[row["family"]],
             config=json.loads(row["config"]),
-            failed_tasks=sum(1 for task in tasks if task["state"] == "FAILED"),
+            failed_tasks=sum(1 for task in json.loads(row["tasks"]) if task["state"] == "FAILED"),
         )
 
 
 def matches_whole(text: Column, pattern: str) -> Column:
     """Whether a Java pattern matches the whole text, as Kafka's ``topics.regex`` does."""
     return text.rlike(f"^(?:{pattern})$")
+
+
+def verdict_frame(spark: SparkSession, verdicts: Iterable[Verdict]) -> DataFrame:
+    """Make the dataset ``verdicts`` of verdicts on the connector as a whole."""
+    rows = [(str(v.rule), v.severity.value, v.connector, v.partition, v.message) for v in verdicts]
+    return spark.createDataFrame(rows, struct_type(VERDICTS))

@@ -1,250 +1,196 @@
-"""Rules on a set of offsets: each is a filter on the planned rows and a sentence for people.
+"""Rules on a set of offsets: each is a condition on a row of the plan and a sentence for people.
 
-All take the frame of :mod:`~.pipeline.targets` with ``action`` added, and give the dataset ``verdicts``.
-Rules on a single offset are the family's (``offsets.families``); :func:`family_verdicts` calls them.
+All are columns of the frame of ``effects``, so that one pass over it finds everything. Rules on a single offset are the
+family's (``offsets.families``) and stand in the column ``problems``.
 """
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, Sink
-from airflow_provider_connect_offsets.offsets.request import Request, To
+from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset
+from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline import family_columns
-from airflow_provider_connect_offsets.pipeline.frames import Subject
-from airflow_provider_connect_offsets.pipeline.targets import is_consumed
+from airflow_provider_connect_offsets.pipeline.consequences import consequences, consequences_of_clear
+from airflow_provider_connect_offsets.pipeline.effects import is_astray
+from airflow_provider_connect_offsets.pipeline.findings import finding, is_changed
+from airflow_provider_connect_offsets.pipeline.frames import Subject, shaped
+from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
+
+LEFT_ALONE = "It is left alone."
 
 
-def family_verdicts(rows: DataFrame, subject: Subject) -> DataFrame:
-    """What the family finds wrong with each offset that is to be written."""
-    found = _changed(rows).select(
-        "partition", F.explode(family_columns.findings(subject)("partition", "after")).alias("finding")
-    )
-    return found.select(
-        F.col("finding.rule").alias("rule"),
-        F.col("finding.severity").alias("severity"),
-        F.lit(subject.name).alias("connector"),
-        "partition",
-        F.format_string(f"`{_literal(subject.name)}`, partition %s: %s", "partition", "finding.message").alias(
-            "message"
-        ),
-    )
+def row_verdicts(
+    rows: DataFrame, request: Request, subject: Subject, similar: Mapping[str, tuple[str, ...]]
+) -> DataFrame:
+    """Find all that there is to say about single partitions: dataset ``verdicts``.
 
-
-def duplicate_verdicts(wanted: DataFrame, subject: Subject) -> DataFrame:
-    """Partitions that a list names more than once: an error where the offsets differ, a warning where they agree."""
-    # A null must count as an offset of its own, and countDistinct passes over nulls.
-    distinct = F.countDistinct(F.coalesce("after", F.lit("null")))
-    twice = wanted.groupBy("partition").agg(F.count("*").alias("times"), distinct.alias("offsets")).where("times > 1")
-    conflict = F.col("offsets") > 1
-    return twice.select(
-        F.lit(Rule.DUPLICATE.value).alias("rule"),
-        F.when(conflict, Severity.ERROR.value).otherwise(Severity.WARNING.value).alias("severity"),
-        F.lit(subject.name).alias("connector"),
-        "partition",
-        F.concat(
-            F.format_string(f"`{_literal(subject.name)}`, partition %s is listed %d times, ", "partition", "times"),
-            F.when(conflict, "with different offsets. Keep the one that is meant.").otherwise(
-                "always with the same offset."
-            ),
-        ).alias("message"),
+    similar: unknown topic → known ones that are spelled much like it
+    """
+    found = [_duplicate(request), *consequences_of_clear(subject)]
+    if subject.family.has_positions:
+        found += [*_existence(similar), *_bounds(request, subject), *consequences(request, subject)]
+    every = F.concat(_family_findings(), F.array_compact(F.array(*found)))
+    spoken = F.concat(F.lit(f"`{subject.name}`, "), _place(), F.lit(": "), F.col("finding.message"))
+    return shaped(
+        rows.withColumn("finding", F.explode(every))
+        .withColumn("rule", F.col("finding.rule"))
+        .withColumn("severity", F.col("finding.severity"))
+        .withColumn("connector", F.lit(subject.name))
+        .withColumn("message", spoken),
+        VERDICTS,
     )
 
 
 def problem_verdicts(wanted: DataFrame, subject: Subject) -> DataFrame:
-    """Entries of a list that are no offsets at all."""
-    return _verdicts(
-        wanted.where("problem is not null"),
-        Rule.UNREADABLE,
-        Severity.ERROR,
-        subject,
-        F.format_string("partition %s: %s", "partition", "problem"),
+    """Entries of a list that are no offsets at all: dataset ``verdicts``. wanted: the frame of ``wanted``."""
+    return shaped(
+        wanted.where("problem is not null").select(
+            F.lit(Rule.UNREADABLE.value).alias("rule"),
+            F.lit(Severity.ERROR.value).alias("severity"),
+            F.lit(subject.name).alias("connector"),
+            F.lit(None).cast("string").alias("partition"),
+            F.concat(F.lit(f"`{subject.name}`, an entry of the list: "), F.col("problem"), F.lit(".")).alias("message"),
+        ),
+        VERDICTS,
     )
 
 
-def set_verdicts(rows: DataFrame, request: Request, subject: Subject) -> DataFrame:
-    """Everything that is found by looking at the rows together with the log's bounds and the configuration."""
-    found = [family_verdicts(rows, subject)]
-    if subject.family.has_positions:
-        found += [
-            *_existence(rows, request, subject),
-            *_bounds(rows, request, subject),
-            *_consequences(rows, request, subject),
-        ]
-    return reduce(DataFrame.unionByName, found)
+def _place() -> Column:
+    """Where it is, in Kafka's words where there are some."""
+    known = F.col("topic").isNotNull() & F.col("kafka_partition").isNotNull()
+    return F.when(known, F.format_string("topic `%s`, partition %d", "topic", "kafka_partition")).otherwise(
+        F.format_string("partition `%s`", "partition")
+    )
 
 
-def _existence(rows: DataFrame, request: Request, subject: Subject) -> list[DataFrame]:
-    """Topic, partition and subscription. A stored offset of a topic that is gone is left alone and mentioned."""
-    aimed = rows.where("selected and topic is not null and log_end is null")
-    severity = Severity.ERROR if request.to.by_list or request.to is To.OFFSET else Severity.WARNING
-    advice = "Correct the name." if severity is Severity.ERROR else "Its stored offset is left alone."
-    unread = _changed(rows).where(F.col("after").isNotNull() & ~is_consumed(F.col("topic"), subject))
+def _family_findings() -> Column:
+    """What the family finds wrong with a partition or a listed offset, unless it is just removed."""
+    concerned = F.col("selected") & ~F.col("removes")
+    problems = F.transform(
+        F.coalesce("problems", F.array()),
+        lambda problem: F.struct(
+            problem["rule"].alias("rule"),
+            _level().alias("severity"),
+            F.concat(problem["message"], F.lit(". "), _advice("Correct the entry.")).alias("message"),
+        ),
+    )
+    return F.when(concerned, problems).otherwise(F.array())
+
+
+def _level() -> Column:
+    """An error where the request names the very thing, else a warning: it is left alone."""
+    return F.when(F.col("named"), Severity.ERROR.value).otherwise(Severity.WARNING.value)
+
+
+def _advice(correction: str) -> Column:
+    return F.when(F.col("named"), correction).otherwise(LEFT_ALONE)
+
+
+def _duplicate(request: Request) -> Column:
+    if not request.to.by_list:
+        return F.lit(None)
+    conflict = F.col("conflicting")
+    return finding(
+        Rule.DUPLICATE,
+        F.when(conflict, Severity.ERROR.value).otherwise(Severity.WARNING.value),
+        F.col("selected") & (F.col("times") > 1),
+        "it is listed ",
+        F.col("times"),
+        " times, ",
+        F.when(conflict, "with different offsets. Keep the one that is meant.").otherwise(
+            "always with the same offset."
+        ),
+    )
+
+
+def _existence(similar: Mapping[str, tuple[str, ...]]) -> list[Column]:
+    """Topic, partition and subscription."""
+    concerned = F.col("selected") & F.col("stuck") & (F.size(F.coalesce("problems", F.array())) == 0)
+    gone = concerned & F.col("topic").isNotNull() & F.col("log_end").isNull()
+    exists = F.coalesce("topic_exists", F.expr("false"))
     return [
-        _verdicts(
-            aimed.where("not topic_exists"),
+        finding(
             Rule.UNKNOWN_TOPIC,
-            severity,
-            subject,
-            F.format_string(f"topic `%s` does not exist in the cluster. {advice}", "topic"),
+            _level(),
+            gone & ~exists,
+            "the cluster has no such topic. ",
+            _did_you_mean(similar),
+            _advice("Correct the name, or leave it out."),
         ),
-        _verdicts(
-            aimed.where("topic_exists"),
+        finding(
             Rule.UNKNOWN_PARTITION,
-            severity,
-            subject,
-            F.format_string(f"topic `%s` has no partition %d. {advice}", "topic", "kafka_partition"),
+            _level(),
+            gone & exists,
+            "the topic has no such partition. ",
+            _advice("Correct the number, or leave it out."),
         ),
-        _verdicts(
-            unread.where("log_end is not null"),
+        finding(
             Rule.NOT_CONSUMED,
-            Severity.ERROR,
-            subject,
-            F.format_string(
-                "topic `%s` is not read by this connector (see its `topics`, `topics.regex`, `topics.exclude`), so an "
-                "offset for it would change nothing.",
-                "topic",
-            ),
+            _level(),
+            concerned & F.col("log_end").isNotNull() & ~F.coalesce("consumed", F.expr("true")),
+            "the connector's configuration (topics, topics.regex, topics.exclude) does not make it read this topic, so "
+            "an offset would change nothing. ",
+            _advice("Leave it out, or change the configuration first."),
         ),
     ]
 
 
-def _bounds(rows: DataFrame, request: Request, subject: Subject) -> list[DataFrame]:
+def _did_you_mean(similar: Mapping[str, tuple[str, ...]]) -> Column:
+    hint = F.lit("")
+    for unknown, names in similar.items():
+        hint = F.when(F.col("topic") == unknown, F.lit(did_you_mean(names))).otherwise(hint)
+    return hint
+
+
+def did_you_mean(names: tuple[str, ...]) -> str:
+    """Ask whether one of ``names`` was meant."""
+    return f"Did you mean {' or '.join(f'`{name}`' for name in names)}? " if names else ""
+
+
+def _bounds(request: Request, subject: Subject) -> list[Column]:
     """Positions within the log: from the first record that exists to the one that comes next."""
-    mirror = subject.family.name == MirrorSource.name
-    beyond = (
-        "MirrorMaker 2 would start again at %3$d and replicate all %4$d records once more."
-        if mirror
-        else "The consumer would fall back to auto.offset.reset and may start again at %3$d."
-    )
-    gone = Severity.WARNING if request.to.by_time or request.to is To.SHIFT else Severity.ERROR
-    changed = _changed(rows)
+    sound = is_changed() & ~is_astray()
+    position, start, end = F.col("after_position"), F.col("log_start"), F.col("log_end")
     # A moment that finds the first record of a log that has lost records may well lie before that record.
-    oldest = F.col("clamped") | (
-        F.lit(request.to.by_time) & (F.col("after_position") == F.col("log_start")) & (F.col("log_start") > 0)
-    )
+    oldest = F.col("clamped") | (F.lit(request.to.by_time) & (F.col("after_position") == start) & (start > 0))
     return [
-        _verdicts(
-            changed.where("after_position > log_end"),
+        finding(
             Rule.BEYOND_LOG_END,
             Severity.ERROR,
-            subject,
-            _at(
-                f"position %1$d lies beyond the log end %2$d. {beyond} Ask for %3$d to %2$d, or to=latest.",
-                "after_position",
-                "log_end",
-                "log_start",
-                F.col("log_end") - F.col("log_start"),
-            ),
+            sound & (position > end),
+            F.format_string("position %d lies beyond the log end %d. ", position, end),
+            *_consequence_of_beyond(subject),
+            F.format_string("Ask for %d to %d, or to=latest.", start, end),
         ),
-        _verdicts(
-            changed.where("after_position < log_start"),
+        finding(
             Rule.BEFORE_LOG_START,
-            gone,
-            subject,
-            _at(
-                "position %1$d lies before the log start %2$d: those records are gone. Ask for %2$d to %3$d, or "
-                "to=earliest.",
-                "after_position",
-                "log_start",
-                "log_end",
-            ),
+            Severity.ERROR,
+            sound & (position < start),
+            F.format_string("position %d lies before the log start %d: those records are gone. ", position, start),
+            F.format_string("Ask for %d to %d, or to=earliest.", start, end),
         ),
-        _verdicts(
-            rows.where("selected").where(oldest),
+        finding(
             Rule.BEFORE_LOG_START,
             Severity.WARNING,
-            subject,
-            _at(
-                "it resumes at the log start %d, the first record that still exists: earlier ones are gone.",
-                "log_start",
-            ),
+            F.col("selected") & ~F.col("stuck") & oldest,
+            F.format_string("it resumes at the log start %d: the records before are gone.", start),
         ),
     ]
 
 
-def _consequences(rows: DataFrame, request: Request, subject: Subject) -> list[DataFrame]:
-    """What the approver has to know: records delivered again or never, and what is only assumed."""
-    changed = _changed(rows)
+def _consequence_of_beyond(subject: Subject) -> list[Column]:
     reset = subject.family.offset_reset(subject.config)
-    found = [
-        _verdicts(
-            changed.where("records_again > 0"),
-            Rule.REWIND,
-            Severity.WARNING,
-            subject,
-            _at("%d records are delivered again.", "records_again"),
-        ),
-        _verdicts(
-            changed.where("records_skipped > 0"),
-            Rule.SKIP,
-            Severity.WARNING,
-            subject,
-            _at("%d records are never delivered.", "records_skipped"),
-        ),
-        _verdicts(
-            changed.where("action = 'clear' and after_position is null"),
-            Rule.CLEAR_EFFECT,
-            Severity.WARNING,
-            subject,
-            _at(
-                f"without a stored offset auto.offset.reset={reset} decides: it resumes at %s.",
-                F.coalesce(F.col("log_end" if reset is OffsetReset.LATEST else "log_start").cast("string"), F.lit("?")),
-            ),
-        ),
-    ]
-    if request.to.is_relative:
-        assumed = changed.where("before_position is null")
-        message = _at(f"nothing is stored, so it counts from %d, where auto.offset.reset={reset} would start.", "here")
-        found.append(_verdicts(assumed, Rule.ASSUMED_POSITION, Severity.WARNING, subject, message))
-    if reset is OffsetReset.LATEST and subject.family.name == MirrorSource.name:
-        zero = changed.where("after is null and after_position = 0")
-        message = _at(
-            "MirrorSource has no stored value for position 0, and source.consumer.auto.offset.reset=latest would start "
-            "at the log end %d instead. Set it to earliest first.",
-            "log_end",
-        )
-        found.append(_verdicts(zero, Rule.NO_STORED_ZERO, Severity.ERROR, subject, message))
-    if request.to is To.SKIP and subject.family.name == Sink.name and _poll_may_hold_good_records(subject):
-        message = _at(
-            "tasks have failed, and position %d is the start of the poll that failed, not always the bad record: up to "
-            "499 good ones may lie before it, and would be skipped. To pin the bad record down, set "
-            "consumer.override.max.poll.records=1, restart the tasks until they fail again, and ask once more.",
-            "here",
-        )
-        found.append(_verdicts(changed, Rule.UNPINNED_SKIP, Severity.WARNING, subject, message))
-    return found
+    who = "MirrorMaker 2" if subject.family.name == MirrorSource.name else "The connector"
+    again = "replicate" if subject.family.name == MirrorSource.name else "deliver"
+    if reset is not OffsetReset.EARLIEST:
+        return [F.lit(f"{_decides(reset)} where it starts. ")]
+    start, records = F.col("log_start"), F.col("log_end") - F.col("log_start")
+    return [F.format_string(f"{who} would start again at %d and {again} all %d records once more. ", start, records)]
 
 
-def _poll_may_hold_good_records(subject: Subject) -> bool:
-    return subject.failed_tasks > 0 and subject.config.get("consumer.override.max.poll.records") != "1"
-
-
-def _changed(rows: DataFrame) -> DataFrame:
-    return rows.where("action <> 'keep'")
-
-
-def _at(template: str, *values: str | Column) -> Column:
-    """A sentence about a topic's partition; ``template`` is a Java format of ``values``."""
-    return F.concat(
-        F.format_string("topic `%s`, partition %d: ", "topic", "kafka_partition"), F.format_string(template, *values)
-    )
-
-
-def _verdicts(rows: DataFrame, rule: Rule, severity: Severity, subject: Subject, message: Column) -> DataFrame:
-    return rows.select(
-        F.lit(rule.value).alias("rule"),
-        F.lit(severity.value).alias("severity"),
-        F.lit(subject.name).alias("connector"),
-        "partition",
-        F.concat(F.lit(f"`{subject.name}`, "), message).alias("message"),
-    )
-
-
-def _literal(text: str) -> str:
-    """Make a text safe within a Java format string."""
-    return text.replace("%", "%%")
+def _decides(reset: OffsetReset) -> str:
+    return f"auto.offset.reset={reset} would then decide"

@@ -51,6 +51,17 @@ class ConnectorStatus:
         """Tasks that failed."""
         return tuple(task for task in self.tasks if task.state is State.FAILED)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether the connector or any of its tasks has failed."""
+        return self.state is State.FAILED or bool(self.failed_tasks)
+
+    @property
+    def cause(self) -> str:
+        """The first line of the first stack trace there is."""
+        traces = [self.trace, *(task.trace for task in self.failed_tasks)]
+        return next((trace.strip().splitlines()[0] for trace in traces if trace and trace.strip()), "no trace")
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectorInfo:

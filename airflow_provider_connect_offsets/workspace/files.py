@@ -69,9 +69,17 @@ def to_json(value: Any) -> bytes:
 
 def read_json(uri: str) -> Any:
     """Read a JSON file; raises :class:`DatasetError` where there is none, or a damaged one."""
+    value = read_json_if_any(uri)
+    if value is None:
+        raise DatasetError(f"{uri} does not exist")
+    return value
+
+
+def read_json_if_any(uri: str) -> Any | None:
+    """Read a JSON file; None where there is none. Raises :class:`DatasetError` for a damaged one."""
     content = read_bytes(uri)
     if content is None:
-        raise DatasetError(f"{uri} does not exist")
+        return None
     try:
         return json.loads(content)
     except ValueError as error:

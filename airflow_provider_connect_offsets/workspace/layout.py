@@ -66,8 +66,8 @@ class RunDirectory:
 
     @property
     def summary(self) -> str:
-        """Summary of the plan job: counts, worst verdict, digest (JSON)."""
-        return join(self.uri, OFFSET_PLAN.name, "summary.json")
+        """Summary of the plan job: counts, worst verdict, digest (JSON); beside the dataset of Parquet."""
+        return join(self.uri, "summary.json")
 
     @property
     def outcome(self) -> str:

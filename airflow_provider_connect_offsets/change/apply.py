@@ -1,0 +1,164 @@
+"""The procedure: stop, read again, alter, read back, give back the state; or put everything back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from airflow_provider_connect_offsets.change import outcomes, recovery, steps
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.journal import Entry, Journal, Owner, Phase, Record
+from airflow_provider_connect_offsets.change.recovery import WayOut
+from airflow_provider_connect_offsets.exceptions import (
+    ConnectOffsetsError,
+    LeftStopped,
+    NotApplied,
+    NotRunning,
+)
+from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.stores.protocols import State
+from airflow_provider_connect_offsets.workspace.outcome import Outcome
+
+log = logging.getLogger(__name__)
+Observer = Callable[[Phase, str], None]
+
+
+def log_phase(phase: Phase, text: str) -> None:
+    """Tell the log; the default observer."""
+    log.info("%s: %s", phase, text)
+
+
+def apply_plan(
+    plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner, *, observe: Observer = log_phase
+) -> Outcome:
+    """Apply ``plan`` while its connector stands still; leave the connector as planned, or as it was found.
+
+    What a dead run left unfinished is finished or restored first. Raises :class:`Overlap`, :class:`Drift` (nothing was
+    written), :class:`NotApplied` (prior offsets and state are back), :class:`NotRunning` (offsets are as planned),
+    :class:`LeftStopped`, and store errors of a door that was shut before anything was written.
+    """
+    with journal.claim(owner) as entry:
+        told = recovery.recover(doors, entry, WayOut.FORWARD)
+        done = _applied_before(entry, plan, owner)
+        if done is not None:
+            return outcomes.applied_before(plan, done)
+        entry.begin(owner)
+        if plan.changed_rows():
+            outcome = _Application(plan, doors, entry, observe).run()
+        else:
+            outcome = outcomes.unchanged(plan, owner)
+            entry.note(Phase.RESTORED)
+        return outcome if told is None else replace(outcome, warnings=(told, *outcome.warnings))
+
+
+@dataclass(slots=True)
+class _Application:
+    """One application of a plan, once the connector is held."""
+
+    plan: OffsetPlan
+    doors: Doors
+    entry: Entry
+    observe: Observer
+    downtime_began: float = 0.0
+
+    @property
+    def connector(self) -> str:
+        return self.plan.connector
+
+    def run(self) -> Outcome:
+        started = datetime.now(tz=UTC)
+        prior = self._remember()
+        at_stop, plan = self._stop_and_rebase(prior)
+        reached = not plan.changed_rows()  # by itself, since the plan was made
+        warnings = [] if reached else self._alter(plan, at_stop)
+        self._resume(prior)
+        self.entry.note(Phase.RESTORED if reached else Phase.APPLIED)
+        return replace(
+            outcomes.unchanged(plan, self._owner) if reached else outcomes.applied(plan, self._owner, at_stop),
+            prior_state=prior.value,
+            final_state=prior.value,
+            downtime_seconds=round(self.doors.clock.now() - self.downtime_began, 3),
+            started_at=started,
+            warnings=tuple(warnings),
+        )
+
+    @property
+    def _owner(self) -> Owner:
+        return self.entry.record.owner
+
+    def _remember(self) -> State:
+        """Make the prior state durable before anything is asked of the connector."""
+        status = self.doors.control.status(self.connector)
+        prior = steps.state_to_give_back(status)
+        self.entry.note(Phase.STOPPING, digest=self.plan.digest, prior_state=prior, prior_tasks=len(status.tasks))
+        self.observe(Phase.STOPPING, f"{self.connector!r} is {status.state}; stopping it")
+        return prior
+
+    def _stop_and_rebase(self, prior: State) -> tuple[Offsets, OffsetPlan]:
+        """Stop, read again, and fit the plan to it; whatever goes wrong here, nothing was written."""
+        self.downtime_began = self.doors.clock.now()
+        try:
+            steps.stop(self.doors, self.connector)
+            at_stop = self.doors.offsets.read_offsets(self.connector)
+            self.observe(Phase.STOPPED, f"{self.connector!r} stands still")
+            plan = steps.rebase(self.plan, self.doors, at_stop, moving=prior is State.RUNNING)
+        except BaseException as error:
+            self._give_back_after(error)
+            self.entry.note(Phase.RESTORED)
+            raise
+        self.entry.note(Phase.STOPPED, prior_offsets=at_stop, changes=plan.changes())
+        return at_stop, plan
+
+    def _alter(self, plan: OffsetPlan, at_stop: Offsets) -> list[str]:
+        changes, expected = plan.changes(), at_stop.updated(plan.changes())
+        self.entry.note(Phase.ALTERING)
+        self.observe(Phase.ALTERING, f"writing the offsets of {len(changes)} partitions of {self.connector!r}")
+        try:
+            reply = steps.alter(self.doors, self.connector, changes, expected=expected)
+            # Again just before the resume: a task that was thought dead may have written its own offset meanwhile.
+            steps.prove(self.doors, self.connector, expected)
+            self.entry.note(Phase.PROVED)
+        except BaseException as error:
+            self._take_back(error)
+            raise
+        self.observe(Phase.PROVED, f"{self.connector!r} was read back as planned")
+        return [reply.message] if reply is not None and reply.externally_managed else []
+
+    def _take_back(self, error: BaseException) -> None:
+        """Restore; raises :class:`NotApplied` in place of an ordinary error, and leaves an interruption as it is."""
+        self.observe(Phase.RESTORING, f"{error}; putting the prior offsets of {self.connector!r} back")
+        recovery.restore(self.doors, self.entry)
+        if isinstance(error, Exception):
+            raise NotApplied(
+                f"The change of {self.connector!r} was not applied: {error} Its prior offsets were put back and read "
+                f"back, and it is {self.entry.record.prior_state} again."
+            ) from error
+
+    def _give_back_after(self, error: BaseException) -> None:
+        self.observe(Phase.RESTORING, f"{error}; nothing was written, giving {self.connector!r} back as it was")
+        try:
+            recovery.give_back_state(self.doors, self.entry)
+        except ConnectOffsetsError as unreturned:
+            raise LeftStopped(
+                f"{self.connector!r} stays STOPPED: {error} Nothing was written, but it could not be given back: "
+                f"{unreturned} Run the task again, or send PUT /connectors/{self.connector}/resume."
+            ) from error
+
+    def _resume(self, prior: State) -> None:
+        """Give back the state. Where that fails, the record stays PROVED, and a retry goes on from there."""
+        try:
+            recovery.give_back_state(self.doors, self.entry)
+        except NotRunning as error:
+            self.entry.note(Phase.APPLIED)
+            raise NotRunning(f"The change was applied and read back, but {error}") from error
+        self.observe(Phase.APPLIED, f"{self.connector!r} is {prior} again")
+
+
+def _applied_before(entry: Entry, plan: OffsetPlan, owner: Owner) -> Record | None:
+    """The record of an earlier attempt of this very task that had applied the plan; None where there is none."""
+    latest = entry.finished or entry.record
+    same = (latest.owner.run, latest.digest) == (owner.run, plan.digest)
+    return latest if same and latest.phase is Phase.APPLIED else None

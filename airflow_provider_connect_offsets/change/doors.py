@@ -1,0 +1,93 @@
+"""What a change goes through: the doors it may open, and how long it waits behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+import tenacity
+
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK, Clock
+from airflow_provider_connect_offsets.stores.protocols import ConnectorControl, OffsetStore
+
+Reading = TypeVar("Reading")
+
+# Short at first, as most states are reached within a second and every wait is downtime.
+_WAIT = tenacity.wait_exponential(multiplier=0.02, max=1.0)
+
+
+class Bounds(Protocol):
+    """Where a log begins and ends."""
+
+    @property
+    def log_start(self) -> int:
+        """First offset still there."""
+
+    @property
+    def log_end(self) -> int:
+        """Offset after the last record."""
+
+    @property
+    def lookup_offset(self) -> int | None:
+        """The first record at or after the moment that was asked for."""
+
+
+class Logs(Protocol):
+    """The cluster whose logs the positions refer to (``stores.kafka.KafkaLogs``)."""
+
+    servers: str
+
+    def topics(self) -> Mapping[str, int]:
+        """Topic → number of partitions."""
+
+    def bounds(
+        self, partitions: Iterable[TopicPartition], *, moment: datetime | None = None
+    ) -> Mapping[TopicPartition, Bounds]:
+        """Look up the bounds of ``partitions``, and where ``moment`` lies in each."""
+
+
+class Membership(Protocol):
+    """Whether anyone is in a consumer group (``stores.groups.GroupStatus``)."""
+
+    @property
+    def inactive(self) -> bool:
+        """Nobody is in it."""
+
+
+class Groups(Protocol):
+    """The consumer groups of a sink's cluster (``stores.groups.ConsumerGroups``)."""
+
+    def state(self, group: str) -> Membership:
+        """Look at ``group``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """The store of a connector's offsets, the control over the connector, and what may be looked at beside them.
+
+    ``logs`` is needed where a relative request (``shift``, ``skip``) has to be counted again from the stopped position;
+    ``groups`` lets a sink's group be seen to be empty before Connect is asked, which else refuses until it is.
+    ``patience``: seconds that each state of the connector is waited for.
+    """
+
+    offsets: OffsetStore
+    control: ConnectorControl
+    logs: Logs | None = None
+    groups: Groups | None = None
+    patience: float = 120.0
+    clock: Clock = SYSTEM_CLOCK
+
+    def settle(self, read: Callable[[], Reading], *, until: Callable[[Reading], bool]) -> Reading:
+        """Read again and again until it is as wanted, or patience is at an end; give the last reading either way."""
+        deadline = self.clock.now() + self.patience
+        repeating = tenacity.Retrying(
+            retry=tenacity.retry_if_result(lambda reading: not until(reading)),
+            wait=_WAIT,
+            stop=lambda state: self.clock.now() + state.upcoming_sleep > deadline,
+            sleep=self.clock.sleep,
+            retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+        )
+        return repeating(read)

@@ -1,0 +1,309 @@
+"""The journal: what a change has done so far, durable before each step, and who may go on with it.
+
+``<workspace>/_journal/<connect cluster>/<connector>/<generation>/`` holds one change each::
+
+    lease.json     who holds the connector, and when they were last heard of; made exclusively, so it is the lock
+    record.json    what was found, what is wanted, and how far it has come; replaced whole before each step
+
+A generation's number is its fencing token: whoever finds a higher one than their own has lost the connector.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import tenacity
+
+from airflow_provider_connect_offsets.exceptions import Overlap
+from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
+from airflow_provider_connect_offsets.stores.protocols import State
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.layout import join, path_segment
+
+_RECORD = "record.json"
+HEARTBEAT = 5.0
+DEAD_AFTER = 30.0
+
+
+class Phase(StrEnum):
+    """How far a change has come. What follows STOPPING may have stopped the connector, ALTERING have written to it."""
+
+    CLAIMED = "claimed"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    ALTERING = "altering"
+    PROVED = "proved"
+    RESTORING = "restoring"
+    APPLIED = "applied"
+    RESTORED = "restored"
+    ABANDONED = "abandoned"
+
+    @property
+    def is_final(self) -> bool:
+        """Nothing is left to be done by anyone."""
+        return self in {Phase.APPLIED, Phase.RESTORED, Phase.ABANDONED}
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who makes a change: the run (``dag_id/run_id``), the task in it, and the process."""
+
+    run: str
+    task: str
+    host: str
+    pid: int
+
+    @classmethod
+    def here(cls, *, run: str, task: str) -> Owner:
+        """This process."""
+        return cls(run, task, socket.gethostname(), os.getpid())
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the process is known to be dead: it ran on this machine, and no longer does."""
+        if self.host != socket.gethostname():
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:  # another user's, so it is alive
+            return False
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is known of a change.
+
+    ``prior_offsets`` are all offsets at the stop; ``changes`` what is written over them.
+    """
+
+    connector: str
+    owner: Owner
+    phase: Phase = Phase.CLAIMED
+    digest: str | None = None
+    prior_state: State | None = None
+    prior_tasks: int | None = None
+    prior_offsets: Offsets | None = None
+    changes: Offsets | None = None
+
+    def expected(self) -> Offsets | None:
+        """What is to stand after the change; None before it is known."""
+        if self.prior_offsets is None or self.changes is None:
+            return None
+        return self.prior_offsets.updated(self.changes)
+
+    def as_json(self) -> dict[str, Any]:
+        """Write it; :meth:`from_json` reads it."""
+        return {
+            "connector": self.connector,
+            "owner": asdict(self.owner),
+            "phase": self.phase.value,
+            "digest": self.digest,
+            "prior_state": None if self.prior_state is None else self.prior_state.value,
+            "prior_tasks": self.prior_tasks,
+            "prior_offsets": None if self.prior_offsets is None else self.prior_offsets.rest_body(),
+            "changes": None if self.changes is None else self.changes.rest_body(),
+        }
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Record:
+        """Read what :meth:`as_json` wrote."""
+        prior, changes = fields["prior_offsets"], fields["changes"]
+        return cls(
+            connector=fields["connector"],
+            owner=Owner(**fields["owner"]),
+            phase=Phase(fields["phase"]),
+            digest=fields["digest"],
+            prior_state=None if fields["prior_state"] is None else State(fields["prior_state"]),
+            prior_tasks=fields["prior_tasks"],
+            prior_offsets=None if prior is None else parse_rest(prior),
+            changes=None if changes is None else parse_rest(changes),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who holds a generation; ``heard_at`` and ``until`` in seconds since 1970."""
+
+    owner: Owner
+    heard_at: float
+    until: float
+
+    def is_dead(self, now: float) -> bool:
+        """Whether nobody will go on with it."""
+        return now > self.until or (self.owner.pid > 0 and self.owner.is_gone)
+
+
+class Entry:
+    """One generation, held by this process: its record is written before each step.
+
+    ``record`` is what a dead predecessor left unfinished, until :meth:`begin` puts this process's own in its place;
+    ``finished`` is the predecessor's record where it left nothing.
+    """
+
+    def __init__(self, journal: Journal, number: int, record: Record, finished: Record | None = None) -> None:
+        self._journal = journal
+        self.number = number
+        self.record = record
+        self.finished = finished
+
+    @property
+    def uri(self) -> str:
+        """The directory of this generation."""
+        return self._journal.directory(self.number)
+
+    def begin(self, owner: Owner) -> None:
+        """Start a record of one's own, once nothing unfinished is left."""
+        self._write(Record(self.record.connector, owner))
+
+    def note(self, phase: Phase, **known: Any) -> None:
+        """Make ``phase``, and what is known by now, durable; raises :class:`Overlap` where another run took over."""
+        self._write(replace(self.record, phase=phase, **known))
+
+    def _write(self, record: Record) -> None:
+        newest = self._journal.newest()
+        if newest != self.number:
+            raise Overlap(
+                f"{self.record.connector!r} was taken over by {self._journal.holder(newest)}, as this run was not "
+                "heard of for too long. Nothing more is done here."
+            )
+        files.write_json(join(self.uri, _RECORD), record.as_json())
+        self.record = record
+
+
+class Journal:
+    """All changes ever made to one connector, under ``root`` (``workspace.layout.journal_root``)."""
+
+    def __init__(self, root: str, *, cluster: str, connector: str, wall: Callable[[], float] = time.time) -> None:
+        self.connector = connector
+        self.uri = join(root, path_segment(cluster), path_segment(connector))
+        self._wall = wall
+
+    def directory(self, number: int) -> str:
+        """The directory of a generation."""
+        return join(self.uri, f"{number:06d}")
+
+    def newest(self) -> int:
+        """The highest generation, 0 where there is none."""
+        return max((int(name) for name in files.list_names(self.uri) if name.isdigit()), default=0)
+
+    def record(self, number: int) -> Record | None:
+        """The record of a generation; None where it never got one."""
+        fields = files.read_json_if_any(join(self.directory(number), _RECORD))
+        return None if fields is None else Record.from_json(fields)
+
+    def holder(self, number: int) -> str:
+        """Name the run that holds a generation, for people."""
+        lease = self._lease(number)
+        return "nobody" if lease is None else f"run {lease.owner.run!r} (task {lease.owner.task})"
+
+    def refuse_overlap(self, run: str) -> None:
+        """Raise :class:`Overlap` where another run is changing the connector right now."""
+        number = self.newest()
+        lease = self._living_lease(number)
+        if lease is not None and lease.owner.run != run:
+            raise self._overlap(number)
+
+    @contextmanager
+    def claim(self, owner: Owner, *, patience: float = DEAD_AFTER * 2) -> Iterator[Entry]:
+        """Hold the connector for as long as the block lasts; whoever else asks meanwhile gets :class:`Overlap`.
+
+        What the same run left behind (a killed attempt) is waited for until it is dead, at most ``patience`` seconds.
+        """
+        entry = self._claim(owner, patience)
+        ended = threading.Event()
+        heartbeat = threading.Thread(target=self._keep, args=(entry.number, owner, ended), daemon=True)
+        heartbeat.start()
+        try:
+            yield entry
+        finally:
+            ended.set()
+            heartbeat.join()
+            self._write_lease(entry.number, owner, seconds=0)
+
+    def hold(self, owner: Owner, *, seconds: float) -> Entry:
+        """Claim the connector for a run that goes on with it in another task, within ``seconds``."""
+        between_tasks = replace(owner, pid=0)
+        entry = self._claim(between_tasks, patience=0)
+        self._write_lease(entry.number, between_tasks, seconds=seconds)
+        return entry
+
+    def held(self, owner: Owner, *, seconds: float) -> Entry:
+        """Go on with what an earlier task of the same run holds, for ``seconds`` more; raises :class:`Overlap`."""
+        number = self.newest()
+        lease, record = self._living_lease(number), self.record(number)
+        if lease is None or record is None or lease.owner.run != owner.run:
+            raise Overlap(
+                f"Nothing was done: {self.connector!r} is not held by this run any more, but by {self.holder(number)}. "
+                "Begin again."
+            )
+        self._write_lease(number, replace(owner, pid=0), seconds=seconds)
+        return Entry(self, number, record)
+
+    def _claim(self, owner: Owner, patience: float) -> Entry:
+        waiting = tenacity.Retrying(
+            retry=tenacity.retry_if_result(lambda entry: entry is None),
+            wait=tenacity.wait_fixed(0.5),
+            stop=tenacity.stop_after_delay(patience),
+            retry_error_callback=lambda _state: None,
+        )
+        entry = waiting(self._try_claim, owner)
+        if entry is None:
+            raise self._overlap(self.newest())
+        return entry
+
+    def _try_claim(self, owner: Owner) -> Entry | None:
+        """Take the next generation; None where another process of the same run is still at it."""
+        number = self.newest()
+        lease, record = self._living_lease(number), self.record(number)
+        if lease is not None and lease.owner.run != owner.run:
+            raise self._overlap(number)
+        if lease is not None and lease.owner.pid:
+            return None
+        now = self._wall()
+        lease_json = files.to_json(asdict(Lease(owner, now, now + DEAD_AFTER)))
+        if not files.create_bytes(self._lease_uri(number + 1), lease_json):
+            raise self._overlap(number + 1)
+        if record is None or record.phase.is_final:
+            entry = Entry(self, number + 1, Record(self.connector, owner), finished=record)
+        else:
+            entry = Entry(self, number + 1, record)
+        entry.note(entry.record.phase)
+        return entry
+
+    def _living_lease(self, number: int) -> Lease | None:
+        """The lease of an unfinished change whose owner is alive, as far as can be known."""
+        lease, record = self._lease(number), self.record(number)
+        finished = record is not None and record.phase.is_final
+        return None if lease is None or finished or lease.is_dead(self._wall()) else lease
+
+    def _keep(self, number: int, owner: Owner, ended: threading.Event) -> None:
+        while not ended.wait(HEARTBEAT):
+            self._write_lease(number, owner, seconds=DEAD_AFTER)
+
+    def _write_lease(self, number: int, owner: Owner, *, seconds: float) -> None:
+        now = self._wall()
+        files.write_json(self._lease_uri(number), asdict(Lease(owner, now, now + seconds)))
+
+    def _lease(self, number: int) -> Lease | None:
+        fields = files.read_json_if_any(self._lease_uri(number))
+        return None if fields is None else Lease(Owner(**fields["owner"]), fields["heard_at"], fields["until"])
+
+    def _lease_uri(self, number: int) -> str:
+        return join(self.directory(number), "lease.json")
+
+    def _overlap(self, number: int) -> Overlap:
+        return Overlap(
+            f"Nothing was done: {self.connector!r} is being changed by {self.holder(number)}. Try again when that has "
+            "ended."
+        )

@@ -1,0 +1,34 @@
+"""The plan as the datasets hold it, read for being applied."""
+
+from __future__ import annotations
+
+from airflow_provider_connect_offsets.exceptions import PlanRefused
+from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
+from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.offsets.verdicts import Severity
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.files import read_json
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.workspace.schemas import OFFSET_PLAN, VERDICTS
+
+
+def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
+    """Read the plan of ``run``; ``digest`` is that of the plan that was approved, where one was.
+
+    Raises :class:`PlanRefused` for a plan with an error, and for another one than the approved;
+    :class:`DatasetError` where it isn't there whole.
+    """
+    errors = [row["message"] for row in read_dataset(run.verdicts, VERDICTS) if row["severity"] == Severity.ERROR]
+    if errors:
+        raise PlanRefused(f"Nothing was stopped or changed. The plan in {run.uri} has errors: {errors[0]}")
+    rows = read_dataset(run.offset_plan, OFFSET_PLAN)
+    plan = OffsetPlan.of(
+        Request.from_json(read_json(run.request)),
+        [PlanRow(**{**row, "action": Action(row["action"])}) for row in rows],
+    )
+    if digest is not None and plan.digest != digest:
+        raise PlanRefused(
+            f"Nothing was stopped or changed. The plan in {run.uri} is not the one that was approved: its digest is "
+            f"{plan.digest}, not {digest}. Plan again."
+        )
+    return plan

@@ -1,0 +1,134 @@
+"""The way back, and what becomes of a change whose process died: finished, or restored, never left in between."""
+
+from __future__ import annotations
+
+import logging
+from enum import StrEnum
+
+from airflow_provider_connect_offsets.change import steps
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.journal import Entry, Phase, Record
+from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied, StoreError
+from airflow_provider_connect_offsets.stores.protocols import State
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.layout import join
+
+log = logging.getLogger(__name__)
+
+
+class WayOut(StrEnum):
+    """What becomes of an unfinished change whose offsets are written: kept where they are proved, or taken back."""
+
+    FORWARD = "forward"
+    BACK = "back"
+
+
+def recover(doors: Doors, entry: Entry, way_out: WayOut) -> str | None:
+    """Finish or restore what the entry's record left unfinished; say what was done, None where nothing was left.
+
+    Raises :class:`LeftStopped` where neither could be proved, and store errors; the record then stays unfinished, so
+    that the next one to come tries again.
+    """
+    record = entry.record
+    if record.phase is Phase.CLAIMED or record.phase.is_final:
+        return None
+    told = _recovered(doors, entry, way_out)
+    log.warning(told)
+    return told
+
+
+def _recovered(doors: Doors, entry: Entry, way_out: WayOut) -> str:
+    record = entry.record
+    whose = f"{record.connector!r}: the change of run {record.owner.run!r}, which ended before its time,"
+    if doors.control.status(record.connector).state is not State.STOPPED:
+        return _found_running(doors, entry, whose)
+    expected = record.expected()
+    if expected is None:
+        give_back_state(doors, entry)
+        entry.note(Phase.RESTORED)
+        return f"{whose} had written nothing; the connector is {record.prior_state} again."
+    standing = doors.offsets.read_offsets(record.connector)
+    proved = not steps.differences(standing, expected)
+    # Proved and given back as STOPPED looks just like proved and not yet given back.
+    complete = record.phase is Phase.PROVED and record.prior_state is State.STOPPED
+    if proved and (complete or (way_out is WayOut.FORWARD and record.phase is not Phase.RESTORING)):
+        entry.note(Phase.PROVED)
+        give_back_state(doors, entry)
+        entry.note(Phase.APPLIED)
+        return f"{whose} was applied and proved; the connector is {record.prior_state} again."
+    restore(doors, entry)
+    return f"{whose} was taken back: prior offsets are proved, and the connector is {record.prior_state} again."
+
+
+def _found_running(doors: Doors, entry: Entry, whose: str) -> str:
+    """It runs: nothing had been stopped yet, or all was done but the last note, or someone else resumed it."""
+    record = entry.record
+    if record.phase is Phase.PROVED:
+        give_back_state(doors, entry)
+        entry.note(Phase.APPLIED)
+        return f"{whose} was applied and proved."
+    if record.expected() is None:
+        give_back_state(doors, entry)
+        entry.note(Phase.RESTORED)
+        return f"{whose} had written nothing."
+    entry.note(Phase.ABANDONED)
+    return (
+        f"{whose} was under way when someone else resumed the connector; its offsets are left as they are now. What "
+        f"they were is kept in {keep_prior_offsets(entry)}."
+    )
+
+
+def restore(doors: Doors, entry: Entry) -> None:
+    """Put back the prior offsets, prove them, and give back the prior state.
+
+    Raises :class:`LeftStopped` where they can't be proved; the connector then stays STOPPED.
+    """
+    record = entry.record
+    if record.prior_offsets is None or record.changes is None:
+        raise ValueError(f"the record of {record.connector!r} holds no prior offsets to restore")
+    entry.note(Phase.RESTORING)
+    back = record.prior_offsets.only(change.partition for change in record.changes)
+    try:
+        if steps.differences(doors.offsets.read_offsets(record.connector), record.prior_offsets):
+            steps.alter(doors, record.connector, back, expected=record.prior_offsets)
+        # Once more: what an earlier request that had timed out still did would show up now.
+        steps.prove(doors, record.connector, record.prior_offsets)
+    except (StoreError, NotApplied) as error:
+        raise left_stopped(entry, str(error)) from error
+    give_back_state(doors, entry)
+    entry.note(Phase.RESTORED)
+
+
+def give_back_state(doors: Doors, entry: Entry) -> None:
+    """Bring the connector back into the state it had, unless it is there already."""
+    record = entry.record
+    wanted = record.prior_state or State.RUNNING
+    if doors.control.status(record.connector).state is not wanted:
+        steps.give_back(doors, record.connector, wanted, tasks=record.prior_tasks)
+
+
+def left_stopped(entry: Entry, why: str) -> LeftStopped:
+    """Say what stands there, and which calls repair it."""
+    record = entry.record
+    path = f"/connectors/{record.connector}"
+    resume = {State.PAUSED: f", then PUT {path}/pause", State.STOPPED: ""}.get(
+        record.prior_state or State.RUNNING, f", then PUT {path}/resume"
+    )
+    return LeftStopped(
+        f"{record.connector!r} stays STOPPED: neither the plan nor its prior offsets could be proved. {why} To put the "
+        f"prior offsets back: run the task again, or send PATCH {path}/offsets with the body kept in "
+        f"{keep_prior_offsets(entry)}{resume}."
+    )
+
+
+def keep_prior_offsets(entry: Entry) -> str:
+    """Write the prior offsets of what is to be changed as a body for PATCH, and return where it lies."""
+    uri = join(entry.uri, "prior_offsets.json")
+    files.write_json(uri, _body(entry.record))
+    return uri
+
+
+def _body(record: Record) -> dict[str, object]:
+    if record.prior_offsets is None or record.changes is None:
+        return {"offsets": []}
+    return record.prior_offsets.only(change.partition for change in record.changes).rest_body()

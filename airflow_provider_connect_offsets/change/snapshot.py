@@ -1,0 +1,178 @@
+"""The snapshot that a plan is made from: request, connectors, their offsets, and the bounds of the logs."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from airflow_provider_connect_offsets.change.doors import Bounds, Doors, Logs
+from airflow_provider_connect_offsets.exceptions import (
+    AccessDenied,
+    InvalidDocument,
+    InvalidRequest,
+    StoreError,
+    UnknownConnector,
+    Unreachable,
+)
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.request import Request, To
+from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, CONNECTORS, LOG_BOUNDS
+
+log = logging.getLogger(__name__)
+
+_SECRET = re.compile(
+    r"password|passphrase|secret|token|jaas|credential|private[._-]?key|api[._-]?key|access[._-]?key", re.IGNORECASE
+)
+_SECRET_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=password=)[^&;\s]+", re.IGNORECASE)
+MASK = "********"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What was written, in numbers."""
+
+    connector: str
+    partitions: int
+    observed_at: datetime
+
+
+def take_snapshot(request: Request, doors: Doors, run: RunDirectory, *, cluster: str) -> Snapshot:
+    """Write ``request.json`` and the datasets ``connectors``, ``connector_offsets`` and ``log_bounds``; change nothing.
+
+    cluster: what the datasets call the Connect cluster. Raises :class:`UnknownConnector` with close names,
+    :class:`InvalidRequest` where the offsets are positions and ``doors`` has no logs to look at,
+    and store errors.
+    """
+    names = [request.connector, *([request.reference] if request.to is To.CONNECTOR and request.reference else [])]
+    seen = [_look_at(doors, name) for name in names]
+    observed_at = datetime.now(tz=UTC)
+    files.write_json(run.request, request.as_json())
+    write_dataset(run.connectors, CONNECTORS, [_connector_row(one, cluster, observed_at) for one in seen])
+    rows = [row for one in seen for row in _offset_rows(one, cluster, observed_at)]
+    write_dataset(run.connector_offsets, CONNECTOR_OFFSETS, rows)
+    bounds = _bounds_of(request, seen[0], doors.logs) if seen[0].info.family.has_positions else {}
+    write_dataset(run.log_bounds, LOG_BOUNDS, _bounds_rows(bounds, request, doors.logs.servers if doors.logs else ""))
+    return Snapshot(request.connector, len(seen[0].offsets), observed_at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    info: ConnectorInfo
+    state: str
+    tasks: str
+    offsets: Offsets
+
+
+def _look_at(doors: Doors, name: str) -> _Seen:
+    try:
+        info = doors.control.info(name)
+    except UnknownConnector as error:
+        close = difflib.get_close_matches(name, doors.control.connectors(), n=3)
+        hint = f" Did you mean {', '.join(map(repr, close))}?" if close else ""
+        raise UnknownConnector(f"{error}{hint}") from error
+    status = doors.control.status(name)
+    tasks = [{"id": task.number, "state": task.state.value, "worker": task.worker} for task in status.tasks]
+    return _Seen(info, status.state.value, json.dumps(tasks, separators=(",", ":")), doors.offsets.read_offsets(name))
+
+
+def _connector_row(seen: _Seen, cluster: str, observed_at: datetime) -> dict[str, Any]:
+    config = {key: _masked(key, value) for key, value in seen.info.config.items()}
+    return {
+        "connect_cluster": cluster,
+        "connector": seen.info.name,
+        "connector_type": seen.info.type.value,
+        "connector_class": seen.info.connector_class,
+        "family": seen.info.family.name,
+        "state": seen.state,
+        "tasks": seen.tasks,
+        "config": json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=False),
+        "group_id": seen.info.group_id,
+        "observed_at": observed_at,
+    }
+
+
+def _masked(key: str, value: str) -> str:
+    """Hide secrets. A reference to a config provider (``${file:…}``) is none, and tells more than asterisks."""
+    if value.startswith("${") and value.endswith("}"):
+        return value
+    return MASK if _SECRET.search(key) else _SECRET_IN_URL.sub(MASK, value)
+
+
+def _offset_rows(seen: _Seen, cluster: str, observed_at: datetime) -> Iterator[dict[str, Any]]:
+    family = seen.info.family
+    for entry in seen.offsets:
+        where = family.topic_partition(parse_map(entry.partition))
+        yield {
+            "connect_cluster": cluster,
+            "connector": seen.info.name,
+            "connector_type": seen.info.type.value,
+            "family": family.name,
+            "partition": entry.partition,
+            "offset": entry.offset,
+            "topic": where.topic if where else None,
+            "kafka_partition": where.partition if where else None,
+            "position": _position(seen, entry),
+            "origin": "rest",
+            "raw_key": None,
+            "observed_at": observed_at,
+        }
+
+
+def _position(seen: _Seen, entry: Entry) -> int | None:
+    try:
+        return seen.info.family.position(None if entry.offset is None else parse_map(entry.offset))
+    except InvalidDocument:
+        log.warning("%r stores an offset that can't be read: %s", seen.info.name, entry.offset)
+        return None
+
+
+def _bounds_of(request: Request, seen: _Seen, logs: Logs | None) -> Mapping[TopicPartition, Bounds]:
+    """Bounds of all topics, so that a topic that is not there can be told from one that is not read."""
+    if logs is None:
+        raise InvalidRequest(
+            f"{request.connector!r}: its offsets are positions in Kafka logs, so kafka_conn_id must name the cluster "
+            "that they refer to (a MirrorSource's source cluster, a sink's own)."
+        )
+    counts = logs.topics()
+    everything = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
+    try:
+        return logs.bounds(everything, moment=request.moment)
+    except (Unreachable, AccessDenied):
+        raise
+    except StoreError as error:
+        # A topic nobody asked about may have lost its leader; that must not stand in the way of this change.
+        concerned = _concerned(request, seen)
+        log.warning("%s Looking at the topics of %r only.", error, request.connector)
+        return logs.bounds([where for where in everything if concerned(where.topic)], moment=request.moment)
+
+
+def _concerned(request: Request, seen: _Seen) -> Callable[[str], bool]:
+    family = seen.info.family
+    stored = {found.topic for entry in seen.offsets if (found := family.topic_partition(parse_map(entry.partition)))}
+    asked = re.compile(request.topics or r"(?!)")
+    read = re.compile(family.consumed_topics(seen.info.config) or r"(?!)")
+    return lambda topic: topic in stored or bool(asked.fullmatch(topic) or read.fullmatch(topic))
+
+
+def _bounds_rows(bounds: Mapping[TopicPartition, Bounds], request: Request, servers: str) -> Iterator[dict[str, Any]]:
+    for where, found in bounds.items():
+        yield {
+            "kafka_cluster": servers,
+            "topic": where.topic,
+            "kafka_partition": where.partition,
+            "log_start": found.log_start,
+            "log_end": found.log_end,
+            "lookup_timestamp": request.moment,
+            "lookup_offset": found.lookup_offset,
+        }

@@ -1,0 +1,155 @@
+"""The single steps of a change; each waits until what it asked for can be seen."""
+
+from __future__ import annotations
+
+import logging
+
+import tenacity
+
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.exceptions import (
+    AccessDenied,
+    Drift,
+    NotApplied,
+    NotRunning,
+    NotStopped,
+    StoreError,
+)
+from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.stores.protocols import ConnectorStatus, State, WriteReply
+
+log = logging.getLogger(__name__)
+
+
+def state_to_give_back(status: ConnectorStatus) -> State:
+    """The state a connector is to have again: PAUSED and STOPPED stay, anything else was meant to run."""
+    return status.state if status.state in {State.PAUSED, State.STOPPED} else State.RUNNING
+
+
+def stop(doors: Doors, connector: str) -> None:
+    """Stop ``connector`` and wait until it is STOPPED without tasks; of a sink, until its group is empty.
+
+    Raises :class:`NotStopped` that says what still runs, :class:`UnknownConnector`, and other store errors.
+    """
+    doors.control.stop(connector)
+    status = doors.settle(lambda: doors.control.status(connector), until=lambda seen: seen.stands_still)
+    if not status.stands_still:
+        raise NotStopped(
+            f"{connector!r} was asked to stop and after {doors.patience:.0f} s is {status.state} with "
+            f"{len(status.tasks)} tasks."
+        )
+    group = doors.control.info(connector).group_id
+    if group is None or doors.groups is None:
+        return
+    groups = doors.groups
+    try:
+        empty = doors.settle(lambda: groups.state(group), until=lambda seen: seen.inactive).inactive
+    except AccessDenied as error:
+        log.info("%s Connect itself refuses changes until the group is empty.", error)
+        return
+    if not empty:
+        raise NotStopped(f"{connector!r} is STOPPED, but its consumer group {group!r} still has members.")
+
+
+def give_back(doors: Doors, connector: str, state: State, *, tasks: int | None = None) -> ConnectorStatus:
+    """Bring ``connector`` into ``state`` (RUNNING, PAUSED or STOPPED) and wait until it is there, with its tasks.
+
+    tasks: how many it had; 0 means that none is waited for, None that it isn't known.
+    Raises :class:`NotRunning` where a task failed or the state was not reached in time.
+    """
+    asked = {State.RUNNING: doors.control.resume, State.PAUSED: doors.control.pause, State.STOPPED: doors.control.stop}
+    asked[state](connector)
+    status = doors.settle(
+        lambda: doors.control.status(connector), until=lambda seen: seen.has_failed or is_in(seen, state, tasks=tasks)
+    )
+    if status.has_failed:
+        raise NotRunning(f"{connector!r} failed right after it was asked to be {state}: {status.cause}")
+    if not is_in(status, state, tasks=tasks or 0):
+        raise NotRunning(
+            f"{connector!r} was asked to be {state} and after {doors.patience:.0f} s is {status.state} with "
+            f"{len(status.tasks)} tasks."
+        )
+    return status
+
+
+def is_in(status: ConnectorStatus, state: State, *, tasks: int | None = None) -> bool:
+    """Whether a connector and its tasks are in ``state``; one that runs has tasks, unless it had none (``tasks`` 0)."""
+    if state is State.STOPPED:
+        return status.stands_still
+    # From STOPPED a paused connector has no tasks; a running one gets them a moment after its state.
+    awaited = state is State.RUNNING and tasks != 0
+    if awaited and not status.tasks:
+        return False
+    return status.state is state and all(task.state is state for task in status.tasks)
+
+
+def rebase(plan: OffsetPlan, doors: Doors, at_stop: Offsets, *, moving: bool) -> OffsetPlan:
+    """Fit ``plan`` to the offsets at which its connector stands now; raises :class:`Drift`.
+
+    moving: whether it ran until a moment ago, so that its offsets may have gone forward.
+    """
+    moved = plan.moved_partitions(at_stop)
+    if not moved or not plan.request.to.is_relative:
+        return plan.rebased_on(at_stop, log_bounds={}, moving=moving)
+    if doors.logs is None:
+        raise Drift(
+            f"{plan.connector!r} has moved on since the plan was made, and {plan.request} can't be counted again "
+            "without looking at its log."
+        )
+    bounds = {where: (found.log_start, found.log_end) for where, found in doors.logs.bounds(moved).items()}
+    return plan.rebased_on(at_stop, log_bounds=bounds, moving=moving)
+
+
+def write(doors: Doors, connector: str, changes: Offsets) -> WriteReply:
+    """Write ``changes``, again and again while Connect says that the tasks haven't stopped completely yet.
+
+    Whatever is raised (:class:`StoreError`), read back: a part may have been written.
+    """
+    deadline = doors.clock.now() + doors.patience
+    repeating = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(NotStopped),
+        wait=tenacity.wait_exponential(multiplier=0.1, max=2.0),
+        stop=lambda state: doors.clock.now() + state.upcoming_sleep > deadline,
+        sleep=doors.clock.sleep,
+        reraise=True,
+    )
+    return repeating(doors.offsets.write_offsets, connector, changes)
+
+
+def alter(doors: Doors, connector: str, changes: Offsets, *, expected: Offsets) -> WriteReply | None:
+    """Write ``changes`` and prove that ``expected`` stands; the reply is None where the write's answer was lost.
+
+    Raises :class:`NotApplied` with what stands instead, chained to what the store said to the write.
+    """
+    reply: WriteReply | None = None
+    refusal: StoreError | None = None
+    try:
+        reply = write(doors, connector, changes)
+    except StoreError as error:
+        # Connect's word alone decides nothing: a request that timed out may still have been carried out.
+        log.warning("%s Reading back what stands.", error)
+        refusal = error
+    try:
+        prove(doors, connector, expected)
+    except NotApplied as error:
+        if refusal is None:
+            raise
+        raise NotApplied(f"{refusal} {error}") from refusal
+    return reply
+
+
+def prove(doors: Doors, connector: str, expected: Offsets) -> None:
+    """Read the offsets back; raises :class:`NotApplied` that names the first that is not as expected."""
+    difference = differences(doors.offsets.read_offsets(connector), expected)
+    if difference:
+        raise NotApplied(f"{connector!r} was read back: {difference}.")
+
+
+def differences(standing: Offsets, expected: Offsets) -> str:
+    """Say where ``standing`` is not ``expected`` (up to three partitions); empty where it is."""
+    stands, wanted = standing.stored(), expected.stored()
+    wrong = sorted(key for key in stands.keys() | wanted.keys() if stands.get(key) != wanted.get(key))
+    told = [f"{key} is at {stands.get(key, 'no offset')}, not {wanted.get(key, 'no offset')}" for key in wrong[:3]]
+    more = [f"and {len(wrong) - 3} more"] if len(wrong) > 3 else []
+    return "; ".join(told + more)

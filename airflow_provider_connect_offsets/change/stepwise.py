@@ -1,0 +1,106 @@
+"""The same change in single steps, for those who lay it out as tasks of their own; the journal ties them together.
+
+``begin`` holds the connector for the run, ``alter`` writes and proves under that hold, and ``take_back`` (in a
+teardown) ends it: nothing to do where the connector was given back, everything put back where it was not.
+"""
+
+from __future__ import annotations
+
+from airflow_provider_connect_offsets.change import recovery, steps
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.journal import Journal, Owner, Phase
+from airflow_provider_connect_offsets.change.recovery import WayOut
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotApplied, NotStopped
+from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.stores.protocols import State
+
+
+def begin(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner, *, seconds: float) -> State:
+    """Hold the connector for ``seconds`` and make its prior state durable; returns that state. Changes nothing else.
+
+    Raises :class:`Overlap` where another run holds it. What a dead run left is restored first.
+    """
+    entry = journal.hold(owner, seconds=seconds)
+    recovery.recover(doors, entry, WayOut.BACK)
+    entry.begin(owner)
+    status = doors.control.status(plan.connector)
+    prior = steps.state_to_give_back(status)
+    entry.note(Phase.STOPPING, digest=plan.digest, prior_state=prior, prior_tasks=len(status.tasks))
+    return prior
+
+
+def alter_directly(doors: Doors, connector: str, changes: Offsets) -> int:
+    """Write ``changes`` to a connector that stands still, and prove them; returns how many partitions.
+
+    Raises :class:`InvalidRequest` for what its family refuses, :class:`NotStopped` before anything is written, and
+    :class:`NotApplied`, after which the prior offsets have been put back as far as they could be.
+    """
+    info = doors.control.info(connector)
+    for change in changes:
+        offset = None if change.offset is None else parse_map(change.offset)
+        for finding in info.family.check(parse_map(change.partition), offset, info.config):
+            raise InvalidRequest(
+                f"Nothing was written: {connector!r}, partition {change.partition}: {finding.message}."
+            )
+    _refuse_unless_still(doors, connector)
+    before = doors.offsets.read_offsets(connector)
+    try:
+        steps.alter(doors, connector, changes, expected=before.updated(changes))
+    except NotApplied:
+        steps.alter(doors, connector, before.only(change.partition for change in changes), expected=before)
+        raise
+    return len(changes)
+
+
+def reset(doors: Doors, connector: str) -> int:
+    """Remove all offsets of a connector that stands still, and prove it; returns how many there were."""
+    _refuse_unless_still(doors, connector)
+    before = doors.offsets.read_offsets(connector).stored()
+    doors.offsets.reset_offsets(connector)
+    steps.prove(doors, connector, Offsets())
+    return len(before)
+
+
+def _refuse_unless_still(doors: Doors, connector: str) -> None:
+    status = doors.control.status(connector)
+    if not status.stands_still:
+        raise NotStopped(
+            f"Nothing was written: {connector!r} is {status.state} with {len(status.tasks)} tasks. Stop it first."
+        )
+
+
+def alter(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner, *, seconds: float) -> Offsets:
+    """Write the plan and prove it; returns what stands. The connector must stand still, and be held by this run.
+
+    Raises :class:`NotStopped`, :class:`Overlap`, :class:`Drift` before anything is written, and :class:`NotApplied`,
+    after which ``take_back`` restores.
+    """
+    entry = journal.held(owner, seconds=seconds)
+    _refuse_unless_still(doors, plan.connector)
+    at_stop = doors.offsets.read_offsets(plan.connector)
+    rebased = steps.rebase(plan, doors, at_stop, moving=entry.record.prior_state is State.RUNNING)
+    expected = at_stop.updated(rebased.changes())
+    entry.note(Phase.ALTERING, prior_offsets=at_stop, changes=rebased.changes())
+    if rebased.changed_rows():
+        steps.alter(doors, plan.connector, rebased.changes(), expected=expected)
+    return expected
+
+
+def read_back(doors: Doors, journal: Journal, owner: Owner, *, seconds: float) -> Offsets:
+    """Prove once more that what was to be written stands; returns it. Raises :class:`NotApplied`."""
+    entry = journal.held(owner, seconds=seconds)
+    expected = entry.record.expected() or Offsets()
+    steps.prove(doors, entry.record.connector, expected)
+    entry.note(Phase.PROVED)
+    return expected
+
+
+def take_back(doors: Doors, journal: Journal, owner: Owner) -> str | None:
+    """End the run's hold; whatever it left unfinished is restored. Says what was done, None for nothing.
+
+    Where the connector has been given back already (it no longer stands still, or was stopped before), the change
+    counts as done if the plan's offsets were proved.
+    """
+    with journal.claim(owner) as entry:
+        return recovery.recover(doors, entry, WayOut.BACK)

@@ -1,0 +1,170 @@
+"""What all families of connectors have in common, and how their maps are checked; the families are in ``families``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, TypeGuard
+
+from airflow_provider_connect_offsets.offsets.document import JsonMap
+from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule, Severity
+
+Config = Mapping[str, str]
+Keys = Mapping[str, type]
+MAX_LONG = 2**63 - 1
+MAX_INT = 2**31 - 1
+# One less than a long holds, so that the position after a stored offset is a long as well.
+MAX_OFFSET = MAX_LONG - 1
+
+
+class ConnectorType(StrEnum):
+    """Connect's two kinds of connectors."""
+
+    SOURCE = "source"
+    SINK = "sink"
+
+
+class OffsetReset(StrEnum):
+    """Where a Kafka consumer starts without a usable offset (``auto.offset.reset``)."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    NONE = "none"
+    BY_DURATION = "by_duration"
+
+    @classmethod
+    def of(cls, value: str | None) -> OffsetReset:
+        """Read a configured value; Connect's own default, and MirrorMaker 2's, is earliest."""
+        word = (value or "").strip().lower().partition(":")[0]
+        return cls(word) if word in set(cls) else cls.EARLIEST
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPartition:
+    """A partition of a Kafka topic."""
+
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What is common to all families; by itself the rules of a source connector of unknown class."""
+
+    name: ClassVar[str] = "generic_source"
+    partition_keys: ClassVar[Keys | None] = None
+    offset_keys: ClassVar[Keys | None] = None
+    has_positions: ClassVar[bool] = False
+    why_no_position: ClassVar[str] = "what its offsets mean is known to the connector alone"
+    without_offset: ClassVar[str] = "the connector itself decides where it starts, as a rule from the beginning"
+
+    def position(self, offset: JsonMap | None) -> int | None:
+        """Give the next record to be read, None where the offset has none or can't be read."""
+        del offset
+        return None
+
+    def offset_at(self, position: int) -> dict[str, int] | None:
+        """Give what to store so that the record at ``position`` is read next; None: that nothing is stored."""
+        raise NotImplementedError(f"{self.name} offsets are no positions: {self.why_no_position}")
+
+    def topic_partition(self, partition: JsonMap) -> TopicPartition | None:
+        """Give the Kafka partition that a source partition stands for, None where it stands for none."""
+        del partition
+        return None
+
+    def partition_of(self, where: TopicPartition, config: Config) -> dict[str, str | int] | None:
+        """Give the source partition that stands for a Kafka partition, None where the family has none."""
+        del where, config
+        return None
+
+    def consumed_topics(self, config: Config) -> str | None:
+        """Give a Java pattern that matches whole names of the topics read, None where the configuration hides it."""
+        del config
+        return None
+
+    def excluded_topics(self, config: Config) -> str | None:
+        """Give a Java pattern that matches whole names of topics never read, whatever ``consumed_topics`` says."""
+        del config
+        return None
+
+    def offset_reset(self, config: Config) -> OffsetReset:
+        """Tell where the connector's consumer starts without a stored offset."""
+        del config
+        return OffsetReset.EARLIEST
+
+    def check(self, partition: JsonMap, offset: JsonMap | None, config: Config) -> Iterator[Finding]:
+        """Yield what is wrong with storing ``offset`` for ``partition``."""
+        yield from check_map(partition, self.partition_keys, "partition")
+        yield from self.check_partition(partition, config)
+        if offset is not None:
+            yield from check_map(offset, self.offset_keys, "offset")
+            yield from self.check_offset(offset)
+
+    def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
+        """Yield what is wrong with a partition beside its keys and types."""
+        del partition, config
+        yield from ()
+
+    def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
+        """Yield what is wrong with an offset beside its keys and types."""
+        del offset
+        yield from ()
+
+
+def check_map(value: JsonMap, keys: Keys | None, what: str) -> Iterator[Finding]:
+    """Yield what is wrong with the keys and types of a partition or offset (``what``); no ``keys``: nothing is."""
+    if keys is None:
+        return
+    if set(value) != set(keys):
+        expected, found = " and ".join(sorted(keys)), ", ".join(sorted(value)) or "none"
+        message = f"the {what} must have exactly the keys {expected}, but has {found}; the connector would not find it"
+        yield error(Rule.WRONG_KEYS, message)
+    for field, kind in keys.items():
+        if field in value:
+            yield from _check_field(f"{what} field '{field}'", value[field], kind, _limit(what))
+
+
+def error(rule: Rule, message: str) -> Finding:
+    """Make a finding that stops the run."""
+    return Finding(rule, Severity.ERROR, message)
+
+
+def plain(config: Config, name: str, default: str | None = None) -> str | None:
+    """Give a configured value; None where a config provider hides it (``${…}`` is resolved on the workers only)."""
+    value = config.get(name) or default
+    return None if value is not None and "${" in value else value
+
+
+def topic_partition(partition: JsonMap, topic_field: str, partition_field: str) -> TopicPartition | None:
+    """Read a Kafka partition from two fields, None where they don't hold one."""
+    topic, number = partition.get(topic_field), partition.get(partition_field)
+    if isinstance(topic, str) and _is_whole(number):
+        return TopicPartition(topic, number)
+    return None
+
+
+def whole_field(offset: JsonMap | None, field: str) -> int | None:
+    """Read a whole number from a field, None where it doesn't hold one."""
+    value = None if offset is None else offset.get(field)
+    return value if _is_whole(value) else None
+
+
+def _check_field(named: str, content: object, kind: type, limit: int) -> Iterator[Finding]:
+    shown = json.dumps(content, ensure_ascii=False)
+    if kind is str and (not isinstance(content, str) or not content):
+        yield error(Rule.WRONG_TYPE, f"{named} must be a text, not {shown}")
+    if kind is int and (not _is_whole(content) or content > limit):
+        yield error(Rule.WRONG_TYPE, f"{named} must be a whole number up to {limit}, not {shown}")
+    elif kind is int and _is_whole(content) and content < 0:
+        yield error(Rule.NEGATIVE, f"{named} must be 0 or greater, not {shown}")
+
+
+def _limit(what: str) -> int:
+    return MAX_INT if what == "partition" else MAX_OFFSET
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    """JSON's true and false are ints to Python."""
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,150 @@
+"""The families of MirrorMaker 2's connectors.
+
+Sources: ``MirrorUtils``, ``MirrorSourceConnector``, ``MirrorSourceTask`` and ``DefaultTopicFilter`` (connect-mirror).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from airflow_provider_connect_offsets.offsets.document import JsonMap
+from airflow_provider_connect_offsets.offsets.family import (
+    Config,
+    Family,
+    Keys,
+    OffsetReset,
+    TopicPartition,
+    error,
+    plain,
+    topic_partition,
+    whole_field,
+)
+from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorSource(Family):
+    """MirrorSourceConnector keeps the last record it replicated, so it resumes one after it.
+
+    There is no stored value for "resume at 0": that is the absence of an offset.
+    (``MirrorSourceTask.initializeConsumer`` seeks to ``offset + 1``; KIP-875.)
+    """
+
+    name: ClassVar[str] = "mirror_source"
+    partition_keys: ClassVar[Keys] = {"cluster": str, "topic": str, "partition": int}
+    offset_keys: ClassVar[Keys] = {"offset": int}
+    has_positions: ClassVar[bool] = True
+
+    def position(self, offset: JsonMap | None) -> int | None:
+        """One after the last replicated record."""
+        last = whole_field(offset, "offset")
+        return None if last is None else last + 1
+
+    def offset_at(self, position: int) -> dict[str, int] | None:
+        """The record before ``position``; nothing for 0."""
+        return None if position == 0 else {"offset": position - 1}
+
+    def topic_partition(self, partition: JsonMap) -> TopicPartition | None:
+        """Read ``topic`` and ``partition``."""
+        return topic_partition(partition, "topic", "partition")
+
+    def partition_of(self, where: TopicPartition, config: Config) -> dict[str, str | int]:
+        """Write ``cluster`` (the source alias), ``topic`` and ``partition``."""
+        return {"cluster": _alias(config, "source"), "topic": where.topic, "partition": where.partition}
+
+    def consumed_topics(self, config: Config) -> str | None:
+        """``topics``, a list of patterns; unknown where a topic filter of the user's own decides."""
+        if not config.get("topic.filter.class", "DefaultTopicFilter").endswith("DefaultTopicFilter"):
+            return None
+        topics = plain(config, "topics", ".*")
+        return None if topics is None else _alternatives(topics, r"(?:.*[.])?heartbeats")
+
+    def excluded_topics(self, config: Config) -> str | None:
+        """``topics.exclude``, and what MirrorMaker 2 never replicates.
+
+        Those are internal topics (``ReplicationPolicy.isInternalTopic``) and, so that records don't go in circles,
+        replicas that came from the target (``MirrorSourceConnector.isCycle``).
+        """
+        excluded = plain(config, "topics.exclude", r"mm2.*\.internal,.*\.replica,__.*") or ""
+        never = [r".*[-.]internal", r"__.*", r"[.].*"]
+        if config.get("replication.policy.class", "DefaultReplicationPolicy").endswith("DefaultReplicationPolicy"):
+            separator = re.escape(config.get("replication.policy.separator") or ".")
+            never.append(f"(?:.*{separator})?{re.escape(_alias(config, 'target'))}{separator}.*")
+        return _alternatives(excluded, *never)
+
+    def offset_reset(self, config: Config) -> OffsetReset:
+        """``source.consumer.auto.offset.reset``, with or without ``source.``; MirrorMaker 2's default is earliest."""
+        names = ("source.consumer.auto.offset.reset", "consumer.auto.offset.reset")
+        return OffsetReset.of(next((config[name] for name in names if config.get(name)), None))
+
+    def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
+        """The alias is the configured one."""
+        yield from _check_alias(partition, "cluster", config, "source")
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorCheckpoint(Family):
+    """MirrorCheckpointConnector stores offsets that its task never reads; only 0 is accepted."""
+
+    name: ClassVar[str] = "mirror_checkpoint"
+    partition_keys: ClassVar[Keys] = {"group": str, "topic": str, "partition": int}
+    offset_keys: ClassVar[Keys] = {"offset": int}
+    why_no_position: ClassVar[str] = "a MirrorCheckpointConnector stores offsets and never reads them"
+    without_offset: ClassVar[str] = "nothing changes, since it never reads its offsets"
+
+    def topic_partition(self, partition: JsonMap) -> TopicPartition | None:
+        """Read ``topic`` and ``partition``: of the group's checkpoint, so no place where this connector resumes."""
+        return topic_partition(partition, "topic", "partition")
+
+    def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
+        """0, nothing else."""
+        yield from _check_zero(offset)
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorHeartbeat(Family):
+    """MirrorHeartbeatConnector stores offsets that its task never reads; only 0 is accepted."""
+
+    name: ClassVar[str] = "mirror_heartbeat"
+    partition_keys: ClassVar[Keys] = {"sourceClusterAlias": str, "targetClusterAlias": str}
+    offset_keys: ClassVar[Keys] = {"offset": int}
+    why_no_position: ClassVar[str] = "a MirrorHeartbeatConnector stores offsets and never reads them"
+    without_offset: ClassVar[str] = "nothing changes, since it never reads its offsets"
+
+    def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
+        """Both aliases are the configured ones."""
+        yield from _check_alias(partition, "sourceClusterAlias", config, "source")
+        yield from _check_alias(partition, "targetClusterAlias", config, "target")
+
+    def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
+        """0, nothing else."""
+        yield from _check_zero(offset)
+
+
+def _check_alias(partition: JsonMap, field: str, config: Config, side: str) -> Iterator[Finding]:
+    found, configured = partition.get(field), _alias(config, side)
+    if isinstance(found, str) and found != configured and "${" not in configured:
+        message = (
+            f"the {side} cluster alias is '{found}', but the connector is configured with '{configured}', so it would "
+            "never read this offset"
+        )
+        yield error(Rule.FOREIGN_ALIAS, message)
+
+
+def _check_zero(offset: JsonMap) -> Iterator[Finding]:
+    value = whole_field(offset, "offset")
+    if value is not None and value > 0:
+        message = f"the offset must be 0, not {value}: MirrorMaker 2 refuses any other here, and never reads it"
+        yield error(Rule.ONLY_ZERO, message)
+
+
+def _alias(config: Config, side: str) -> str:
+    return config.get(f"{side}.cluster.alias") or side
+
+
+def _alternatives(patterns: str, *more: str) -> str:
+    listed = [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]
+    return "|".join(f"(?:{pattern})" for pattern in (*listed, *more))

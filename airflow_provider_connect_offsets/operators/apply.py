@@ -1,0 +1,194 @@
+"""The tasks of a change after its plan: a person's approval, and the one task in which the connector stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowSkipException
+from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk import BaseOperator
+
+from airflow_provider_connect_offsets.operators.common import (
+    Opened,
+    failing_clearly,
+    is_true,
+    open_doors,
+    owner_of,
+    run_key,
+)
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_connect_offsets.change.journal import Owner
+    from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+    from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+    from airflow_provider_connect_offsets.workspace.outcome import Outcome
+
+
+class ApproveOffsetPlanOperator(ApprovalOperator):
+    """Ask a person whether the plan is to be applied; an ``ApprovalOperator`` that knows when not to ask.
+
+    ``summary`` is what the plan task returned. With ``approval`` false it goes on at once; with ``plan_only`` true it
+    skips what follows. A rejection fails the task: a change that was not applied must not look like success.
+    """
+
+    template_fields: Sequence[str] = (*ApprovalOperator.template_fields, "summary", "approval", "plan_only")
+
+    def __init__(
+        self, *, summary: Any, approval: bool | str = True, plan_only: bool | str = False, **kwargs: Any
+    ) -> None:
+        super().__init__(**{"subject": "Change of connector offsets", "fail_on_reject": True, **kwargs})
+        self.summary = summary
+        self.approval = approval
+        self.plan_only = plan_only
+
+    def execute(self, context: Context) -> Any:
+        """Ask, go on, or skip the rest."""
+        with failing_clearly():
+            ask, plan_only = is_true(self.approval), is_true(self.plan_only)
+        if plan_only:
+            raise AirflowSkipException(f"Dry run: nothing is stopped or changed. The plan: {self.summary['report']}")
+        if not ask:
+            return None
+        self.subject = f"Change the offsets of {self.summary['connector']}?"
+        self.body = _question(self.summary)
+        return super().execute(context)
+
+
+class BeginOffsetChangeOperator(BaseOperator):
+    """Look once more before anything is stopped: the setup of a change, which only records.
+
+    Fails where another run is changing the connector. With ``hold`` (seconds) it claims the connector for the run's
+    next tasks, which single-step changes need. Returns connector, digest and the state it is in.
+    """
+
+    template_fields: Sequence[str] = ("run_uri", "connect_conn_id", "kafka_conn_id", "hold")
+
+    def __init__(
+        self,
+        *,
+        run_uri: str,
+        connect_conn_id: str = "kafka_connect_default",
+        kafka_conn_id: str | None = "kafka_default",
+        hold: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.run_uri = run_uri
+        self.connect_conn_id = connect_conn_id
+        self.kafka_conn_id = kafka_conn_id
+        self.hold = hold
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Record, and claim where ``hold`` says so."""
+        from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
+        from airflow_provider_connect_offsets.change.plans import read_plan  # noqa: PLC0415
+
+        with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id) as opened:
+            plan = read_plan(_directory(self.run_uri))
+            journal = opened.journal(plan.connector)
+            if self.hold is None:
+                journal.refuse_overlap(run_key(context))
+                state = opened.doors.control.status(plan.connector).state
+            else:
+                state = stepwise.begin(plan, opened.doors, journal, owner_of(context), seconds=float(self.hold))
+        return {"connector": plan.connector, "digest": plan.digest, "state": state.value}
+
+
+class ApplyOffsetPlanOperator(BaseOperator):
+    """Stop the connector, write the plan, read it back, give the connector its state again; or put everything back.
+
+    ``digest`` is the plan's that was approved: a plan that has become another one since is refused. ``patience``:
+    seconds that each state of the connector is waited for. A retry finishes or restores what the attempt before left.
+
+    Returns the outcome without its rows: ``result``, ``message``, ``downtime_seconds``, and the page's URI.
+    """
+
+    template_fields: Sequence[str] = ("run_uri", "digest", "connect_conn_id", "kafka_conn_id", "patience")
+    ui_color = "#f3e3d3"
+
+    def __init__(
+        self,
+        *,
+        run_uri: str,
+        digest: str,
+        connect_conn_id: str = "kafka_connect_default",
+        kafka_conn_id: str | None = "kafka_default",
+        patience: float = 120.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.run_uri = run_uri
+        self.digest = digest
+        self.connect_conn_id = connect_conn_id
+        self.kafka_conn_id = kafka_conn_id
+        self.patience = patience
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Apply the plan."""
+        from airflow_provider_connect_offsets.change.plans import read_plan  # noqa: PLC0415
+
+        run, owner = _directory(self.run_uri), owner_of(context)
+        with failing_clearly():
+            plan = read_plan(run, digest=self.digest)
+            with open_doors(self.connect_conn_id, self.kafka_conn_id, patience=float(self.patience)) as opened:
+                outcome = _applied(plan, opened, owner, run)
+        self.log.info(outcome.message)
+        for warning in outcome.warnings:
+            self.log.warning(warning)
+        return summary_of(outcome, page_of(run))
+
+
+def _applied(plan: OffsetPlan, opened: Opened, owner: Owner, run: RunDirectory) -> Outcome:
+    """Apply, and leave an outcome and a page that tell the truth, however it ends."""
+    from airflow_provider_connect_offsets.change import outcomes  # noqa: PLC0415
+    from airflow_provider_connect_offsets.change.apply import apply_plan  # noqa: PLC0415
+
+    journal = opened.journal(plan.connector)
+    try:
+        outcome = apply_plan(plan, opened.doors, journal, owner)
+    except BaseException as error:
+        outcomes.failed(plan, owner, error, journal.record(journal.newest())).write(run.outcome)
+        page_of(run)
+        raise
+    outcome.write(run.outcome)
+    return outcome
+
+
+def page_of(run: RunDirectory) -> str:
+    """Write the run's page anew, and return its URI."""
+    from airflow_provider_connect_offsets.report import write_page  # noqa: PLC0415
+
+    return write_page(run)
+
+
+def summary_of(outcome: Outcome, page: str) -> dict[str, Any]:
+    """What a task hands on of an outcome."""
+    return {
+        "connector": outcome.connector,
+        "result": outcome.result.value,
+        "message": outcome.message,
+        "downtime_seconds": outcome.downtime_seconds,
+        "report": page,
+    }
+
+
+def _directory(run_uri: str) -> RunDirectory:
+    from airflow_provider_connect_offsets.workspace.layout import RunDirectory  # noqa: PLC0415
+
+    return RunDirectory(run_uri)
+
+
+def _question(summary: dict[str, Any]) -> str:
+    """The plan in Markdown, for the person who is asked."""
+    lines = [
+        f"**{summary['set']}** partitions are set, **{summary['clear']}** cleared, **{summary['keep']}** left alone.",
+        f"Records delivered again: **{summary['records_again']}**; never delivered: **{summary['records_skipped']}**.",
+        f"Worst verdict: **{summary['worst'] or 'none'}**.",
+        *[f"- {warning}" for warning in summary["warnings"]],
+        f"The page with all of it: `{summary['report']}`. Plan `{summary['digest']}`.",
+        "Nothing has been stopped yet.",
+    ]
+    return "\n\n".join(lines)

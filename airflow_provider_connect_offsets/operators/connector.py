@@ -1,0 +1,181 @@
+"""Single steps on one connector, for those who compose their own DAGs; each waits to see what it asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk import BaseOperator
+
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.operators.common import Opened, failing_clearly, open_doors, owner_of
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+#: Seconds for which a step keeps the connector held for the next one.
+HOLD = 3600.0
+
+
+class _ConnectorOperator(BaseOperator):
+    """A step on ``connector``; ``patience`` is how many seconds a state is waited for."""
+
+    template_fields: Sequence[str] = ("connector", "connect_conn_id", "kafka_conn_id", "patience")
+
+    def __init__(
+        self,
+        *,
+        connector: str,
+        connect_conn_id: str = "kafka_connect_default",
+        kafka_conn_id: str | None = None,
+        patience: float = 120.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.connector = connector
+        self.connect_conn_id = connect_conn_id
+        self.kafka_conn_id = kafka_conn_id
+        self.patience = patience
+
+    def execute(self, context: Context) -> Any:
+        """Take the step; fails with one sentence that names the connector."""
+        patience = float(self.patience)
+        with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id, patience=patience) as opened:
+            return self.step(opened, context)
+
+    def step(self, opened: Opened, context: Context) -> Any:
+        """What the operator does while the doors are open."""
+        raise NotImplementedError
+
+
+class StopConnectorOperator(_ConnectorOperator):
+    """Stop a connector and wait until it is STOPPED without tasks (a sink's group empty). Returns the state before.
+
+    ``kafka_conn_id``: a sink's own cluster, so that its group can be looked at; may be left out.
+    """
+
+    def step(self, opened: Opened, context: Context) -> str:
+        """Stop."""
+        from airflow_provider_connect_offsets.change import steps  # noqa: PLC0415
+
+        del context
+        before = opened.doors.control.status(self.connector)
+        steps.stop(opened.doors, self.connector)
+        self.log.info("%r was %s and is STOPPED without tasks.", self.connector, before.state)
+        return before.state.value
+
+
+class PauseConnectorOperator(_ConnectorOperator):
+    """Pause a connector and wait until it and its tasks are PAUSED. To change its offsets, stop it."""
+
+    def step(self, opened: Opened, context: Context) -> str:
+        """Pause."""
+        from airflow_provider_connect_offsets.change import steps  # noqa: PLC0415
+        from airflow_provider_connect_offsets.stores.protocols import State  # noqa: PLC0415
+
+        del context
+        return steps.give_back(opened.doors, self.connector, State.PAUSED).state.value
+
+
+class ResumeConnectorOperator(_ConnectorOperator):
+    """Resume a connector and wait until its tasks run, or give it the ``state`` it had: RUNNING, PAUSED or STOPPED.
+
+    Fails where a task fails right after the resume.
+    """
+
+    template_fields: Sequence[str] = (*_ConnectorOperator.template_fields, "state")
+
+    def __init__(self, *, state: str = "RUNNING", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.state = state
+
+    def step(self, opened: Opened, context: Context) -> str:
+        """Resume."""
+        from airflow_provider_connect_offsets.change import steps  # noqa: PLC0415
+        from airflow_provider_connect_offsets.stores.protocols import State  # noqa: PLC0415
+
+        del context
+        if self.state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
+            raise InvalidRequest(f"{self.connector!r}: state {self.state!r} is none of RUNNING, PAUSED and STOPPED.")
+        return steps.give_back(opened.doors, self.connector, State(self.state)).state.value
+
+
+class GetConnectorOffsetsOperator(_ConnectorOperator):
+    """Read all offsets of a connector into a KIP-199 JSON file at ``uri``. Returns the URI.
+
+    ``uri`` defaults to ``<workspace>/<dag_id>/<run_id>/<task_id>.json``; ``to=file`` takes such a file. With
+    ``run_uri`` (what a snapshot returned) it also proves that what was planned there stands, and fails where not.
+    """
+
+    template_fields: Sequence[str] = (*_ConnectorOperator.template_fields, "uri", "run_uri")
+
+    def __init__(self, *, uri: str = "", run_uri: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.uri = uri
+        self.run_uri = run_uri
+
+    def step(self, opened: Opened, context: Context) -> str:
+        """Read."""
+        from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.document import kip199_document  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operators.common import directory_of  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.files import write_bytes  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.layout import join, path_segment  # noqa: PLC0415
+
+        if self.run_uri:
+            stepwise.read_back(opened.doors, opened.journal(self.connector), owner_of(context), seconds=HOLD)
+        offsets = opened.doors.offsets.read_offsets(self.connector)
+        name = f"{path_segment(context['ti'].task_id)}.json"
+        uri = self.uri or join(directory_of(context, part="").uri, name)
+        write_bytes(uri, kip199_document({self.connector: offsets}).encode())
+        self.log.info("%r has offsets for %d partitions; written to %s", self.connector, len(offsets.stored()), uri)
+        return uri
+
+
+class AlterConnectorOffsetsOperator(_ConnectorOperator):
+    """Write offsets of a stopped connector, and prove them by reading back. Returns how many partitions were written.
+
+    Either ``offsets`` (as Connect's REST API takes them: a list of ``{"partition": {…}, "offset": {…} or null}``),
+    checked against the rules of the connector's family first; or ``run_uri`` with ``digest``: the plan of a run that a
+    ``BeginOffsetChangeOperator`` with ``hold`` has begun.
+    """
+
+    template_fields: Sequence[str] = (*_ConnectorOperator.template_fields, "offsets", "run_uri", "digest")
+    template_fields_renderers: ClassVar[dict[str, str]] = {"offsets": "json"}
+
+    def __init__(
+        self, *, offsets: Sequence[Mapping[str, Any]] | None = None, run_uri: str = "", digest: str = "", **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.offsets = offsets
+        self.run_uri = run_uri
+        self.digest = digest
+
+    def step(self, opened: Opened, context: Context) -> int:
+        """Write and prove."""
+        from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
+        from airflow_provider_connect_offsets.change.plans import read_plan  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.document import parse_rest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.layout import RunDirectory  # noqa: PLC0415
+
+        if (self.offsets is None) == (not self.run_uri):
+            raise InvalidRequest(f"{self.connector!r}: give either offsets or run_uri.")
+        if self.offsets is not None:
+            changes = parse_rest({"offsets": list(self.offsets)})
+            return stepwise.alter_directly(opened.doors, self.connector, changes)
+        plan = read_plan(RunDirectory(self.run_uri), digest=self.digest or None)
+        journal = opened.journal(plan.connector)
+        stepwise.alter(plan, opened.doors, journal, owner_of(context), seconds=HOLD)
+        return len(plan.changed_rows())
+
+
+class ResetConnectorOffsetsOperator(_ConnectorOperator):
+    """Remove all offsets of a stopped connector, and prove that none is left. Returns how many there were."""
+
+    def step(self, opened: Opened, context: Context) -> int:
+        """Reset and prove."""
+        from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
+
+        del context
+        return stepwise.reset(opened.doors, self.connector)

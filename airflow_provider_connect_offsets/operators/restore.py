@@ -1,0 +1,53 @@
+"""The way back, as the teardown of a change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+
+from airflow_provider_connect_offsets.exceptions import LeftStopped
+from airflow_provider_connect_offsets.operators.common import failing_clearly, open_doors, owner_of
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class RestoreConnectorOffsetsOperator(BaseOperator):
+    """Put back what a change of the same run left unfinished: prior offsets, then the prior state.
+
+    Does nothing where the change ended in order, applied or restored. Meant as a teardown, with more retries than
+    anything else in the DAG. ``run_uri`` is what the snapshot returned. Returns a sentence that says what was done.
+    """
+
+    template_fields: Sequence[str] = ("run_uri", "connect_conn_id", "kafka_conn_id", "patience")
+    ui_color = "#f3d3d3"
+
+    def __init__(
+        self,
+        *,
+        run_uri: str,
+        connect_conn_id: str = "kafka_connect_default",
+        kafka_conn_id: str | None = "kafka_default",
+        patience: float = 120.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.run_uri = run_uri
+        self.connect_conn_id = connect_conn_id
+        self.kafka_conn_id = kafka_conn_id
+        self.patience = patience
+
+    def execute(self, context: Context) -> str:
+        """Restore where something is left to restore."""
+        from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
+        from airflow_provider_connect_offsets.change.plans import read_plan  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.layout import RunDirectory  # noqa: PLC0415
+
+        run = RunDirectory(self.run_uri)
+        with failing_clearly(except_for=LeftStopped):
+            plan = read_plan(run)
+            with open_doors(self.connect_conn_id, self.kafka_conn_id, patience=float(self.patience)) as opened:
+                told = stepwise.take_back(opened.doors, opened.journal(plan.connector), owner_of(context))
+        return told or f"Nothing was left to restore of {plan.connector!r}."

@@ -1,0 +1,86 @@
+"""The first task of a change: what was asked for, and what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+
+from airflow_provider_connect_offsets.operators.common import directory_of, failing_clearly, open_doors
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class SnapshotConnectorOffsetsOperator(BaseOperator):
+    """Check a request, and write what a plan for it needs: the connector, its offsets, the bounds of the logs.
+
+    Reads only. ``to``, ``value``, ``topics`` and ``partitions`` are a request's (``offsets.request``);
+    ``kafka_conn_id`` is the cluster that the positions refer to, and may be empty for connectors whose offsets are no
+    positions. ``part`` keeps several changes of one DAG run apart.
+
+    Returns the URI of the run's directory, which all later tasks take as ``run_uri``.
+    """
+
+    template_fields: Sequence[str] = (
+        "connector",
+        "to",
+        "value",
+        "topics",
+        "partitions",
+        "connect_conn_id",
+        "kafka_conn_id",
+        "part",
+    )
+    ui_color = "#dbe7f3"
+
+    def __init__(  # noqa: PLR0913 - a request and its connections, each by its name
+        self,
+        *,
+        connector: str,
+        to: str = "current",
+        value: str = "",
+        topics: str = "",
+        partitions: str = "",
+        connect_conn_id: str = "kafka_connect_default",
+        kafka_conn_id: str | None = "kafka_default",
+        part: str = "",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.connector = connector
+        self.to = to
+        self.value = value
+        self.topics = topics
+        self.partitions = partitions
+        self.connect_conn_id = connect_conn_id
+        self.kafka_conn_id = kafka_conn_id
+        self.part = part
+
+    def execute(self, context: Context) -> str:
+        """Write the snapshot; fails before it touches anything where the request makes no sense."""
+        from airflow_provider_connect_offsets.change.snapshot import take_snapshot  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.request import Request  # noqa: PLC0415
+
+        run = directory_of(context, part=self.part)
+        with failing_clearly():
+            request = Request.parse(
+                connector=self.connector,
+                to=self.to,
+                value=self.value,
+                topics=self.topics,
+                partitions=self.partitions,
+                now=datetime.now(tz=UTC),
+            )
+            with open_doors(self.connect_conn_id, self.kafka_conn_id) as opened:
+                taken = take_snapshot(request, opened.doors, run, cluster=opened.cluster)
+        self.log.info(
+            "%r has offsets for %d partitions; request: %s; datasets under %s",
+            taken.connector,
+            taken.partitions,
+            request,
+            run.uri,
+        )
+        return run.uri

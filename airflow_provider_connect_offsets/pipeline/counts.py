@@ -1,0 +1,60 @@
+"""What is counted over a plan's rows, in one pass; the rest of the job decides by these numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.plan import plan_digest
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many rows of each kind a plan has, how many records it moves over, and its digest."""
+
+    partitions: int = 0
+    set: int = 0
+    clear: int = 0
+    keep: int = 0
+    selected: int = 0
+    stuck: int = 0
+    unknown: int = 0
+    highest_partition: int | None = None
+    records_again: int = 0
+    records_skipped: int = 0
+    digest: str = plan_digest([])
+
+    @property
+    def changed(self) -> int:
+        """Rows that are not left alone."""
+        return self.set + self.clear
+
+
+def count(rows: DataFrame) -> Counts:
+    """Count over the frame of ``effects``, with the columns of ``offset_plan`` in it."""
+    selected = F.col("selected")
+    row = rows.agg(
+        F.count("*").alias("partitions"),
+        *[F.count_if(F.col("action") == action).alias(action) for action in ("set", "clear", "keep")],
+        F.count_if(selected).alias("selected"),
+        F.count_if(F.col("stuck")).alias("stuck"),
+        F.count_if(selected & F.col("topic").isNotNull() & F.col("log_end").isNull()).alias("unknown"),
+        F.max(F.when(selected, F.col("kafka_partition"))).alias("highest_partition"),
+        F.coalesce(F.sum("records_again"), F.lit(0)).alias("records_again"),
+        F.coalesce(F.sum("records_skipped"), F.lit(0)).alias("records_skipped"),
+        _plan_digest().alias("digest"),
+    ).first()
+    return Counts() if row is None else Counts(**row.asDict())
+
+
+def _plan_digest() -> Column:
+    """What ``offsets.plan.plan_digest`` gives for these rows."""
+    return F.sha2(F.array_join(F.array_sort(F.collect_list(_row_digest())), ""), 256)
+
+
+def _row_digest() -> Column:
+    """What ``PlanRow.digest`` gives: a line for each field, empty for null."""
+    fields = ("connector", "family", "partition", "before", "after", "action")
+    return F.sha2(F.concat_ws("\n", *[F.coalesce(field, F.lit("")) for field in fields]), 256)

@@ -1,0 +1,72 @@
+"""What the jobs need of the JVM beside DataFrames: small files where Spark itself reads and writes, and Java patterns.
+
+py4j is the only way to either, so the jobs run where the driver has a JVM of its own (spark-submit), not on Spark
+Connect.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j comes without types
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+# pyspark makes its own exceptions of some of Java's, and hands on the others as they come.
+JVM_ERRORS = (PySparkException, Py4JJavaError)
+
+
+def read_text(spark: SparkSession, uri: str) -> str:
+    """Read a small file whole."""
+    file_system, path = _locate(spark, uri)
+    stream = file_system.open(path)
+    try:
+        return str(_jvm(spark).org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+    finally:
+        stream.close()
+
+
+def write_text(spark: SparkSession, uri: str, text: str) -> None:
+    """Write a small file, in place of what stood there."""
+    file_system, path = _locate(spark, uri)
+    stream = file_system.create(path, True)  # noqa: FBT003 - Java has no keyword arguments
+    try:
+        stream.write(bytearray(text.encode()))
+    finally:
+        stream.close()
+
+
+def remove(spark: SparkSession, uri: str) -> None:
+    """Remove a file, where there is one."""
+    file_system, path = _locate(spark, uri)
+    file_system.delete(path, False)  # noqa: FBT003 - Java has no keyword arguments
+
+
+def pattern_problem(spark: SparkSession, pattern: str) -> str | None:
+    """Say why ``pattern`` is none to Java, which Kafka and Spark match with; None where it is one."""
+    try:
+        _jvm(spark).java.util.regex.Pattern.compile(pattern)
+    except JVM_ERRORS as error:
+        return root_cause(error)
+    return None
+
+
+def root_cause(error: Exception) -> str:
+    """The first line of what went wrong at the bottom, without Spark's error class and SQL state around it."""
+    cause = getattr(error, "java_exception", None)
+    while cause is not None and cause.getCause() is not None:
+        cause = cause.getCause()
+    text = str(error) if cause is None else str(cause.getMessage())
+    line = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
+    return re.sub(r"^\[[A-Z_.0-9]+\]\s*|\s*SQLSTATE: \w+\s*$", "", line).rstrip(". ")
+
+
+def _locate(spark: SparkSession, uri: str) -> tuple[Any, Any]:
+    path = _jvm(spark).org.apache.hadoop.fs.Path(uri)
+    configuration = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
+    return path.getFileSystem(configuration), path
+
+
+def _jvm(spark: SparkSession) -> Any:
+    return spark.sparkContext._jvm  # noqa: SLF001

@@ -1,0 +1,205 @@
+"""Connectors that really run in the sandbox, and changes of where they resume, as tests speak of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.change.apply import apply_plan
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.journal import Journal, Owner
+from airflow_provider_connect_offsets.change.plans import read_plan
+from airflow_provider_connect_offsets.change.snapshot import take_snapshot
+from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.pipeline import plan_job
+from airflow_provider_connect_offsets.stores.connect import ConnectRest
+from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
+from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root, run_directory
+from airflow_provider_connect_offsets.workspace.outcome import Outcome
+from sandbox import Broker, Sandbox, wait_until
+from sandbox.connectors import file_sink_config, mirror_source_config
+
+RECORDS = 100
+
+
+@dataclass(frozen=True)
+class Changer:
+    """Plans and applies changes as the tasks of a DAG do, without Airflow."""
+
+    spark: SparkSession
+    workspace: str
+    worker: str
+    kafka: Broker
+    cluster: str = "sandbox"
+
+    @contextmanager
+    def doors(self) -> Iterator[Doors]:
+        """Open the doors to the worker and to the cluster that the positions refer to."""
+        config = {"bootstrap.servers": self.kafka.bootstrap}
+        with (
+            ConnectRest(ConnectEndpoint((self.worker,))) as connect,
+            KafkaLogs(config) as logs,
+            ConsumerGroups(config) as groups,
+        ):
+            yield Doors(offsets=connect, control=connect, logs=logs, groups=groups, patience=60)
+
+    def plan(self, connector: str, to: str, value: str = "", **selection: str) -> tuple[RunDirectory, dict[str, Any]]:
+        """Take a snapshot and plan; gives the run's directory and the plan's summary."""
+        run = run_directory(self.workspace, dag_id="test", run_id=uuid4().hex)
+        request = Request.parse(connector=connector, to=to, value=value, now=datetime.now(tz=UTC), **selection)
+        with self.doors() as doors:
+            take_snapshot(request, doors, run, cluster=self.cluster)
+        return run, plan_job.run(self.spark, run)
+
+    def apply(self, run: RunDirectory, *, name: str = "test/run") -> Outcome:
+        """Apply what was planned."""
+        plan = read_plan(run)
+        with self.doors() as doors:
+            return apply_plan(plan, doors, self.journal(plan.connector), Owner.here(run=name, task="apply"))
+
+    def change(self, connector: str, to: str, value: str = "", **selection: str) -> Outcome:
+        """Plan and apply."""
+        run, summary = self.plan(connector, to, value, **selection)
+        assert summary["errors"] == []
+        return self.apply(run, name=f"test/{uuid4().hex}")
+
+    def journal(self, connector: str) -> Journal:
+        """The journal of a connector."""
+        return Journal(journal_root(self.workspace), cluster=self.cluster, connector=connector)
+
+
+@dataclass(frozen=True)
+class MirrorFlow:
+    """A MirrorSource of one topic with two partitions of records that hold ``partition:offset``."""
+
+    sandbox: Sandbox
+    name: str
+    topic: str
+
+    @classmethod
+    def start(cls, sandbox: Sandbox) -> MirrorFlow:
+        """Create topic and connector, and wait until all is replicated and its offsets are stored."""
+        mark = uuid4().hex[:8]
+        flow = cls(sandbox, f"flow-{mark}", f"orders-{mark}")
+        sandbox.source.create_topic(flow.topic, partitions=2)
+        for partition in (0, 1):
+            values = [f"{partition}:{number}" for number in range(RECORDS)]
+            sandbox.source.produce(flow.topic, values, partition=partition)
+        sandbox.connect.create(flow.name, mirror_source_config(sandbox, flow.topic))
+        flow.wait_until_caught_up()
+        return flow
+
+    @property
+    def target_topic(self) -> str:
+        return f"source.{self.topic}"
+
+    def target_ends(self) -> dict[int, int]:
+        """Log ends of the replicated topic."""
+        return {
+            partition: end for partition, (_start, end) in self.sandbox.target.log_bounds(self.target_topic).items()
+        }
+
+    def positions(self) -> dict[int, int]:
+        """Where the connector resumes, by partition; one without an offset is left out."""
+        return {
+            entry["partition"]["partition"]: entry["offset"]["offset"] + 1
+            for entry in self.sandbox.connect.offsets(self.name)
+            if entry["offset"] is not None
+        }
+
+    def wait_until_caught_up(self) -> None:
+        """Wait until the stored positions are the source's log ends."""
+        ends = {partition: end for partition, (_start, end) in self.sandbox.source.log_bounds(self.topic).items()}
+        wait_until(lambda: self.positions() == ends, 60, f"{self.name} has not caught up")
+
+    def first_replicated_after(self, change: Any) -> str:
+        """Make ``change`` while the connector is stopped, resume, and give the first record it replicates next."""
+        self.sandbox.connect.stop(self.name)
+        change()
+        end = self.target_ends()[0]
+        self.sandbox.source.produce(self.topic, [f"0:{self.source_end()}"], partition=0)
+        self.sandbox.connect.resume(self.name)
+        wait_until(lambda: self.target_ends()[0] > end, 60, f"{self.name} replicates nothing")
+        self.wait_until_caught_up()
+        return text(self.sandbox.target.consume(self.target_topic, start={0: end}, partition=0)[0].value)
+
+    def source_end(self) -> int:
+        """Log end of partition 0 on the source."""
+        return self.sandbox.source.log_bounds(self.topic)[0][1]
+
+
+@dataclass(frozen=True)
+class SinkFlow:
+    """A FileStreamSink of one topic with one partition of records that hold their offset."""
+
+    sandbox: Sandbox
+    name: str
+    topic: str
+    file: Path
+
+    @classmethod
+    def start(cls, sandbox: Sandbox, overrides: dict[str, str] | None = None) -> SinkFlow:
+        """Create topic and connector, and wait until all is written and committed."""
+        mark = uuid4().hex[:8]
+        flow = cls(sandbox, f"sink-{mark}", f"events-{mark}", sandbox.data / f"sink-{mark}.txt")
+        sandbox.target.create_topic(flow.topic)
+        sandbox.target.produce(flow.topic, [str(number) for number in range(RECORDS)])
+        sandbox.connect.create(flow.name, file_sink_config(flow.topic, flow.file, overrides=overrides))
+        flow.wait_until_caught_up()
+        return flow
+
+    def position(self) -> int | None:
+        """The committed offset of the only partition."""
+        offsets = self.sandbox.connect.offsets(self.name)
+        return offsets[0]["offset"]["kafka_offset"] if offsets else None
+
+    def end(self) -> int:
+        """The log end."""
+        return self.sandbox.target.log_bounds(self.topic)[0][1]
+
+    def wait_until_caught_up(self) -> None:
+        """Wait until the committed position is the log end."""
+        wait_until(lambda: self.position() == self.end(), 60, f"{self.name} has not caught up")
+
+    def lines(self) -> list[str]:
+        """What the sink has written."""
+        return self.file.read_text().splitlines() if self.file.exists() else []
+
+    def first_written_after(self, change: Any) -> str:
+        """Make ``change`` while the connector is stopped, resume, and give the first record it writes next."""
+        self.sandbox.connect.stop(self.name)
+        change()
+        written = len(self.lines())
+        self.sandbox.target.produce(self.topic, [str(self.end())])
+        self.sandbox.connect.resume(self.name)
+        wait_until(lambda: len(self.lines()) > written, 60, f"{self.name} writes nothing")
+        self.wait_until_caught_up()
+        return self.lines()[written]
+
+
+def world(sandbox: Sandbox) -> dict[str, Any]:
+    """All connectors with their states, tasks and offsets: what a request that is refused must leave alone."""
+    connect = sandbox.connect
+    return {
+        name: (
+            connect.status(name)["connector"]["state"],
+            # Not of a paused one: from STOPPED it is given back as PAUSED without tasks, which come with the resume.
+            [task["state"] for task in connect.status(name)["tasks"] if task["state"] != "PAUSED"],
+            sorted(connect.offsets(name), key=str),
+        )
+        for name in connect.connectors()
+    }
+
+
+def text(value: bytes | None) -> str:
+    """A record's value as text."""
+    return "" if value is None else value.decode()

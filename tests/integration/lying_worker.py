@@ -1,0 +1,86 @@
+"""A Connect worker that lies: it hands everything on to a real one, and changes what comes back.
+
+For faults that a real worker can't be made to show when a test needs them.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import requests
+
+#: (method, path, body of the real answer) → the body to send instead.
+Lie = Callable[[str, str, Any], Any]
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    target: str
+    lie: Lie
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self._forward()
+
+    do_PUT = do_PATCH = do_DELETE = do_POST = do_GET  # noqa: N815 - http.server's names
+
+    def log_message(self, *_arguments: Any) -> None:
+        """Say nothing."""
+
+    def _forward(self) -> None:
+        content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        answer = requests.request(
+            self.command,
+            self.server.target + self.path,
+            data=content,
+            headers={"Content-Type": "application/json"},
+            timeout=100,
+        )
+        body = answer.content
+        if answer.ok and body:
+            body = json.dumps(self.server.lie(self.command, self.path, answer.json())).encode()
+        self.send_response(answer.status_code)
+        self.send_header("Content-Type", answer.headers.get("Content-Type", "application/json"))
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextmanager
+def lying_worker(target: str, lie: Lie) -> Iterator[str]:
+    """Run one in front of the worker at ``target``; gives its URL."""
+    with _Server(("127.0.0.1", 0), _Handler) as server:
+        server.target, server.lie = target, lie
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def read_back_wrong(times: int) -> Lie:
+    """Show other offsets than there are, the first ``times`` that they are read after a change."""
+    left = {"changed": False, "times": times}
+
+    def lie(method: str, path: str, body: Any) -> Any:
+        if not path.endswith("/offsets"):
+            return body
+        if method == "PATCH":
+            left["changed"] = True
+        elif method == "GET" and left["changed"] and left["times"]:
+            left["times"] -= 1
+            return {"offsets": body["offsets"][:-1]}
+        return body
+
+    return lie

@@ -1,0 +1,234 @@
+"""Changes of where real connectors resume: planned on Spark, applied over a real worker, proved by what arrives."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
+from lying_worker import lying_worker, read_back_wrong
+
+from airflow_provider_connect_offsets.change import recovery
+from airflow_provider_connect_offsets.change.journal import Entry, Owner, Phase
+from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped, NotApplied, Overlap
+from airflow_provider_connect_offsets.workspace.outcome import Result
+
+
+@pytest.mark.parametrize("position", [0, 1, RECORDS // 2, RECORDS])
+def test_first_record_replicated_is_the_one_asked_for(
+    mirror: MirrorFlow, source_changer: Changer, position: int
+) -> None:
+    """Whatever position a MirrorSource is put to, from wherever it stood, that very record is replicated next."""
+    mirror.sandbox.connect.stop(mirror.name)
+    mirror.sandbox.connect.alter(
+        mirror.name,
+        [{"partition": {"cluster": "source", "topic": mirror.topic, "partition": 0}, "offset": {"offset": 29}}],
+    )
+
+    first = mirror.first_replicated_after(
+        lambda: source_changer.change(mirror.name, "offset", str(position), partitions="0")
+    )
+
+    assert first == f"0:{position}"
+
+
+@pytest.mark.parametrize("position", [0, 1, RECORDS // 2, RECORDS])
+def test_first_record_written_is_the_one_asked_for(sink: SinkFlow, target_changer: Changer, position: int) -> None:
+    """Whatever position a sink is put to, from wherever it stood, that very record is written next."""
+    sink.sandbox.connect.stop(sink.name)
+    sink.sandbox.connect.alter(
+        sink.name,
+        [{"partition": {"kafka_topic": sink.topic, "kafka_partition": 0}, "offset": {"kafka_offset": 30}}],
+    )
+
+    first = sink.first_written_after(lambda: target_changer.change(sink.name, "offset", str(position)))
+
+    assert first == str(position)
+
+
+def test_a_running_connector_delivers_as_many_records_again_as_predicted(
+    mirror: MirrorFlow, source_changer: Changer
+) -> None:
+    """What the plan said is what is counted on the target; the connector runs again, and says how long it stood."""
+    before = mirror.target_ends()
+    run, summary = source_changer.plan(mirror.name, "shift", "-40")
+
+    outcome = source_changer.apply(run)
+
+    mirror.wait_until_caught_up()
+    again = sum(mirror.target_ends().values()) - sum(before.values())
+    assert again == summary["records_again"] == 80
+    assert outcome.result is Result.APPLIED
+    assert outcome.final_state == "RUNNING"
+    assert outcome.downtime_seconds is not None
+    assert 0 < outcome.downtime_seconds < 30
+    assert [(moved.before_position, moved.stands_position) for moved in outcome.offsets] == [(100, 60), (100, 60)]
+
+
+def test_what_the_plan_does_not_name_is_unchanged(mirror: MirrorFlow, source_changer: Changer) -> None:
+    """A selection of one partition leaves the other one alone."""
+    mirror.sandbox.connect.stop(mirror.name)
+
+    source_changer.change(mirror.name, "offset", "7", partitions="1")
+
+    assert mirror.positions() == {0: RECORDS, 1: 7}
+    assert mirror.sandbox.connect.status(mirror.name)["connector"]["state"] == "STOPPED"
+
+
+def test_a_paused_connector_is_given_back_paused(mirror: MirrorFlow, source_changer: Changer) -> None:
+    """It does not run in between: nothing is replicated until someone resumes it."""
+    mirror.sandbox.connect.pause(mirror.name)
+    before = mirror.target_ends()
+
+    outcome = source_changer.change(mirror.name, "earliest")
+
+    assert outcome.final_state == "PAUSED"
+    assert mirror.sandbox.connect.status(mirror.name)["connector"]["state"] == "PAUSED"
+    assert mirror.target_ends() == before
+    assert mirror.positions() == {}
+
+
+def test_nothing_to_change_stops_nothing(mirror: MirrorFlow, source_changer: Changer) -> None:
+    """A plan without changes is not applied at all."""
+    outcome = source_changer.change(mirror.name, "latest")
+
+    assert outcome.result is Result.UNCHANGED
+    assert outcome.downtime_seconds is None
+
+
+def test_a_moved_sink_skips_from_where_it_stopped(sink: SinkFlow, target_changer: Changer) -> None:
+    """A relative request counts from the stopped position, not from that of the plan."""
+    target_changer.change(sink.name, "shift", "-50")
+    sink.wait_until_caught_up()
+    run, _summary = target_changer.plan(sink.name, "shift", "-10")
+    sink.sandbox.target.produce(sink.topic, [str(RECORDS + number) for number in range(5)])
+    sink.wait_until_caught_up()
+    written = len(sink.lines())
+
+    target_changer.apply(run)
+
+    sink.wait_until_caught_up()
+    assert sink.lines()[written:] == [str(number) for number in range(RECORDS - 5, RECORDS + 5)]
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "PAUSED", "STOPPED"])
+def test_a_read_back_that_disagrees_puts_everything_back(
+    mirror: MirrorFlow, source_changer: Changer, state: str
+) -> None:
+    """Prior offsets and prior state are back, and the error says so."""
+    if state != "RUNNING":
+        {"PAUSED": mirror.sandbox.connect.pause, "STOPPED": mirror.sandbox.connect.stop}[state](mirror.name)
+    before = world(mirror.sandbox)
+    with lying_worker(mirror.sandbox.connect.url, read_back_wrong(times=1)) as url:
+        lied_to = replace(source_changer, worker=url)
+        run, _summary = lied_to.plan(mirror.name, "offset", "10")
+
+        with pytest.raises(NotApplied, match=f"'{mirror.name}' was not applied.*prior offsets were put back"):
+            lied_to.apply(run)
+
+    assert world(mirror.sandbox) == before
+
+
+def test_what_can_not_be_proved_stays_stopped_until_someone_comes(mirror: MirrorFlow, source_changer: Changer) -> None:
+    """Neither plan nor prior offsets proved: the connector stays STOPPED, and the next change restores it first."""
+    with lying_worker(mirror.sandbox.connect.url, read_back_wrong(times=99)) as url:
+        lied_to = replace(source_changer, worker=url)
+        run, _summary = lied_to.plan(mirror.name, "offset", "10")
+
+        with pytest.raises(LeftStopped, match=r"stays STOPPED.*PATCH /connectors/") as caught:
+            lied_to.apply(run, name="test/lied-to")
+
+    assert mirror.sandbox.connect.status(mirror.name)["connector"]["state"] == "STOPPED"
+    body = str(caught.value).split("kept in ")[1].split(",")[0]
+    kept = json.loads(Path(body.removeprefix("file://")).read_text())
+    assert {entry["offset"]["offset"] for entry in kept["offsets"]} == {RECORDS - 1}
+
+    outcome = source_changer.change(mirror.name, "shift", "-1", partitions="0")
+
+    assert any("test/lied-to" in warning and "taken back" in warning for warning in outcome.warnings)
+    assert outcome.prior_state == outcome.final_state == "RUNNING"
+    mirror.wait_until_caught_up()
+
+
+def test_offsets_that_someone_else_moved_back_are_drift(mirror: MirrorFlow, source_changer: Changer) -> None:
+    """Nothing is written, and the connector is given back as it was found."""
+    run, _summary = source_changer.plan(mirror.name, "offset", "50")
+    mirror.sandbox.connect.stop(mirror.name)
+    partition = {"cluster": "source", "topic": mirror.topic, "partition": 1}
+    mirror.sandbox.connect.alter(mirror.name, [{"partition": partition, "offset": {"offset": 19}}])
+    before = world(mirror.sandbox)
+
+    with pytest.raises(Drift, match=r'changed by someone else.*"partition":1'):
+        source_changer.apply(run)
+
+    assert world(mirror.sandbox) == before
+
+
+def test_a_second_change_fails_at_once_and_names_the_first(mirror: MirrorFlow, source_changer: Changer) -> None:
+    """While one run holds the connector, another one touches nothing."""
+    run, _summary = source_changer.plan(mirror.name, "offset", "50")
+    before = world(mirror.sandbox)
+    first = Owner.here(run="nightly/2026-01-31", task="apply")
+
+    with (
+        source_changer.journal(mirror.name).claim(first),
+        pytest.raises(Overlap, match="being changed by run 'nightly/2026-01-31'"),
+    ):
+        source_changer.apply(run, name="manual/1")
+
+    assert world(mirror.sandbox) == before
+
+
+def test_an_attempt_that_had_applied_is_not_repeated(mirror: MirrorFlow, source_changer: Changer) -> None:
+    """A task that died after the change, before it could say so, finds it done when it is tried again."""
+    run, _summary = source_changer.plan(mirror.name, "offset", "90")
+    source_changer.apply(run, name="test/twice")
+    mirror.wait_until_caught_up()
+    ends = mirror.target_ends()
+
+    outcome = source_changer.apply(run, name="test/twice")
+
+    assert outcome.result is Result.APPLIED
+    assert "earlier attempt" in outcome.message
+    assert mirror.target_ends() == ends
+
+
+@pytest.mark.parametrize("killed_at", [Phase.STOPPING, Phase.STOPPED, Phase.ALTERING, Phase.PROVED])
+def test_what_a_killed_attempt_left_ends_in_the_plan_applied(
+    mirror: MirrorFlow, source_changer: Changer, monkeypatch: pytest.MonkeyPatch, killed_at: Phase
+) -> None:
+    """Ended right after any note in its journal, the next attempt of the same task finishes it, or starts afresh."""
+    run, _summary = source_changer.plan(mirror.name, "offset", "90")
+    before = mirror.target_ends()
+    note = Entry.note
+
+    def end_after(entry: Entry, phase: Phase, **known: Any) -> None:
+        if phase is killed_at:
+            monkeypatch.setattr(recovery, "restore", _not_reached)
+            monkeypatch.setattr(recovery, "give_back_state", _not_reached)
+            note(entry, phase, **known)
+            raise _Killed
+        note(entry, phase, **known)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Entry, "note", end_after)
+        with pytest.raises(_Killed):
+            source_changer.apply(run, name="test/killed")
+    monkeypatch.undo()
+
+    outcome = source_changer.apply(run, name="test/killed")
+
+    assert outcome.result is Result.APPLIED
+    mirror.wait_until_caught_up()
+    assert mirror.target_ends() == {partition: end + RECORDS - 90 for partition, end in before.items()}
+
+
+class _Killed(BaseException):
+    """The process has ended here: nothing after it runs."""
+
+
+def _not_reached(*_arguments: Any) -> None:
+    raise _Killed
