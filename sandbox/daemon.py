@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -72,10 +74,7 @@ class Daemon:
 
     def up(self) -> Running:
         """Start the sandbox in the background and return once it is ready."""
-        if self.pid:
-            raise SandboxError(f"A sandbox already runs here, or is being started or stopped (process {self.pid}).")
-        self._clear()
-        self.directory.mkdir(parents=True, exist_ok=True)
+        self.make_way()
         with self._log.open("wb") as log:
             child = self._spawn(log)
         try:
@@ -106,18 +105,34 @@ class Daemon:
         self._clear()
         return pid is not None
 
+    def make_way(self) -> None:
+        """Remove what a crash has left, so that a sandbox can be started here; raises where one runs."""
+        if self.pid:
+            raise SandboxError(f"A sandbox already runs here, or is being started or stopped (process {self.pid}).")
+        self._clear()
+        self.directory.mkdir(parents=True, exist_ok=True)
+
     def own(self) -> None:
         """Be the owner: keep a sandbox up until this process is told to end."""
+        with self.owned(), Sandbox() as sandbox:
+            self.publish(sandbox)
+            while True:
+                signal.pause()
+
+    @contextmanager
+    def owned(self) -> Iterator[None]:
+        """Be the owner while the block lasts; TERM and INT leave it by :class:`SystemExit`."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _end)
         _write_new(self._owner, {"pid": os.getpid(), "created": psutil.Process().create_time()})
         try:
-            with Sandbox() as sandbox:
-                _write_new(self._running, asdict(_describe(sandbox)))
-                while True:
-                    signal.pause()
+            yield
         finally:
             self._clear(keep_log=True)
+
+    def publish(self, sandbox: Sandbox) -> None:
+        """Tell whoever asks that the owner's sandbox is up."""
+        _write_new(self._running, asdict(_describe(sandbox)))
 
     def _spawn(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "sandbox.daemon", str(self.directory)]

@@ -1,4 +1,4 @@
-"""One Java server of the sandbox, from its start to its end."""
+"""One server of the sandbox, from its start to its end."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ class Recipe(Protocol):
 class ServerProcess:
     """A server that can be stopped, killed, suspended and started again, with the same ports and files.
 
-    It never outlives the Python process that made it.
+    It never outlives the Python process that made it, and at its end it gets ``grace`` seconds before it is killed.
     """
 
-    def __init__(self, name: str, home: Path, recipe: Recipe) -> None:
+    def __init__(self, name: str, home: Path, recipe: Recipe, *, grace: float = 1.0) -> None:
         self.name = name
+        self._grace = grace
         self.log_path = home / "server.log"
         self._home = home
         self._recipe = recipe
@@ -61,7 +62,7 @@ class ServerProcess:
 
     @property
     def pid(self) -> int | None:
-        """The process id of its Java, the last one where it has ended."""
+        """The process id of it, the last one where it has ended."""
         return self._tether.pid if self._tether else None
 
     @property
@@ -115,7 +116,7 @@ class ServerProcess:
 
     def _start_anew(self, timeout: float) -> None:
         for attempt in range(1, _ATTEMPTS + 1):
-            self._tether = self._tether or Tethered(self._home)
+            self._tether = self._tether or Tethered(self._home, grace=self._grace)
             try:
                 ports = free_ports(self._recipe.ports)
                 for command in self._recipe.prepare(self._home, ports):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from flows import MirrorFlow, SinkFlow
 
 from sandbox import Sandbox
 
@@ -55,3 +56,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def mirror(sandbox: Sandbox) -> Iterator[MirrorFlow]:
+    """A running MirrorSource that has caught up."""
+    flow = MirrorFlow.start(sandbox)
+    yield flow
+    sandbox.connect.delete(flow.name)
+
+
+@pytest.fixture
+def sink(sandbox: Sandbox) -> Iterator[SinkFlow]:
+    """A running FileStreamSink that has caught up."""
+    flow = SinkFlow.start(sandbox)
+    yield flow
+    sandbox.connect.delete(flow.name)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from airflow_provider_connect_offsets.change.journal import Owner, Record
+from airflow_provider_connect_offsets.change.journal import Owner, Phase, Record
 from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied, NotRunning
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, PlanRow
@@ -36,6 +37,24 @@ def applied_before(plan: OffsetPlan, record: Record) -> Outcome:
     )
 
 
+def recovered(plan: OffsetPlan, record: Record, told: str) -> Outcome:
+    """What was left unfinished has been settled; ``told`` says how."""
+    result = {Phase.APPLIED: Result.APPLIED, Phase.RESTORED: Result.RESTORED}.get(record.phase, Result.UNKNOWN)
+    at_stop, expected = record.prior_offsets or Offsets(), record.expected()
+    stands = {Result.APPLIED: expected, Result.RESTORED: at_stop}.get(result)
+    return replace(
+        _outcome(
+            plan,
+            record.owner,
+            result,
+            told,
+            offsets=() if expected is None or stands is None else _moved(plan, at_stop, stands),
+        ),
+        prior_state=record.prior_state.value if record.prior_state else None,
+        final_state=record.prior_state.value if record.prior_state and result is not Result.UNKNOWN else None,
+    )
+
+
 def unchanged(plan: OffsetPlan, owner: Owner) -> Outcome:
     """There was nothing to change."""
     message = f"Nothing was changed: {plan.connector!r} stands where it was to be put, or further."
@@ -55,7 +74,12 @@ def failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: Record 
         stands = None if at_stop is None else at_stop.updated(plan.changes())
     moved = () if at_stop is None or stands is None else _moved(plan, at_stop, stands)
     message = str(error) if result is not Result.REFUSED else f"Nothing was changed. {error}"
-    return _outcome(plan, owner, result, message, offsets=moved)
+    prior = record.prior_state.value if record is not None and record.prior_state is not None else None
+    return replace(
+        _outcome(plan, owner, result, message, offsets=moved),
+        prior_state=prior,
+        final_state=prior if result is Result.RESTORED else None,
+    )
 
 
 def _outcome(

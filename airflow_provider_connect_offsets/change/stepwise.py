@@ -6,7 +6,7 @@ teardown) ends it: nothing to do where the connector was given back, everything 
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.change import recovery, steps
+from airflow_provider_connect_offsets.change import outcomes, recovery, steps
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.journal import Journal, Owner, Phase
 from airflow_provider_connect_offsets.change.recovery import WayOut
@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotAppli
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.stores.protocols import State
+from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
 def begin(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner, *, seconds: float) -> State:
@@ -96,11 +97,12 @@ def read_back(doors: Doors, journal: Journal, owner: Owner, *, seconds: float) -
     return expected
 
 
-def take_back(doors: Doors, journal: Journal, owner: Owner) -> str | None:
-    """End the run's hold; whatever it left unfinished is restored. Says what was done, None for nothing.
+def take_back(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner) -> Outcome | None:
+    """End the run's hold; whatever it left unfinished is restored. Gives the outcome, None where nothing was left.
 
     Where the connector has been given back already (it no longer stands still, or was stopped before), the change
     counts as done if the plan's offsets were proved.
     """
     with journal.claim(owner) as entry:
-        return recovery.recover(doors, entry, WayOut.BACK)
+        told = recovery.recover(doors, entry, WayOut.BACK)
+        return None if told is None else outcomes.recovered(plan, entry.record, told)

@@ -116,11 +116,11 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 _MIRROR, _FILE = "org.apache.kafka.connect.mirror", "org.apache.kafka.connect.file"
-_SOURCES: Mapping[str, tuple[str, Family]] = {
-    "MirrorSource": (_MIRROR, MirrorSource()),
-    "MirrorCheckpoint": (_MIRROR, MirrorCheckpoint()),
-    "MirrorHeartbeat": (_MIRROR, MirrorHeartbeat()),
-    "FileStreamSource": (_FILE, FileStreamSource()),
+_SOURCES: Mapping[str, tuple[str, str]] = {
+    "MirrorSource": (_MIRROR, MirrorSource.name),
+    "MirrorCheckpoint": (_MIRROR, MirrorCheckpoint.name),
+    "MirrorHeartbeat": (_MIRROR, MirrorHeartbeat.name),
+    "FileStreamSource": (_FILE, FileStreamSource.name),
 }
 
 
@@ -129,8 +129,8 @@ def family_of(connector_type: ConnectorType, connector_class: str) -> Family:
     if connector_type is ConnectorType.SINK:
         return FAMILIES[Sink.name]
     package, _, simple = connector_class.rpartition(".")
-    home, family = _SOURCES.get(simple.removesuffix("Connector"), ("", FAMILIES[Family.name]))
-    return family if package in {"", home} else FAMILIES[Family.name]
+    home, name = _SOURCES.get(simple.removesuffix("Connector"), ("", Family.name))
+    return FAMILIES[name if package in {"", home} else Family.name]
 
 
 # Connectors that are known to keep (or also keep) their position outside of Connect's offsets.

@@ -118,8 +118,9 @@ def check_map(value: JsonMap, keys: Keys | None, what: str) -> Iterator[Finding]
     if keys is None:
         return
     if set(value) != set(keys):
-        expected, found = " and ".join(sorted(keys)), ", ".join(sorted(value)) or "none"
-        message = f"the {what} must have exactly the keys {expected}, but has {found}; the connector would not find it"
+        expected, found = ", ".join(sorted(keys)), ", ".join(sorted(value)) or "none"
+        word = "key" if len(keys) == 1 else "keys"
+        message = f"the {what} must have the {word} {expected} and no other, but has {found}; nothing would read it"
         yield error(Rule.WRONG_KEYS, message)
     for field, kind in keys.items():
         if field in value:

@@ -15,6 +15,7 @@ from airflow_provider_connect_offsets.operators.common import (
     is_true,
     open_doors,
     owner_of,
+    page_of,
     run_key,
 )
 
@@ -75,7 +76,7 @@ class BeginOffsetChangeOperator(BaseOperator):
         hold: float | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(**{"multiple_outputs": True, **kwargs})
         self.run_uri = run_uri
         self.connect_conn_id = connect_conn_id
         self.kafka_conn_id = kafka_conn_id
@@ -155,13 +156,6 @@ def _applied(plan: OffsetPlan, opened: Opened, owner: Owner, run: RunDirectory) 
         raise
     outcome.write(run.outcome)
     return outcome
-
-
-def page_of(run: RunDirectory) -> str:
-    """Write the run's page anew, and return its URI."""
-    from airflow_provider_connect_offsets.report import write_page  # noqa: PLC0415
-
-    return write_page(run)
 
 
 def summary_of(outcome: Outcome, page: str) -> dict[str, Any]:

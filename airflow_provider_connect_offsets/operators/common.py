@@ -110,6 +110,13 @@ def open_doors(connect_conn_id: str, kafka_conn_id: str | None, *, patience: flo
         yield Opened(doors, connect.version().kafka_cluster_id)
 
 
+def page_of(run: RunDirectory) -> str:
+    """Write the run's page anew, and return its URI."""
+    from airflow_provider_connect_offsets.report import write_page  # noqa: PLC0415
+
+    return write_page(run)
+
+
 def is_true(value: object) -> bool:
     """Read a flag that a template may have made a text; raises :class:`InvalidInput` for anything else."""
     text = str(value).strip().lower()

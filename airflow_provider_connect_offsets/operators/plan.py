@@ -42,13 +42,14 @@ class PlanConnectorOffsetsOperator(SparkSubmitOperator):
 
     Writes the datasets ``offset_plan`` and ``verdicts`` and the run's page. Returns the plan's summary: ``run_uri``,
     ``digest``, counts, and the worst verdict. Fails, so that nothing is stopped, where a verdict is an error, and where
-    the Spark connection is missing (the Spark hook would go to YARN instead).
+    the Spark connection is missing (the Spark hook would go to YARN instead). Each part of the summary is an XCom of
+    its own too, so that ``plan.output["digest"]`` works.
     """
 
     template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "run_uri", "_conn_id")
 
     def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
-        super().__init__(**{"name": "connect-offsets-plan", "verbose": False, **kwargs})
+        super().__init__(**{"name": "connect-offsets-plan", "multiple_outputs": True, **kwargs})
         self.run_uri = run_uri
 
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped
-from airflow_provider_connect_offsets.operators.common import failing_clearly, open_doors, owner_of
+from airflow_provider_connect_offsets.operators.common import failing_clearly, open_doors, owner_of, page_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -49,5 +49,9 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
         with failing_clearly(except_for=LeftStopped):
             plan = read_plan(run)
             with open_doors(self.connect_conn_id, self.kafka_conn_id, patience=float(self.patience)) as opened:
-                told = stepwise.take_back(opened.doors, opened.journal(plan.connector), owner_of(context))
-        return told or f"Nothing was left to restore of {plan.connector!r}."
+                outcome = stepwise.take_back(plan, opened.doors, opened.journal(plan.connector), owner_of(context))
+        if outcome is None:
+            return f"Nothing was left to restore of {plan.connector!r}."
+        outcome.write(run.outcome)
+        page_of(run)
+        return outcome.message

@@ -1,5 +1,5 @@
 """The Spark jobs: small functions from DataFrame to DataFrame, and one thin main each for spark-submit.
 
-Executors need nothing of this package but what ``py_files`` ships: ``offsets``, ``workspace.schemas``, ``pipeline`` and
-``exceptions``, which use the standard library and pyspark only.
+Driver and executors need nothing of this package but what ``shipping`` packs for ``--py-files``, and that uses the
+standard library and pyspark only. Nothing is imported here, so that Airflow can import ``shipping`` without pyspark.
 """

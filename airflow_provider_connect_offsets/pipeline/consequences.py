@@ -87,7 +87,8 @@ def _unpinned_skip() -> Column:
         F.format_string(
             "tasks have failed, and position %d is where the poll that failed began, not always the bad record: up to "
             "499 good records may stand before it and would be skipped instead. To pin the bad one down, set "
-            "consumer.override.max.poll.records=1, restart the failed tasks, and once they fail again ask again.",
+            "consumer.override.max.poll.records=1, restart the failed tasks, and ask once more when they have failed "
+            "again.",
             F.col("here"),
         ),
     )

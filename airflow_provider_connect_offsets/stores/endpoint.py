@@ -100,7 +100,7 @@ def _web_address(url: str, *, what: str) -> SplitResult:
 
 def _check_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
-        usable = isinstance(name, str) and isinstance(value, str) and name.strip() == name and name
+        usable = isinstance(name, str) and isinstance(value, str) and name.strip() == name != ""
         # The value may be a credential, so the message must not show it.
         if not usable or any(character in name + value for character in "\r\n\0"):
             raise InvalidInput(f"Header {name!r} can't be sent: names and values are texts of a single line.")

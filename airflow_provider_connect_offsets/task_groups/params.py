@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from airflow.sdk import Param
 
 _TO = (
@@ -22,15 +24,14 @@ _TO = (
 def change_params() -> dict[str, Param]:
     """Params of a change, in the order in which the trigger form shows them."""
     return {
-        "connector": _text("", "Name of the connector.", minLength=1, title="Connector"),
+        "connector": Param(type="string", minLength=1, title="Connector", description="Name of the connector."),
         "to": Param("current", type="string", enum=list(_TO), title="Resume at", description="Where to resume."),
         "value": _text(
-            "",
+            "Value",
             "What goes with it: a moment, a duration, a number of records, a position, a URI, or a connector's name.",
-            title="Value",
         ),
-        "topics": _text("", "Regular expression that matches whole names; empty: all topics.", title="Topics"),
-        "partitions": _text("", "Like 0,3-5; empty: all partitions.", title="Partitions"),
+        "topics": _text("Topics", "Regular expression that matches whole names; empty: all topics."),
+        "partitions": _text("Partitions", "Like 0,3-5; empty: all partitions."),
         "approval": Param(
             default=True,
             type="boolean",
@@ -50,21 +51,25 @@ def change_params() -> dict[str, Param]:
             title="Control",
             description="How connectors are controlled: by Connect's REST API.",
         ),
-        "connect_conn_id": _text("kafka_connect_default", "Connection of the Connect cluster.", minLength=1),
-        "kafka_conn_id": _text(
-            "kafka_default",
-            "Connection of the Kafka cluster that the positions refer to: the source cluster of a MirrorSource, a sink's "
-            "own cluster. Empty for connectors whose offsets are no positions.",
+        "connect_conn_id": _text(
+            "Connect connection", "Airflow connection of the Connect cluster.", default="kafka_connect_default"
         ),
-        "spark_conn_id": _text("spark_default", "Connection of the Spark that plans.", minLength=1),
+        "kafka_conn_id": _text(
+            "Kafka connection",
+            "Airflow connection of the Kafka cluster that the positions refer to: the source cluster of a MirrorSource, "
+            "a sink's own cluster. Empty for connectors whose offsets are no positions.",
+            default="kafka_default",
+        ),
+        "spark_conn_id": _text(
+            "Spark connection", "Airflow connection of the Spark that plans.", default="spark_default"
+        ),
     }
 
 
-def change_arguments() -> dict[str, str]:
+def change_arguments() -> dict[str, Any]:
     """The same Params as templated arguments of a change's task group."""
-    names = set(change_params()) - {"control"}
-    return {name: f"{{{{ params.{name} }}}}" for name in sorted(names)}
+    return {name: f"{{{{ params.{name} }}}}" for name in change_params() if name != "control"}
 
 
-def _text(default: str, description: str, *, title: str | None = None, minLength: int = 0) -> Param:  # noqa: N803 - JSON schema's word
-    return Param(default, type="string", description=description, title=title, minLength=minLength)
+def _text(title: str, description: str, *, default: str = "") -> Param:
+    return Param(default, type="string", title=title, description=description)

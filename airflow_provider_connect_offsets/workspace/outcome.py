@@ -11,13 +11,15 @@ from airflow_provider_connect_offsets.workspace import files
 
 
 class Result(StrEnum):
-    """Applied and proved; nothing to change; taken back; neither could be proved; refused before anything happened."""
+    """Applied and proved; nothing to change; taken back; refused before anything was written; neither is proved."""
 
     APPLIED = "applied"
     UNCHANGED = "unchanged"
     RESTORED = "restored"
-    LEFT_STOPPED = "left_stopped"
     REFUSED = "refused"
+    LEFT_STOPPED = "left_stopped"
+    #: Someone else resumed the connector while the change was under way.
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from flows import Changer, MirrorFlow, SinkFlow
+from flows import Changer
 from pyspark.sql import SparkSession
 
 from sandbox import Sandbox
@@ -16,22 +15,6 @@ from sandbox import Sandbox
 def workspace(tmp_path: Path) -> str:
     """A workspace of the test's own."""
     return tmp_path.as_uri()
-
-
-@pytest.fixture
-def mirror(sandbox: Sandbox) -> Iterator[MirrorFlow]:
-    """A running MirrorSource that has caught up."""
-    flow = MirrorFlow.start(sandbox)
-    yield flow
-    sandbox.connect.delete(flow.name)
-
-
-@pytest.fixture
-def sink(sandbox: Sandbox) -> Iterator[SinkFlow]:
-    """A running FileStreamSink that has caught up."""
-    flow = SinkFlow.start(sandbox)
-    yield flow
-    sandbox.connect.delete(flow.name)
 
 
 @pytest.fixture

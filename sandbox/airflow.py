@@ -1,0 +1,151 @@
+"""A real Airflow, with everything of it in one directory: its environment, and ``airflow standalone``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import requests
+
+from sandbox import tree
+from sandbox.process import ServerProcess
+from sandbox.sandbox import Sandbox
+
+DAGS = Path(__file__).resolve().parents[1] / "dags"
+_START_TIMEOUT = 180.0
+_LOCAL = "127.0.0.1"
+
+
+def airflow_environment(home: Path, *, sandbox_env: Mapping[str, str], workspace: Path) -> dict[str, str]:
+    """What an Airflow of our own is told by its environment.
+
+    ``home`` is its AIRFLOW_HOME; ``sandbox_env`` are the connections, as ``Sandbox.to_connections`` gives them.
+    """
+    exempt = [name for name in (os.environ.get("NO_PROXY"), _LOCAL, "localhost") if name]
+    return {
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
+        "AIRFLOW__CONNECT_OFFSETS__WORKSPACE": workspace.absolute().as_uri(),
+        # Airflow calls `airflow` and `spark-submit`: those beside this very Python.
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
+        "NO_PROXY": ",".join(exempt),
+        "NO_COLOR": "1",
+        **sandbox_env,
+    }
+
+
+class AirflowStandalone:
+    """``airflow standalone`` that works on a sandbox, on free ports, with no password; a ``with`` block runs it.
+
+    ``workspace`` is where the DAG runs keep their datasets and pages; ``settings`` are more environment variables.
+    Everything else of it lies in the sandbox and goes with it.
+    """
+
+    def __init__(self, sandbox: Sandbox, *, workspace: Path, settings: Mapping[str, str] | None = None) -> None:
+        home = sandbox.root / "processes" / "airflow"  # two levels down, where a tether wants it
+        recipe = _Recipe(sandbox, workspace, dict(settings or {}))
+        self.process = ServerProcess("airflow", home, recipe, grace=15)
+
+    @property
+    def url(self) -> str:
+        """The address of its UI and its REST API, without a slash at the end."""
+        return _url(self.process.ports)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Start it and wait until all its parts are healthy."""
+        try:
+            self.process.start(_START_TIMEOUT)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End it with all its children, and remove its files."""
+        self.process.close()
+
+    def call(self, method: str, path: str, body: object = None) -> Any:
+        """Make a request of the REST API (``/api/v2`` is put before ``path``) and return the answer's JSON."""
+        with _session() as session:
+            token = session.get(f"{self.url}/auth/token", timeout=30).json()["access_token"]
+            session.headers["Authorization"] = f"Bearer {token}"
+            response = session.request(method, f"{self.url}/api/v2{path}", json=body, timeout=60)
+        response.raise_for_status()
+        return response.json() if response.content else None
+
+    def has_dag(self, dag_id: str) -> bool:
+        """Whether a DAG can be triggered already: files are parsed a moment after the start."""
+        return dag_id in {dag["dag_id"] for dag in self.call("GET", "/dags")["dags"]}
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    sandbox: Sandbox
+    workspace: Path
+    settings: Mapping[str, str]
+    ports: int = 3
+
+    def prepare(self, home: Path, ports: Sequence[int]) -> list[list[str]]:
+        own = airflow_environment(home, sandbox_env=self.sandbox.to_connections(), workspace=self.workspace)
+        path = _environment_file(home)
+        path.touch(mode=0o600)
+        path.write_text(json.dumps({**own, **_standalone(ports), **self.settings}, indent=1))
+        return []
+
+    def command(self, home: Path) -> list[str]:
+        # -P: modules of this package must not stand in for those of the same name.
+        own = [sys.executable, "-P", tree.__file__, str(_environment_file(home))]
+        return [*own, sys.executable, "-m", "airflow", "standalone"]
+
+    def is_ready(self, ports: Sequence[int]) -> bool:
+        try:
+            with _session() as session:
+                told = session.get(f"{_url(ports)}/api/v2/monitor/health", timeout=5).json()
+        except (requests.RequestException, ValueError):
+            return False
+        parts = ("metadatabase", "scheduler", "triggerer", "dag_processor")
+        return all((told.get(part) or {}).get("status") == "healthy" for part in parts)
+
+
+def _standalone(ports: Sequence[int]) -> dict[str, str]:
+    url = _url(ports)
+    return {
+        "AIRFLOW__API__HOST": _LOCAL,
+        "AIRFLOW__API__PORT": str(ports[0]),
+        "AIRFLOW__API__BASE_URL": url,
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{url}/execution/",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
+        "AIRFLOW__CORE__PARALLELISM": "4",
+        "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(ports[1]),
+        "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(ports[2]),
+    }
+
+
+def _environment_file(home: Path) -> Path:
+    return home / "environment.json"
+
+
+def _url(ports: Sequence[int]) -> str:
+    return f"http://{_LOCAL}:{ports[0]}"
+
+
+def _session() -> requests.Session:
+    session = requests.Session()
+    session.trust_env = False  # a proxy of the environment can't reach 127.0.0.1
+    return session

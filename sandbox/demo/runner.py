@@ -1,0 +1,73 @@
+"""The process in which the demo's DAG runs take place, one after the other, so that Airflow is imported only once.
+
+Orders come as lines of JSON: ``{"conf": {…}, "log": path}``. The answer is a line each: ``{"run_id": …, "state": …,
+"tasks": {…}}``. All that Airflow and Spark say goes to the log of the run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow.sdk import DAG
+
+_STDOUT, _STDERR = 1, 2
+_DAG_ID = "connector_offsets_change"
+
+
+def main(log: Path) -> None:
+    """Make Airflow ready, then carry out orders until there are no more."""
+    answers = os.fdopen(os.dup(_STDOUT), "w")
+    _write_all_to(log)
+    orders: queue.Queue[dict[str, Any]] = queue.Queue()
+    threading.Thread(target=_listen, args=(orders,), daemon=True).start()
+    dag = _load_dag()
+    while True:
+        order = orders.get()
+        _write_all_to(Path(order["log"]))
+        print(json.dumps(_run(dag, order["conf"])), file=answers, flush=True)
+
+
+def _listen(orders: queue.Queue[dict[str, Any]]) -> None:
+    for line in sys.stdin:
+        orders.put(json.loads(line))
+    # The demo is through, or dead: nothing of ours shall go on, no spark-submit either.
+    os.killpg(0, signal.SIGKILL)
+
+
+def _write_all_to(log: Path) -> None:
+    """Lead this process's output, and that of all it starts, to a file."""
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(file, _STDOUT)
+    os.dup2(file, _STDERR)
+    os.close(file)
+
+
+def _load_dag() -> DAG:
+    from airflow.dag_processing.dagbag import DagBag  # noqa: PLC0415 - takes seconds, and writes
+    from airflow.utils.db import initdb  # noqa: PLC0415
+
+    from sandbox.airflow import DAGS  # noqa: PLC0415
+
+    initdb()
+    dag: DAG = DagBag(str(DAGS / f"{_DAG_ID}.py")).dags[_DAG_ID]
+    return dag
+
+
+def _run(dag: DAG, conf: dict[str, Any]) -> dict[str, Any]:
+    ended = dag.test(run_conf=conf)
+    if ended is None:
+        return {"run_id": "", "state": "failed", "tasks": {}}
+    tasks = {task.task_id.rpartition(".")[2]: str(task.state) for task in ended.get_task_instances()}
+    return {"run_id": ended.run_id, "state": str(ended.state), "tasks": tasks}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,110 @@
+"""Real DAG runs of ``connector_offsets_change``, made in a process of their own, with their output in files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from airflow_provider_connect_offsets.report import Change
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory, run_directory
+from sandbox.errors import SandboxError
+
+DAG_ID = "connector_offsets_change"
+_TAIL = 25
+_TASK_STARTS = re.compile(r"\[DAG TEST\] starting task_id=(?:\w+\.)?(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A DAG run that has ended."""
+
+    conf: Mapping[str, Any]
+    state: str
+    tasks: Mapping[str, str]
+    directory: RunDirectory
+    log: Path
+
+    @property
+    def change(self) -> Change:
+        """What it planned and did."""
+        return Change.read(self.directory)
+
+
+class DagRuns:
+    """Runs the DAG with Params, as often as asked, while a ``with`` block lasts."""
+
+    def __init__(self, *, environment: Mapping[str, str], workspace: Path, logs: Path) -> None:
+        self._workspace = workspace.absolute().as_uri()
+        self._logs = logs
+        own = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
+        self._log = logs / "airflow.log"
+        # In a session of its own, so that Ctrl-C reaches the demo alone, which then ends this.
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "sandbox.demo.runner", str(self._log.absolute())],
+            env=own | dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                pipe.close()  # the end of its orders, which it takes for its own end
+        self._process.wait(timeout=30)
+
+    def run(self, name: str, conf: Mapping[str, Any], *, on_task: Callable[[str], None]) -> Ran:
+        """Run it once, with its output in the log ``name``; ``on_task`` hears which task has begun."""
+        log = (self._logs / f"{name}.log").absolute()
+        log.touch()
+        order = {"conf": {**conf, "approval": False}, "log": str(log)}
+        self._tell(order)
+        answer = self._answer(log, on_task)
+        return Ran(
+            conf=conf,
+            state=answer["state"],
+            tasks=answer["tasks"],
+            directory=run_directory(self._workspace, dag_id=DAG_ID, run_id=answer["run_id"]),
+            log=log,
+        )
+
+    def _tell(self, order: Mapping[str, Any]) -> None:
+        if not self._process.stdin:
+            raise SandboxError("Airflow's process takes no orders.")
+        try:
+            print(json.dumps(order), file=self._process.stdin, flush=True)
+        except BrokenPipeError:
+            return  # it has ended, which is told where the answer is missing
+
+    def _answer(self, log: Path, on_task: Callable[[str], None]) -> dict[str, Any]:
+        if not self._process.stdout:
+            raise SandboxError("Airflow's process gives no answers.")
+        with log.open(errors="replace") as written:
+            while not select.select([self._process.stdout], [], [], 0.2)[0]:
+                for task in _TASK_STARTS.findall(written.read()):
+                    on_task(task)
+        line = self._process.stdout.readline()
+        if not line:
+            raise SandboxError(f"Airflow's process has ended. The end of its logs:\n{tail(self._log)}\n{tail(log)}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+def tail(log: Path) -> str:
+    """The end of a log."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-_TAIL:])

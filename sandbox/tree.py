@@ -1,0 +1,71 @@
+"""Run a command, and end it together with all that it has started. A script, for servers that have children.
+
+    tree.py ENVIRONMENT COMMAND …
+
+``ENVIRONMENT`` is a JSON file of variables; Airflow's own ones of whoever calls are left out, so that nobody's settings
+get mixed with a sandbox's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+_leaving: list[int] = []
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command until it ends or we are told to; return its exit code."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        # Only noted, as an exception could strike while the command is being started, and leave it running.
+        signal.signal(number, lambda number, _frame: _leaving.append(number))
+    command = subprocess.Popen(arguments[1:], env=environment(Path(arguments[0])))
+    try:
+        return _ended(command)
+    finally:
+        end_descendants()
+
+
+def environment(told: Path) -> dict[str, str]:
+    """Ours without what is Airflow's, and what the file says."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
+    return own | json.loads(told.read_text())
+
+
+def end_descendants() -> None:
+    """Kill all processes below this one: first each is halted, so that none starts another meanwhile."""
+    me = psutil.Process()
+    found: set[psutil.Process] = set()
+    while new := set(me.children(recursive=True)) - found:
+        for process in new:
+            _signal(process, signal.SIGSTOP)
+        found |= new
+    for process in found:
+        _signal(process, signal.SIGKILL)
+    psutil.wait_procs(found, timeout=10)
+
+
+def _ended(command: subprocess.Popen[bytes]) -> int:
+    while not _leaving:
+        try:
+            return command.wait(timeout=0.2)
+        except subprocess.TimeoutExpired:
+            continue
+    return -_leaving[0]
+
+
+def _signal(process: psutil.Process, number: signal.Signals) -> None:
+    try:
+        process.send_signal(number)
+    except psutil.NoSuchProcess:
+        return  # it has ended by itself
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,139 @@
+"""The ready DAG on real parts: what it applies, what it refuses, and how it ends when something lies to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dag_runs import Ran
+from flows import RECORDS, MirrorFlow, SinkFlow, world
+from lying_worker import lying_worker, read_back_wrong
+
+from airflow_provider_connect_offsets.workspace.outcome import Result
+from sandbox import Sandbox
+
+RunDag = Callable[..., Ran]
+REACHED_THE_END = {
+    "snapshot": "success",
+    "plan": "success",
+    "approve": "success",
+    "begin": "success",
+    "apply": "success",
+    "restore": "success",
+    "outcome": "success",
+}
+
+
+@pytest.fixture(scope="module")
+def untouched(sandbox: Sandbox) -> Iterator[SinkFlow]:
+    """A sink that all requests of this module leave alone, which ask for something impossible."""
+    flow = SinkFlow.start(sandbox)
+    yield flow
+    sandbox.connect.delete(flow.name)
+
+
+def test_a_change_from_trigger_to_verified_result(mirror: MirrorFlow, run_dag: RunDag) -> None:
+    """The run succeeds, as many records are delivered again as planned, and the page tells of it."""
+    before = mirror.target_ends()
+
+    ran = run_dag(connector=mirror.name, to="offset", value="40", partitions="1", kafka_conn_id="kafka_source")
+
+    assert (ran.state, ran.tasks) == ("success", REACHED_THE_END)
+    mirror.wait_until_caught_up()
+    assert mirror.target_ends() == {0: before[0], 1: before[1] + RECORDS - 40}
+    assert ran.outcome is not None
+    assert (ran.outcome.result, ran.outcome.prior_state, ran.outcome.final_state) == (
+        Result.APPLIED,
+        "RUNNING",
+        "RUNNING",
+    )
+    page = Path(ran.directory.report.removeprefix("file://")).read_text()
+    assert mirror.name in page
+    assert mirror.topic in page
+
+
+def test_a_typo_in_a_topic_is_refused_before_anything_stops(mirror: MirrorFlow, run_dag: RunDag) -> None:
+    """The run fails at the plan, names the topic that was meant, and everything is as it was."""
+    before = world(mirror.sandbox)
+    typo = mirror.topic.replace("orders", "ordres")
+
+    ran = run_dag(connector=mirror.name, to="earliest", topics=typo, kafka_conn_id="kafka_source")
+
+    assert ran.state == "failed"
+    assert ran.tasks["plan"] == "failed"
+    assert ran.tasks["apply"] == "upstream_failed"
+    assert typo in ran.output
+    assert f"Did you mean `{mirror.topic}`?" in ran.output
+    assert world(mirror.sandbox) == before
+
+
+def test_a_dry_run_ends_after_the_plan(mirror: MirrorFlow, run_dag: RunDag) -> None:
+    """Nothing is stopped; the page shows the plan."""
+    before = world(mirror.sandbox)
+
+    ran = run_dag(connector=mirror.name, to="earliest", kafka_conn_id="kafka_source", dry_run=True)
+
+    assert ran.state == "success"
+    assert ran.tasks["approve"] == ran.tasks["begin"] == ran.tasks["apply"] == "skipped"
+    assert world(mirror.sandbox) == before
+    assert ran.outcome is None
+
+
+def test_a_read_back_that_disagrees_fails_task_and_run(
+    sandbox: Sandbox, sink: SinkFlow, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prior offsets and state are back; nothing of the run looks like success."""
+    before = world(sandbox)
+    with lying_worker(sandbox.connect.url, read_back_wrong(times=1)) as url:
+        host, _, port = url.removeprefix("http://").partition(":")
+        lied_to = {"conn_type": "kafka_connect", "schema": "http", "host": host, "port": int(port)}
+        monkeypatch.setenv("AIRFLOW_CONN_LYING", json.dumps(lied_to))
+
+        ran = run_dag(connector=sink.name, to="shift", value="-5", connect_conn_id="lying")
+
+    assert ran.state == "failed"
+    assert (ran.tasks["apply"], ran.tasks["restore"], ran.tasks["outcome"]) == ("failed", "success", "upstream_failed")
+    assert world(sandbox) == before
+    assert ran.outcome is not None
+    assert ran.outcome.result is Result.RESTORED
+    assert "was not applied" in ran.output
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"to": "offset", "value": ""}, "to=offset needs a value: a position, 0 or greater"),
+        ({"to": "earliest", "value": "3"}, "to=earliest takes no value, but '3' was given"),
+        ({"to": "datetime", "value": "yesterday"}, "the value 'yesterday' is not an ISO 8601 date and time"),
+        ({"to": "datetime", "value": "2026-01-31T03:00:00"}, "with its offset from UTC"),
+        ({"to": "earliest", "topics": "a("}, "topics: 'a(' is no regular expression"),
+        ({"to": "earliest", "partitions": "3-"}, "partitions: '3-' in '3-' is neither a number nor a range"),
+        ({"connector": "no-such-connector", "to": "earliest"}, "no-such-connector"),
+        ({"to": "earliest", "connect_conn_id": "nowhere"}, "There is no Airflow connection 'nowhere'"),
+        ({"to": "earliest", "kafka_conn_id": "nowhere"}, "There is no Airflow connection 'nowhere'"),
+        ({"to": "earliest", "kafka_conn_id": ""}, "kafka_conn_id must name the cluster"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_touches_nothing(
+    untouched: SinkFlow, run_dag: RunDag, params: dict[str, Any], sentence: str
+) -> None:
+    """The run fails at its first task."""
+    before = world(untouched.sandbox)
+
+    ran = run_dag(**{"connector": untouched.name, **params})
+
+    assert (ran.state, ran.tasks["snapshot"], ran.tasks["plan"]) == ("failed", "failed", "upstream_failed")
+    assert sentence in ran.output
+    assert world(untouched.sandbox) == before
+
+
+def test_a_missing_spark_connection_is_named_and_nothing_goes_to_yarn(untouched: SinkFlow, run_dag: RunDag) -> None:
+    """The Spark hook itself would fall back to YARN."""
+    ran = run_dag(connector=untouched.name, to="earliest", spark_conn_id="nowhere")
+
+    assert (ran.state, ran.tasks["plan"]) == ("failed", "failed")
+    assert "There is no Airflow connection 'nowhere'. Add it" in ran.output
+    assert "--master" not in ran.output

@@ -1,0 +1,199 @@
+"""The job as a whole: what it reads, writes and sums up, and that it needs nothing but the zip it is shipped with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+from pipeline.planning import NOW, Connector, Log, Logs, Planner, at_mirror, mirror, replicated, sink
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
+from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.pipeline import plan_job, shipping
+from airflow_provider_connect_offsets.workspace import schemas
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.files import read_bytes, read_json, write_json
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+
+LOGS = {("orders", 0): Log(0, 100), ("orders", 1): Log(0, 100), ("orders", 2): Log(0, 100)}
+FLOW = mirror({("orders", 0): 60, ("orders", 1): 20})
+
+
+def snapshot(path: Path, connector: Connector, logs: Logs = LOGS, **asked: str) -> RunDirectory:
+    """Write what the job reads."""
+    directory = RunDirectory(str(path))
+    request = Request.parse(connector=connector.name, now=NOW, **asked)
+    write_json(directory.request, request.as_json())
+    write_dataset(directory.connectors, schemas.CONNECTORS, [connector.row()])
+    write_dataset(directory.connector_offsets, schemas.CONNECTOR_OFFSETS, connector.offset_rows())
+    write_dataset(directory.log_bounds, schemas.LOG_BOUNDS, [_bounds(*where, log) for where, log in logs.items()])
+    return directory
+
+
+def _bounds(topic: str, number: int, log: Log) -> dict[str, Any]:
+    known = {"kafka_cluster": "kafka", "topic": topic, "kafka_partition": number}
+    return {**known, "log_start": log.start, "log_end": log.end, "lookup_timestamp": None, "lookup_offset": log.lookup}
+
+
+def plan_in(directory: RunDirectory) -> OffsetPlan:
+    """Read the plan back as those do who apply it."""
+    rows = read_dataset(directory.offset_plan, schemas.OFFSET_PLAN)
+    request = Request.from_json(read_json(directory.request))
+    return OffsetPlan.of(request, (PlanRow(**{**row, "action": Action(row["action"])}) for row in rows))
+
+
+def test_a_run(spark: SparkSession, planner: Planner, tmp_path: Path) -> None:
+    """Plan and verdicts can be read back, and the summary tells of exactly these."""
+    del planner
+    directory = snapshot(tmp_path, FLOW, to="offset", value="40")
+
+    summary = plan_job.run(spark, directory)
+
+    plan = plan_in(directory)
+    assert [(row.partition, row.before, row.after, row.action, row.family) for row in plan.rows] == [
+        (at_mirror(0), replicated(59), replicated(39), "set", "mirror_source"),
+        (at_mirror(1), replicated(19), replicated(39), "set", "mirror_source"),
+        (at_mirror(2), None, replicated(39), "set", "mirror_source"),
+    ]
+    assert read_json(directory.summary) == summary
+    assert summary["planned_at"] > "2026-"
+    del summary["planned_at"]
+    assert summary == {
+        "connector": "flow",
+        "request": plan.request.as_json(),
+        "partitions": 3,
+        "set": 3,
+        "clear": 0,
+        "keep": 0,
+        "records_again": 20,
+        "records_skipped": 60,
+        "digest": plan.digest,
+        "verdicts": {"error": 0, "warning": 3, "info": 0},
+        "rules": {"rewind": 1, "skip": 2},
+        "worst": "warning",
+        "errors": [],
+        "warnings": [
+            "`flow`, topic `orders`, partition 0: 20 records are delivered again.",
+            "`flow`, topic `orders`, partition 1: 20 records are never delivered.",
+            "`flow`, topic `orders`, partition 2: 40 records are never delivered.",
+        ],
+    }
+    assert {row["rule"] for row in read_dataset(directory.verdicts, schemas.VERDICTS)} == {"rewind", "skip"}
+
+
+def test_a_refused_request(spark: SparkSession, planner: Planner, tmp_path: Path) -> None:
+    """An error is no reason for the job to fail: the summary says it, beside an empty plan."""
+    del planner
+    directory = snapshot(tmp_path, FLOW, to="file", value="/nowhere/offsets.json")
+
+    summary = plan_job.run(spark, directory)
+
+    assert (summary["worst"], summary["partitions"], summary["digest"]) == ("error", 0, plan_in(directory).digest)
+    assert summary["errors"] == [row["message"] for row in read_dataset(directory.verdicts, schemas.VERDICTS)]
+
+
+def test_many_verdicts_are_counted_and_sampled(spark: SparkSession, planner: Planner, tmp_path: Path) -> None:
+    """A plan of a thousand partitions names a few of its verdicts, and counts all."""
+    del planner
+    many = {("orders", number): Log(0, 100) for number in range(1000)}
+    directory = snapshot(tmp_path, sink(dict.fromkeys(many, 7)), many, to="offset", value="101")
+
+    summary = plan_job.run(spark, directory)
+
+    assert (summary["partitions"], summary["verdicts"]) == (1000, {"error": 1000, "warning": 1000, "info": 0})
+    assert (len(summary["errors"]), len(summary["warnings"])) == (plan_job.SAMPLE, plan_job.SAMPLE)
+    assert summary["digest"] == plan_in(directory).digest
+
+
+def test_a_failed_run_leaves_no_summary(spark: SparkSession, planner: Planner, tmp_path: Path) -> None:
+    """The summary of an earlier attempt must not vouch for a plan that is not its own."""
+    del planner
+    directory = snapshot(tmp_path, FLOW, to="latest")
+    write_json(directory.summary, {"digest": "of an earlier attempt"})
+    write_dataset(directory.connectors, schemas.CONNECTORS, [])
+
+    with pytest.raises(Exception, match="the snapshot holds no connector 'flow'"):
+        plan_job.run(spark, directory)
+
+    assert read_bytes(directory.summary) is None
+
+
+def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    """Wrong arguments end before Spark starts."""
+    assert plan_job.main([]) == 2
+    assert capsys.readouterr().err == "usage: plan_job.py RUN_DIRECTORY\n"
+
+
+def bare_python(path: Path) -> Path:
+    """A Python that sees no site-packages: not this package, nor pyarrow, nor anything else that is installed."""
+    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+def test_spark_submit(tmp_path: Path) -> None:
+    """The job runs where nothing of ours is installed: driver and workers find all they import in the zip."""
+    directory = snapshot(tmp_path / "run", FLOW, to="shift", value="-10")
+    python = bare_python(tmp_path / "python")
+    home = Path(pyspark.__file__).parent
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK"))}
+    environment |= {"SPARK_HOME": str(home), "PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": str(python)}
+    settings = {**shipping.QUICK_START, "spark.ui.enabled": "false"}
+
+    for hidden in ("airflow_provider_connect_offsets", "pyarrow", "fsspec"):
+        alone = subprocess.run([python, "-c", f"import {hidden}"], cwd=tmp_path, env=environment, check=False)
+        assert alone.returncode != 0
+    done = subprocess.run(
+        [
+            home / "bin" / "spark-submit",
+            *("--master", "local[2]"),
+            *(word for name, value in settings.items() for word in ("--conf", f"{name}={value}")),
+            *("--py-files", shipping.write_py_files(tmp_path / "connect_offsets.zip")),
+            shipping.plan_job_path(),
+            directory.uri,
+        ],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr[-5000:]
+    assert [(row.partition, row.after_position) for row in plan_in(directory).rows] == [
+        (at_mirror(0), 50),
+        (at_mirror(1), 10),
+        (at_mirror(2), None),
+    ]
+    assert read_json(directory.summary)["digest"] == plan_in(directory).digest
+
+
+def test_the_zip(tmp_path: Path) -> None:
+    """The same modules give the same bytes, whenever they are packed, and no more than the job needs."""
+    first = shipping.write_py_files(tmp_path / "first.zip")
+    second = shipping.write_py_files(tmp_path / "second.zip")
+
+    assert first.read_bytes() == second.read_bytes()
+    names = zipfile.ZipFile(first).namelist()
+    rooms = {name.split("/")[1] for name in names}
+    assert rooms == {"__init__.py", "exceptions.py", "offsets", "pipeline", "workspace"}
+    assert [name.split("/")[2] for name in names if "/workspace/" in name] == ["__init__.py", "layout.py", "schemas.py"]
+    assert shipping.plan_job_path().is_file()
+
+
+def test_packing_needs_no_pyspark() -> None:
+    """An Airflow task packs the zip; importing pyspark for that would cost it seconds."""
+    program = (
+        "import sys; from airflow_provider_connect_offsets.pipeline import shipping; "
+        "sys.exit('pyspark' in sys.modules or 'airflow' in sys.modules)"
+    )
+
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

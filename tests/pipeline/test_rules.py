@@ -1,0 +1,475 @@
+"""Every rule: what makes it fire, how severe it is, and the sentence that a person reads."""
+
+from __future__ import annotations
+
+import pytest
+from pipeline.planning import (
+    ERROR,
+    INFO,
+    ORDERS,
+    WARNING,
+    Found,
+    Log,
+    Planner,
+    assert_same,
+    at_mirror,
+    at_sink,
+    mirror,
+    sink,
+    source,
+)
+
+from airflow_provider_connect_offsets.offsets.document import JsonMap
+from airflow_provider_connect_offsets.offsets.verdicts import Rule
+
+HEARTBEAT = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
+FILE_STREAM = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+SHORT = {("orders", 0): Log(100, 700)}
+MIDDLE = {("orders", 0): 400}
+FOREIGN: tuple[JsonMap, JsonMap] = ({"cluster": "typo", "topic": "orders", "partition": 0}, {"offset": 50})
+
+
+def test_beyond_log_end(planner: Planner) -> None:
+    """MirrorMaker 2 would replicate everything again; the log end itself is fine."""
+    flow = mirror(MIDDLE)
+
+    assert planner.plan(flow, logs=SHORT, to="offset", value="99999").of(Rule.BEYOND_LOG_END) == [
+        Found(
+            Rule.BEYOND_LOG_END,
+            ERROR,
+            at_mirror(0),
+            "`flow`, topic `orders`, partition 0: position 99999 lies beyond the log end 700. MirrorMaker 2 would "
+            "start again at 100 and replicate all 600 records once more. Ask for 100 to 700, or to=latest.",
+        )
+    ]
+    assert "beyond_log_end" not in planner.plan(flow, logs=SHORT, to="offset", value="700").rules
+
+
+def test_beyond_log_end_of_a_sink_that_starts_at_the_end(planner: Planner) -> None:
+    """The consequence is the one that auto.offset.reset has."""
+    late = sink(MIDDLE, consumer_override_auto_offset_reset="latest")
+
+    assert planner.plan(late, logs=SHORT, to="shift", value="301").of(Rule.BEYOND_LOG_END) == [
+        Found(
+            Rule.BEYOND_LOG_END,
+            ERROR,
+            at_sink(0),
+            "`sink`, topic `orders`, partition 0: position 701 lies beyond the log end 700. auto.offset.reset=latest "
+            "would then decide where it starts. Ask for 100 to 700, or to=latest.",
+        )
+    ]
+
+
+def test_before_log_start(planner: Planner) -> None:
+    """An exact position that is gone is an error; the log start itself is fine."""
+    assert planner.plan(sink(MIDDLE), logs=SHORT, to="offset", value="99").of(Rule.BEFORE_LOG_START) == [
+        Found(
+            Rule.BEFORE_LOG_START,
+            ERROR,
+            at_sink(0),
+            "`sink`, topic `orders`, partition 0: position 99 lies before the log start 100: those records are gone. "
+            "Ask for 100 to 700, or to=earliest.",
+        )
+    ]
+    assert "before_log_start" not in planner.plan(sink(MIDDLE), logs=SHORT, to="offset", value="100").rules
+
+
+@pytest.mark.parametrize("asked", [{"to": "shift", "value": "-301"}, {"to": "duration", "value": "P9D"}])
+def test_before_log_start_is_clamped(planner: Planner, asked: dict[str, str]) -> None:
+    """What counts from somewhere stops at the log start, and says so."""
+    logs = {("orders", 0): Log(100, 700, lookup=100)}
+
+    assert planner.plan(sink(MIDDLE), logs=logs, **asked).of(Rule.BEFORE_LOG_START) == [
+        Found(
+            Rule.BEFORE_LOG_START,
+            WARNING,
+            at_sink(0),
+            "`sink`, topic `orders`, partition 0: it resumes at the log start 100: the records before are gone.",
+        )
+    ]
+
+
+def test_nothing_is_clamped_where_nothing_is_gone(planner: Planner) -> None:
+    """A log that still has its first record gives no such warning."""
+    logs = {("orders", 0): Log(0, 700, lookup=0)}
+
+    assert planner.plan(sink(MIDDLE), logs=logs, to="duration", value="P9D").rules == {"rewind"}
+
+
+def test_rewind_and_skip(planner: Planner) -> None:
+    """Records that are delivered again or never are counted for each partition."""
+    plan = planner.plan(sink({("orders", 0): 41, ("orders", 1): 39}), to="offset", value="40")
+
+    assert_same(
+        plan.verdicts,
+        [
+            Found(
+                Rule.REWIND,
+                WARNING,
+                at_sink(0),
+                "`sink`, topic `orders`, partition 0: 1 record is delivered again.",
+            ),
+            Found(Rule.SKIP, WARNING, at_sink(1), "`sink`, topic `orders`, partition 1: 1 record is never delivered."),
+        ],
+    )
+    assert (plan.counts.records_again, plan.counts.records_skipped) == (1, 1)
+
+
+def test_only_records_that_exist_are_counted(planner: Planner) -> None:
+    """A position that fell behind the log start stands at it as far as records go."""
+    plan = planner.plan(sink({("orders", 0): 5}), logs=SHORT, to="offset", value="103")
+
+    assert [found.message for found in plan.verdicts] == [
+        "`sink`, topic `orders`, partition 0: 3 records are never delivered."
+    ]
+
+
+def test_clear_effect(planner: Planner) -> None:
+    """Whoever removes an offset is told what comes of it."""
+    for reset, effect in (
+        ("", "auto.offset.reset=earliest decides: it resumes at 100."),
+        ("latest", "auto.offset.reset=latest decides: it resumes at 700."),
+        ("none", "auto.offset.reset=none decides: its task will fail."),
+        (
+            "by_duration:P1D",
+            "auto.offset.reset=by_duration decides: it resumes that far back from the moment it starts.",
+        ),
+    ):
+        cleared = sink(MIDDLE, consumer_override_auto_offset_reset=reset)
+
+        assert planner.plan(cleared, logs=SHORT, to="clear").of(Rule.CLEAR_EFFECT) == [
+            Found(
+                Rule.CLEAR_EFFECT,
+                WARNING,
+                at_sink(0),
+                f"`sink`, topic `orders`, partition 0: its offset is removed, so {effect}",
+            )
+        ]
+
+
+def test_clear_effect_where_there_are_no_positions(planner: Planner) -> None:
+    """Families that have no positions say it in their own words."""
+    lines = source(FILE_STREAM, ({"filename": "/in"}, {"position": 7}), file="/in")
+
+    assert planner.plan(lines, logs={}, to="clear").verdicts == [
+        Found(
+            Rule.CLEAR_EFFECT,
+            WARNING,
+            '{"filename":"/in"}',
+            '`source`, partition `{"filename":"/in"}`: its offset is removed: it reads its file again from the first '
+            "byte.",
+        )
+    ]
+
+
+def test_garbage_can_be_cleared(planner: Planner) -> None:
+    """An offset that nothing reads is no error when it goes, and nothing is said of records."""
+    plan = planner.plan(mirror(stored=[FOREIGN]), to="clear")
+
+    assert plan.verdicts == [
+        Found(
+            Rule.CLEAR_EFFECT,
+            WARNING,
+            at_mirror(0, cluster="typo"),
+            "`flow`, topic `orders`, partition 0: its offset is removed; the connector reads no such partition, so "
+            "nothing else changes.",
+        )
+    ]
+    assert (plan.counts.clear, plan.counts.records_again) == (1, 0)
+
+
+def test_garbage_is_left_alone(planner: Planner) -> None:
+    """An offset that nothing reads does not keep the others from being moved."""
+    plan = planner.plan(mirror(MIDDLE, stored=[FOREIGN]), logs=SHORT, to="latest")
+
+    assert plan.of(Rule.FOREIGN_ALIAS) == [
+        Found(
+            Rule.FOREIGN_ALIAS,
+            WARNING,
+            at_mirror(0, cluster="typo"),
+            "`flow`, topic `orders`, partition 0: the source cluster alias is 'typo', but the connector is configured "
+            "with 'source', so it would never read this offset. It is left alone.",
+        )
+    ]
+    assert [(row.partition, row.action, row.reason) for row in plan.rows] == [
+        (at_mirror(0), "set", "to=latest: 300 records never"),
+        (at_mirror(0, cluster="typo"), "keep", "left alone"),
+    ]
+
+
+def test_unknown_topic_in_the_selection(planner: Planner) -> None:
+    """A typo is named, and so is what was meant, if that is close."""
+    logs = {("flights", 0): Log(0, 10), ("fruits", 0): Log(0, 10)}
+
+    assert planner.plan(sink(topics="flights"), logs=logs, to="earliest", topics="fligths").verdicts == [
+        Found(
+            Rule.UNKNOWN_TOPIC,
+            ERROR,
+            None,
+            "`sink`: the cluster has no topic `fligths`. Did you mean `flights`? Nothing is selected; correct topics.",
+        )
+    ]
+    assert planner.plan(sink(topics="flights"), logs=logs, to="earliest", topics="weather").verdicts == [
+        Found(
+            Rule.UNKNOWN_TOPIC,
+            ERROR,
+            None,
+            "`sink`: the cluster has no topic `weather`. Nothing is selected; correct topics.",
+        )
+    ]
+
+
+def test_unknown_topic_that_is_stored(planner: Planner) -> None:
+    """An offset of a topic that is gone is left alone, unless the request gives it a position of its own."""
+    both = sink({("orders", 0): 40, ("gone", 0): 5}, topics="orders,gone")
+
+    assert planner.plan(both, to="latest").of(Rule.UNKNOWN_TOPIC) == [
+        Found(
+            Rule.UNKNOWN_TOPIC,
+            WARNING,
+            at_sink(0, "gone"),
+            "`sink`, topic `gone`, partition 0: the cluster has no such topic. It is left alone.",
+        )
+    ]
+    assert planner.plan(both, to="offset", value="5").of(Rule.UNKNOWN_TOPIC) == [
+        Found(
+            Rule.UNKNOWN_TOPIC,
+            ERROR,
+            at_sink(0, "gone"),
+            "`sink`, topic `gone`, partition 0: the cluster has no such topic. Correct the name, or leave it out.",
+        )
+    ]
+
+
+def test_unknown_partition(planner: Planner) -> None:
+    """A partition that is stored but gone is told from a topic that is; a range that is too wide gets a hint."""
+    shrunk = sink({("orders", 0): 40, ("orders", 7): 5})
+
+    assert planner.plan(shrunk, to="latest").of(Rule.UNKNOWN_PARTITION) == [
+        Found(
+            Rule.UNKNOWN_PARTITION,
+            WARNING,
+            at_sink(7),
+            "`sink`, topic `orders`, partition 7: the topic has no such partition. It is left alone.",
+        )
+    ]
+    assert planner.plan(sink(), to="latest", partitions="0,8").of(Rule.UNKNOWN_PARTITION) == [
+        Found(
+            Rule.UNKNOWN_PARTITION,
+            WARNING,
+            None,
+            "`sink`: partitions=0,8 goes up to 8; the highest selected is 0.",
+        )
+    ]
+    assert "unknown_partition" not in planner.plan(sink(), to="latest", partitions="0-1").rules
+
+
+def test_not_consumed(planner: Planner) -> None:
+    """An offset of a topic that the configuration no longer names is left alone."""
+    moved = sink({("orders", 0): 40, ("old", 0): 5})
+
+    assert planner.plan(moved, logs={**ORDERS, ("old", 0): Log(0, 9)}, to="latest").of(Rule.NOT_CONSUMED) == [
+        Found(
+            Rule.NOT_CONSUMED,
+            WARNING,
+            at_sink(0, "old"),
+            "`sink`, topic `old`, partition 0: the connector's configuration (topics, topics.regex, topics.exclude) "
+            "does not make it read this topic, so an offset would change nothing. It is left alone.",
+        )
+    ]
+
+
+def test_nothing_selected(planner: Planner) -> None:
+    """A selection that selects nothing is an error, and tells what there is."""
+    logs = {**ORDERS, ("other", 0): Log(0, 9)}
+
+    assert planner.plan(sink(), logs=logs, to="latest", topics="other").verdicts == [
+        Found(
+            Rule.NOTHING_SELECTED,
+            ERROR,
+            None,
+            "`sink`: topics=other selects nothing: the cluster has `other`, but the connector reads no such partition "
+            "and has no offset of one.",
+        )
+    ]
+    assert planner.plan(sink(), logs=logs, to="latest", partitions="7-9").verdicts == [
+        Found(
+            Rule.NOTHING_SELECTED,
+            ERROR,
+            None,
+            "`sink`: partitions=7-9 selects nothing: it reads no such partition and has no offset of one.",
+        )
+    ]
+
+
+def test_a_pattern_that_only_python_reads(planner: Planner) -> None:
+    """Topic names are matched by Java, whose patterns differ from Python's here and there."""
+    [found] = planner.plan(sink(), to="latest", topics="(?P<name>orders)").verdicts
+
+    assert (found.rule, found.severity) == (Rule.NOTHING_SELECTED, ERROR)
+    assert found.message.startswith("`sink`: topics=(?P<name>orders) is no pattern to Java, which matches the names: ")
+
+
+def test_nothing_to_change(planner: Planner) -> None:
+    """Standing there already is no error."""
+    there = sink({("orders", 0): 100, ("orders", 1): 100})
+
+    assert planner.plan(there, to="latest").verdicts == [
+        Found(
+            Rule.NOTHING_TO_CHANGE,
+            INFO,
+            None,
+            "`sink`: nothing to change: 2 of 2 selected partitions stand there already.",
+        )
+    ]
+
+
+def test_nothing_to_change_where_nothing_can_be_moved(planner: Planner) -> None:
+    """What can't be moved does not stand there."""
+    gone = sink({("gone", 0): 5}, topics="gone")
+
+    assert [found.message for found in planner.plan(gone, to="latest").of(Rule.NOTHING_TO_CHANGE)] == [
+        "`sink`: nothing to change: 0 of 1 selected partitions stand there already, 1 can't be moved."
+    ]
+
+
+def test_from_latest(planner: Planner) -> None:
+    """A MirrorSource that leaves records out gives up at-least-once; a sink may."""
+    assert planner.plan(mirror(MIDDLE), logs=SHORT, to="latest").of(Rule.FROM_LATEST) == [
+        Found(
+            Rule.FROM_LATEST,
+            WARNING,
+            None,
+            "`flow`: to=latest leaves out all that is not replicated yet, which gives up at-least-once.",
+        )
+    ]
+    late = mirror(MIDDLE, source_consumer_auto_offset_reset="latest")
+    assert planner.plan(late, logs=SHORT, to="offset", value="300").of(Rule.FROM_LATEST) == [
+        Found(
+            Rule.FROM_LATEST,
+            WARNING,
+            None,
+            "`flow`: source.consumer.auto.offset.reset=latest starts at the end wherever no offset is stored, which "
+            "gives up at-least-once.",
+        )
+    ]
+    assert "from_latest" not in planner.plan(sink(MIDDLE), logs=SHORT, to="latest").rules
+
+
+def test_no_stored_zero(planner: Planner) -> None:
+    """Position 0 can't be stored, and what happens without an offset would be something else."""
+    for reset, instead in (
+        ("latest", "it would start at the log end instead"),
+        ("none", "its task would fail instead"),
+    ):
+        late = mirror({("orders", 0): 40}, source_consumer_auto_offset_reset=reset)
+
+        assert planner.plan(late, to="earliest", partitions="0").of(Rule.NO_STORED_ZERO) == [
+            Found(
+                Rule.NO_STORED_ZERO,
+                ERROR,
+                at_mirror(0),
+                "`flow`, topic `orders`, partition 0: MirrorSource can store no offset for position 0, and with "
+                f"source.consumer.auto.offset.reset={reset} {instead}. Set that to earliest first.",
+            )
+        ]
+    assert "no_stored_zero" not in planner.plan(mirror({("orders", 0): 40}), to="earliest").rules
+
+
+def test_assumed_position(planner: Planner) -> None:
+    """Where nothing is stored, what is counted from is said; where that can't be told, it is an error."""
+    assert planner.plan(sink(), to="skip", partitions="0").of(Rule.ASSUMED_POSITION) == [
+        Found(
+            Rule.ASSUMED_POSITION,
+            WARNING,
+            at_sink(0),
+            "`sink`, topic `orders`, partition 0: nothing is stored, so it counts from 0, where "
+            "auto.offset.reset=earliest would start.",
+        )
+    ]
+    lost = planner.plan(sink(consumer_override_auto_offset_reset="none"), to="skip", partitions="0")
+    assert lost.of(Rule.ASSUMED_POSITION) == [
+        Found(
+            Rule.ASSUMED_POSITION,
+            ERROR,
+            at_sink(0),
+            "`sink`, topic `orders`, partition 0: nothing is stored and auto.offset.reset=none, so there is no "
+            "position to count from. Ask for a position with to=offset.",
+        )
+    ]
+    assert "assumed_position" not in planner.plan(sink({("orders", 0): 1}), to="skip", partitions="0").rules
+
+
+def test_unpinned_skip(planner: Planner) -> None:
+    """Skipping at a failed sink may skip a good record, unless its polls are of one record."""
+    failed = sink({("orders", 0): 40}, failed=True)
+
+    assert planner.plan(failed, to="skip", partitions="0").of(Rule.UNPINNED_SKIP) == [
+        Found(
+            Rule.UNPINNED_SKIP,
+            WARNING,
+            at_sink(0),
+            "`sink`, topic `orders`, partition 0: tasks have failed, and position 40 is where the poll that failed "
+            "began, not always the bad record: up to 499 good records may stand before it and would be skipped "
+            "instead. To pin the bad one down, set consumer.override.max.poll.records=1, restart the failed tasks, "
+            "and ask once more when they have failed again.",
+        )
+    ]
+    pinned = sink({("orders", 0): 40}, failed=True, consumer_override_max_poll_records="1")
+    healthy = sink({("orders", 0): 40})
+    for unsuspicious in (pinned, healthy):
+        assert "unpinned_skip" not in planner.plan(unsuspicious, to="skip", partitions="0").rules
+
+
+def test_external_offsets(planner: Planner) -> None:
+    """Where a connector is known to keep its position elsewhere too, or where nothing is known, that is said."""
+    [slot] = planner.plan(
+        source("io.debezium.connector.postgresql.PostgresConnector", ({"server": "db"}, {"lsn": 1})),
+        logs={},
+        to="clear",
+    ).of(Rule.EXTERNAL_OFFSETS)
+    [unknown] = planner.plan(source("com.example.Tide", ({"sea": "north"}, {"wave": 1})), logs={}, to="clear").of(
+        Rule.EXTERNAL_OFFSETS
+    )
+
+    assert slot == Found(
+        Rule.EXTERNAL_OFFSETS,
+        WARNING,
+        None,
+        "`source`: io.debezium.connector.postgresql.PostgresConnector keeps its position in its PostgreSQL replication "
+        "slot too, so that Connect's offsets alone may not move it. Read its manual before you go on.",
+    )
+    assert unknown == Found(
+        Rule.EXTERNAL_OFFSETS,
+        INFO,
+        None,
+        "`source`: what the offsets of com.example.Tide mean is not known here, so they are not checked, and it may "
+        "keep its position elsewhere too.",
+    )
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"to": "earliest"},
+        {"to": "offset", "value": "3"},
+        {"to": "skip"},
+        {"to": "datetime", "value": "2026-01-01T00:00Z"},
+    ],
+)
+def test_no_position(planner: Planner, asked: dict[str, str]) -> None:
+    """A family without positions takes no request for one, and says why."""
+    lines = source(FILE_STREAM, ({"filename": "/in"}, {"position": 7}), file="/in")
+
+    plan = planner.plan(lines, logs={}, **asked)
+
+    assert plan.rows == []
+    assert plan.verdicts == [
+        Found(
+            Rule.NO_POSITION,
+            ERROR,
+            None,
+            f"`source`: to={asked['to']} needs positions in a Kafka log, and this connector ({FILE_STREAM}) has none: "
+            "its offsets count bytes of a file, not records of a Kafka log. Use to=clear, to=file or to=connector.",
+        )
+    ]

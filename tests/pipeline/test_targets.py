@@ -1,0 +1,303 @@
+"""Every ``to``, for a sink and for a MirrorSource: what is planned for each partition."""
+
+from __future__ import annotations
+
+import pytest
+from pipeline.planning import (
+    ORDERS,
+    Log,
+    Planner,
+    Row,
+    assert_same,
+    at_mirror,
+    at_sink,
+    mirror,
+    read,
+    replicated,
+    sink,
+    source,
+)
+
+from airflow_provider_connect_offsets.offsets.verdicts import Rule
+
+# Partition 0 lost its first 10 records, partition 1 is whole, partition 2 was never read and is empty.
+LOGS = {("orders", 0): Log(10, 100, lookup=40), ("orders", 1): Log(0, 50), ("orders", 2): Log(0, 0)}
+READ = {("orders", 0): 60, ("orders", 1): 20}
+S0, S1, S2 = at_sink(0), at_sink(1), at_sink(2)
+M0, M1, M2 = at_mirror(0), at_mirror(1), at_mirror(2)
+
+SINK_PLANS = [
+    pytest.param(
+        {"to": "earliest"},
+        [
+            Row(S0, read(60), read(10), 10, "set", "to=earliest: 50 records again"),
+            Row(S1, read(20), read(0), 0, "set", "to=earliest: 20 records again"),
+            Row(S2, None, read(0), 0, "set", "to=earliest"),
+        ],
+        id="earliest",
+    ),
+    pytest.param(
+        {"to": "latest"},
+        [
+            Row(S0, read(60), read(100), 100, "set", "to=latest: 40 records never"),
+            Row(S1, read(20), read(50), 50, "set", "to=latest: 30 records never"),
+            Row(S2, None, read(0), 0, "set", "to=latest"),
+        ],
+        id="latest",
+    ),
+    pytest.param(
+        {"to": "current"},
+        [
+            Row(S0, read(60), read(60), 60, "keep", "stands there already"),
+            Row(S1, read(20), read(20), 20, "keep", "stands there already"),
+            Row(S2, None, None, None, "keep", "stands there already"),
+        ],
+        id="current",
+    ),
+    pytest.param(
+        {"to": "clear"},
+        [
+            Row(S0, read(60), None, None, "clear", "to=clear: 50 records again"),
+            Row(S1, read(20), None, None, "clear", "to=clear: 20 records again"),
+            Row(S2, None, None, None, "keep", "stands there already"),
+        ],
+        id="clear",
+    ),
+    pytest.param(
+        {"to": "datetime", "value": "2026-01-31T10:00:00+01:00"},
+        [
+            Row(S0, read(60), read(40), 40, "set", "to=datetime 2026-01-31T10:00:00+01:00: 20 records again"),
+            Row(S1, read(20), read(50), 50, "set", "to=datetime 2026-01-31T10:00:00+01:00: 30 records never"),
+            Row(S2, None, read(0), 0, "set", "to=datetime 2026-01-31T10:00:00+01:00"),
+        ],
+        id="datetime, and the log end where the moment lies after the last record",
+    ),
+    pytest.param(
+        {"to": "duration", "value": "PT3H", "partitions": "0"},
+        [
+            Row(S0, read(60), read(40), 40, "set", "to=duration PT3H: 20 records again"),
+            Row(S1, read(20), read(20), 20, "keep", "not selected"),
+        ],
+        id="duration, in one partition",
+    ),
+    pytest.param(
+        {"to": "shift", "value": "-55"},
+        [
+            Row(S0, read(60), read(10), 10, "set", "to=shift -55: 50 records again"),
+            Row(S1, read(20), read(0), 0, "set", "to=shift -55: 20 records again"),
+            Row(S2, None, read(0), 0, "set", "to=shift -55"),
+        ],
+        id="shift back, and not behind the log start",
+    ),
+    pytest.param(
+        {"to": "shift", "value": "+5", "partitions": "0-1"},
+        [
+            Row(S0, read(60), read(65), 65, "set", "to=shift +5: 5 records never"),
+            Row(S1, read(20), read(25), 25, "set", "to=shift +5: 5 records never"),
+        ],
+        id="shift forward",
+    ),
+    pytest.param(
+        {"to": "offset", "value": "20"},
+        [
+            Row(S0, read(60), read(20), 20, "set", "to=offset 20: 40 records again"),
+            Row(S1, read(20), read(20), 20, "keep", "stands there already"),
+            Row(S2, None, read(20), 20, "set", "to=offset 20"),
+        ],
+        id="offset",
+    ),
+    pytest.param(
+        {"to": "skip", "partitions": "1"},
+        [
+            Row(S0, read(60), read(60), 60, "keep", "not selected"),
+            Row(S1, read(20), read(21), 21, "set", "to=skip 1: 1 record never"),
+        ],
+        id="skip one",
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "expected"), SINK_PLANS)
+def test_plans_of_a_sink(planner: Planner, asked: dict[str, str], expected: list[Row]) -> None:
+    """A sink stores the position itself; a partition it has not read yet is planned as well."""
+    plan = planner.plan(sink(READ), logs=LOGS, **asked)
+
+    assert_same(plan.rows, expected)
+
+
+MIRROR_PLANS = [
+    pytest.param(
+        {"to": "earliest"},
+        [
+            Row(M0, replicated(59), replicated(9), 10, "set", "to=earliest: 50 records again"),
+            Row(M1, replicated(19), None, 0, "clear", "to=earliest: 20 records again"),
+            Row(M2, None, None, None, "keep", "stands there already"),
+        ],
+        id="earliest",
+    ),
+    pytest.param(
+        {"to": "latest"},
+        [
+            Row(M0, replicated(59), replicated(99), 100, "set", "to=latest: 40 records never"),
+            Row(M1, replicated(19), replicated(49), 50, "set", "to=latest: 30 records never"),
+            Row(M2, None, None, None, "keep", "stands there already"),
+        ],
+        id="latest",
+    ),
+    pytest.param(
+        {"to": "current"},
+        [
+            Row(M0, replicated(59), replicated(59), 60, "keep", "stands there already"),
+            Row(M1, replicated(19), replicated(19), 20, "keep", "stands there already"),
+            Row(M2, None, None, None, "keep", "stands there already"),
+        ],
+        id="current",
+    ),
+    pytest.param(
+        {"to": "clear"},
+        [
+            Row(M0, replicated(59), None, None, "clear", "to=clear: 50 records again"),
+            Row(M1, replicated(19), None, None, "clear", "to=clear: 20 records again"),
+            Row(M2, None, None, None, "keep", "stands there already"),
+        ],
+        id="clear",
+    ),
+    pytest.param(
+        {"to": "datetime", "value": "2026-01-31T10:00:00Z", "partitions": "0"},
+        [
+            Row(M0, replicated(59), replicated(39), 40, "set", "to=datetime 2026-01-31T10:00:00Z: 20 records again"),
+            Row(M1, replicated(19), replicated(19), 20, "keep", "not selected"),
+        ],
+        id="datetime",
+    ),
+    pytest.param(
+        {"to": "duration", "value": "PT3H", "partitions": "1"},
+        [
+            Row(M0, replicated(59), replicated(59), 60, "keep", "not selected"),
+            Row(M1, replicated(19), replicated(49), 50, "set", "to=duration PT3H: 30 records never"),
+        ],
+        id="duration",
+    ),
+    pytest.param(
+        {"to": "shift", "value": "-20"},
+        [
+            Row(M0, replicated(59), replicated(39), 40, "set", "to=shift -20: 20 records again"),
+            Row(M1, replicated(19), None, 0, "clear", "to=shift -20: 20 records again"),
+            Row(M2, None, None, None, "keep", "stands there already"),
+        ],
+        id="shift",
+    ),
+    pytest.param(
+        {"to": "offset", "value": "1", "partitions": "1"},
+        [
+            Row(M0, replicated(59), replicated(59), 60, "keep", "not selected"),
+            Row(M1, replicated(19), replicated(0), 1, "set", "to=offset 1: 19 records again"),
+        ],
+        id="offset 1 is stored as the record before",
+    ),
+    pytest.param(
+        {"to": "offset", "value": "0", "partitions": "1"},
+        [
+            Row(M0, replicated(59), replicated(59), 60, "keep", "not selected"),
+            Row(M1, replicated(19), None, 0, "clear", "to=offset 0: 20 records again"),
+        ],
+        id="offset 0 is the absence of an offset",
+    ),
+    pytest.param(
+        {"to": "skip", "value": "3", "topics": "ord.*", "partitions": "0-1"},
+        [
+            Row(M0, replicated(59), replicated(62), 63, "set", "to=skip 3: 3 records never"),
+            Row(M1, replicated(19), replicated(22), 23, "set", "to=skip 3: 3 records never"),
+        ],
+        id="skip three",
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "expected"), MIRROR_PLANS)
+def test_plans_of_a_mirror_source(planner: Planner, asked: dict[str, str], expected: list[Row]) -> None:
+    """A MirrorSource stores the record before the position, and nothing at all for position 0."""
+    plan = planner.plan(mirror(READ), logs=LOGS, **asked)
+
+    assert_same(plan.rows, expected)
+
+
+def test_starting_at_the_end_counts_from_the_end(planner: Planner) -> None:
+    """With auto.offset.reset=latest a partition without an offset stands at the log end, and clearing skips to it."""
+    late = sink({("orders", 0): 60}, consumer_override_auto_offset_reset="latest")
+
+    assert_same(
+        planner.plan(late, to="shift", value="-5").rows,
+        [
+            Row(S0, read(60), read(55), 55, "set", "to=shift -5: 5 records again"),
+            Row(S1, None, read(95), 95, "set", "to=shift -5: 5 records again"),
+        ],
+    )
+    assert_same(
+        planner.plan(late, to="clear").rows,
+        [
+            Row(S0, read(60), None, None, "clear", "to=clear: 40 records never"),
+            Row(S1, None, None, None, "keep", "stands there already"),
+        ],
+    )
+
+
+def test_topics_of_the_cluster_that_are_not_read_are_left_out(planner: Planner) -> None:
+    """Only what a connector reads is planned: a pattern selects within that, and must match whole names."""
+    logs = {("orders", 0): Log(0, 9), ("orders.eu", 0): Log(0, 9), ("other", 0): Log(0, 9), ("xorders", 0): Log(0, 9)}
+    both = sink({}, topics_regex="orders.*", topics="")
+
+    assert_same(
+        planner.plan(both, logs=logs, to="latest", topics="orders|other").rows,
+        [Row(at_sink(0), None, read(9), 9, "set", "to=latest: 9 records never")],
+    )
+    assert_same(
+        planner.plan(both, logs=logs, to="offset", value="3").rows,
+        [
+            Row(at_sink(0), None, read(3), 3, "set", "to=offset 3: 3 records never"),
+            Row(at_sink(0, "orders.eu"), None, read(3), 3, "set", "to=offset 3: 3 records never"),
+        ],
+    )
+
+
+def test_mirror_maker_never_replicates_internal_topics_nor_its_own_replicas(planner: Planner) -> None:
+    """What MirrorMaker 2 leaves out whatever ``topics`` says is not planned."""
+    names = ("orders", "__consumer_offsets", "mm2-configs.a.internal", "target.orders", "a.target.orders", "x.replica")
+
+    plan = planner.plan(mirror(topics=".*"), logs={(name, 0): Log(0, 9) for name in names}, to="latest")
+
+    assert [row.partition for row in plan.rows] == [at_mirror(0)]
+
+
+FILE_STREAM = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+
+
+def test_a_family_without_positions_can_be_cleared(planner: Planner) -> None:
+    """Clearing needs no position."""
+    lines = source(FILE_STREAM, ({"filename": "/in"}, {"position": 7}), file="/in")
+
+    assert_same(
+        planner.plan(lines, logs={}, to="clear").rows,
+        [Row('{"filename":"/in"}', '{"position":7}', None, None, "clear", "to=clear")],
+    )
+
+
+def test_the_digest_is_that_of_the_plan_read_back(planner: Planner) -> None:
+    """Spark and Python give one digest for one plan; names and offsets of any alphabet are the same to both."""
+    name = "Zähler → 表\u2028\u007f"
+    strange = mirror({("orders", 0): 60}, name=name)
+
+    plan = planner.plan(strange, logs=ORDERS, to="shift", value="-5")
+
+    assert plan.plan.changed_rows()
+    assert plan.counts.digest == plan.plan.digest
+    assert planner.plan(strange, logs=ORDERS, to="shift", value="-6").counts.digest != plan.plan.digest
+
+
+def test_the_largest_shift_is_a_verdict(planner: Planner) -> None:
+    """No number overflows."""
+    plan = planner.plan(sink(READ), logs=LOGS, to="shift", value=str(2**63 - 1))
+
+    assert {(found.rule, found.partition) for found in plan.of(Rule.BEYOND_LOG_END)} == {
+        ("beyond_log_end", partition) for partition in (S0, S1, S2)
+    }

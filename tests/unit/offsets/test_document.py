@@ -1,0 +1,169 @@
+"""Offset documents: what is read is what was written, and what is no document is refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_provider_connect_offsets.exceptions import InvalidDocument
+from airflow_provider_connect_offsets.offsets.document import (
+    Entry,
+    JsonMap,
+    Offsets,
+    canonical,
+    flat_map,
+    kip199_document,
+    parse_kip199,
+    parse_map,
+    parse_rest,
+    parse_text,
+)
+
+# Half a surrogate pair is no text that UTF-8 can hold.
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+PRIMITIVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
+MAPS = st.dictionaries(TEXTS, PRIMITIVES, max_size=4)
+ENTRIES = st.builds(Entry.of, MAPS, st.none() | MAPS)
+OFFSETS = st.builds(Offsets.of, st.lists(ENTRIES, max_size=5))
+
+ORDERS_0 = {"kafka_topic": "orders", "kafka_partition": 0}
+AT_5 = Entry('{"kafka_partition":0,"kafka_topic":"orders"}', '{"kafka_offset":5}')
+
+
+@given(MAPS)
+def test_canonical_text_is_read_back(value: JsonMap) -> None:
+    """A map is one text, whatever the order of its fields, and the text gives the map back."""
+    assert parse_map(canonical(value)) == value
+    assert canonical(dict(reversed(list(value.items())))) == canonical(value)
+    assert canonical(parse_map(canonical(value))) == canonical(value)
+
+
+@given(OFFSETS)
+def test_rest_body_is_read_back(offsets: Offsets) -> None:
+    """What is sent to Connect is what would be read from it."""
+    sent = json.dumps(offsets.rest_body())
+
+    assert parse_rest(json.loads(sent)) == offsets
+    assert parse_text(sent, "any") == offsets
+
+
+@given(st.dictionaries(TEXTS, OFFSETS, max_size=3))
+def test_kip199_document_is_read_back(offsets: dict[str, Offsets]) -> None:
+    """An export can be imported; its entries are sorted so that two exports can be compared."""
+    exported = kip199_document(offsets)
+
+    read = parse_kip199(json.loads(exported))
+
+    assert {name: sorted(found, key=str) for name, found in read.items()} == {
+        name: sorted(found, key=str) for name, found in offsets.items()
+    }
+    assert kip199_document(dict(reversed(list(read.items())))) == exported
+
+
+def test_kip199_document_has_an_entry_a_line() -> None:
+    """Two exports differ in the lines of the entries that differ."""
+    assert kip199_document({"b": Offsets.of([AT_5]), "a": Offsets()}) == (
+        '{\n  "a": [\n  ],\n  "b": [\n'
+        '    {"offset": {"kafka_offset": 5}, "partition": {"kafka_partition": 0, "kafka_topic": "orders"}}\n  ]\n}\n'
+    )
+
+
+def test_an_offset_may_be_null_or_left_out() -> None:
+    """Connect takes both for "none is stored"."""
+    body = {"offsets": [{"partition": ORDERS_0, "offset": None}, {"partition": ORDERS_0}]}
+
+    assert [entry.offset for entry in parse_rest(body)] == [None, None]
+
+
+def test_of_duplicates_the_last_counts() -> None:
+    """As in Connect; a null that comes last removes."""
+    earlier, later = Entry(AT_5.partition, '{"kafka_offset":1}'), Entry(AT_5.partition, None)
+
+    assert Offsets.of([earlier, AT_5]).stored() == {AT_5.partition: '{"kafka_offset":5}'}
+    assert Offsets.of([AT_5, later]).stored() == {}
+    assert len(Offsets.of([earlier, AT_5])) == 2
+
+
+def test_updated_changes_only_what_is_listed() -> None:
+    """Listed partitions are replaced, null removes, the rest stays."""
+    stored = Offsets.of([Entry("a", "1"), Entry("b", "2"), Entry("c", "3")])
+
+    after = stored.updated(Offsets.of([Entry("b", "9"), Entry("c", None), Entry("d", "4"), Entry("e", None)]))
+
+    assert list(after) == [Entry("a", "1"), Entry("b", "9"), Entry("d", "4")]
+
+
+def test_only_says_of_each_partition_what_is_stored() -> None:
+    """A partition that isn't stored is there with no offset."""
+    stored = Offsets.of([Entry("a", "1"), Entry("b", "2")])
+
+    assert list(stored.only(["c", "a", "c"])) == [Entry("a", "1"), Entry("c", None)]
+
+
+def test_a_connector_may_be_called_offsets() -> None:
+    """Then the name says which of the two documents it is."""
+    document = kip199_document({"offsets": Offsets.of([AT_5])})
+
+    assert parse_text(document, "offsets") == Offsets.of([AT_5])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "the file is empty"),
+        (" \n\t", "the file is empty"),
+        ('{"offsets": [{"part', "the file is no JSON, or was cut off: Unterminated string"),
+        ("offsets", "the file is no JSON, or was cut off: Expecting value"),
+        ("[" * 100_000, "the file is no JSON, or was cut off: maximum recursion depth"),
+        ('{"offsets": [{"partition": {"a": NaN}}]}', "NaN is no JSON number"),
+        ('{"offsets": [{"partition": {"a": 1e999}}]}', "which no JSON document can"),
+        ('{"offsets": [{"partition": {"a": "\\ud800"}}]}', "which no JSON document can"),
+        ('{"offsets": [{"partition": {"\\udfff": 1}}]}', "which no JSON document can"),
+        ('{"offsets": [{"partition": {"a": 1, "a": 2}}]}', "field 'a' stands twice in one object"),
+        ('{"sink": [], "sink": []}', "field 'sink' stands twice in one object"),
+        ('{"offsets": [{"partition": {"a": {"b": 1}}}]}', "entry 1: the partition may hold only primitive values"),
+        (
+            '{"offsets": [{"partition": {}, "offset": {"a": [1]}}]}',
+            "entry 1: the offset may hold only primitive values",
+        ),
+        ('{"offsets": [{"partition": null}]}', "entry 1: the partition must be a JSON object, not null"),
+        ('{"offsets": [{"partition": {}, "offset": 5}]}', "entry 1: the offset must be a JSON object, not 5"),
+        ('{"offsets": [{"offset": {}}]}', 'entry 1 must be {"partition"'),
+        ('{"offsets": [{"partition": {}, "offsets": {}}]}', 'entry 1 must be {"partition"'),
+        ('{"offsets": [7]}', 'entry 1 must be {"partition"'),
+        ('{"offsets": {}}', 'an offsets document looks like {"offsets": ['),
+        ('{"sink": {}}', 'a KIP-199 document looks like {"<connector>": ['),
+        ("[]", 'a KIP-199 document looks like {"<connector>": ['),
+        ('{"sink": [{}]}', "connector 'sink', entry 1 must be {"),
+        ('{"b": [], "a": []}', "the file holds no offsets of connector 'sink'; it names 'a', 'b'"),
+        ("{}", "the file holds no offsets of connector 'sink'; it names none"),
+    ],
+)
+def test_what_is_no_document(text: str, sentence: str) -> None:
+    """One sentence says what is wrong with a file."""
+    with pytest.raises(InvalidDocument) as caught:
+        parse_text(text, "sink")
+
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "1", '{"a": {}}', '{"a": 1, "a": 2}', '{"a": Infinity}', '{"a":'])
+def test_what_is_no_map(text: str) -> None:
+    """A partition or an offset is a flat object, and each of its fields stands there once."""
+    with pytest.raises(InvalidDocument):
+        parse_map(text)
+
+
+def test_a_number_too_long_to_read() -> None:
+    """Python refuses numbers of thousands of digits; that is no crash either."""
+    with pytest.raises(InvalidDocument, match="is no JSON"):
+        parse_map(f'{{"a": {"9" * 5000}}}')
+
+
+def test_flat_map_names_what_it_looked_at() -> None:
+    """The caller's words are in the sentence."""
+    with pytest.raises(InvalidDocument, match="the header must be a JSON object, not 3"):
+        flat_map(3, what="the header")

@@ -1,0 +1,189 @@
+"""Requests: every ``to`` with values that fit it and values that don't."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.offsets.request import PartitionSet, Request, To
+
+NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+
+def ask(to: str, value: str | None = None, topics: str | None = None, partitions: str | None = None) -> Request:
+    return Request.parse(connector="flow", to=to, value=value, topics=topics, partitions=partitions, now=NOW)
+
+
+@pytest.mark.parametrize("to", ["earliest", "latest", "current", "clear"])
+def test_requests_without_a_value(to: str) -> None:
+    """Blanks are no value."""
+    assert ask(to) == ask(to, "  ") == Request("flow", To(to))
+    with pytest.raises(InvalidRequest, match=f"to={to} takes no value, but '5' was given"):
+        ask(to, "5")
+
+
+@pytest.mark.parametrize(
+    ("to", "value", "amount"),
+    [
+        ("offset", "0", 0),
+        ("offset", " 17 ", 17),
+        ("offset", str(2**63 - 1), 2**63 - 1),
+        ("shift", "-100", -100),
+        ("shift", "+5", 5),
+        ("shift", "5", 5),
+        ("skip", "3", 3),
+        ("skip", None, 1),
+        ("skip", "", 1),
+    ],
+)
+def test_amounts(to: str, value: str | None, amount: int) -> None:
+    """Numbers of records and positions."""
+    assert ask(to, value).amount == amount
+
+
+@pytest.mark.parametrize(
+    ("to", "value", "moment"),
+    [
+        ("datetime", "2026-01-31T03:00:00+01:00", "2026-01-31T02:00:00+00:00"),
+        ("datetime", "2026-01-31T03:00:00Z", "2026-01-31T03:00:00+00:00"),
+        ("datetime", "2026-01-31T03:00:00.123+00:00", "2026-01-31T03:00:00.123000+00:00"),
+        ("duration", "PT2H", "2026-01-31T10:00:00+00:00"),
+        ("duration", "P1DT30M", "2026-01-30T11:30:00+00:00"),
+        ("duration", "PT0S", "2026-01-31T12:00:00+00:00"),
+    ],
+)
+def test_moments(to: str, value: str, moment: str) -> None:
+    """Moments are kept in UTC; a duration counts back from now."""
+    found = ask(to, value).moment
+
+    assert found is not None
+    assert found.isoformat() == moment
+
+
+@pytest.mark.parametrize(("to", "value"), [("file", "s3://bucket/o.json"), ("connector", "other flow")])
+def test_references(to: str, value: str) -> None:
+    """A file's URI, or a connector's name, as it was given."""
+    assert ask(to, value).reference == value
+
+
+@pytest.mark.parametrize(
+    ("to", "values"),
+    [
+        ("offset", ["-1", "1.5", "1e3", "x", "٣", "0x1", str(2**63), "1 2"]),
+        ("shift", ["1.5", "x", "--1", str(2**63), "+"]),
+        ("skip", ["0", "-1", "x", str(2**63)]),
+        ("datetime", ["yesterday", "2026-01-31", "2026-01-31T03:00:00", "2026-02-31T00:00:00Z", "1700000000"]),
+        ("duration", ["2h", "PT", "P", "-PT2H", "7200", "P1X", "P9999999D", "PT-5H"]),
+    ],
+)
+def test_values_that_do_not_fit(to: str, values: list[str]) -> None:
+    """The sentence names the value and says what was expected."""
+    for value in values:
+        with pytest.raises(InvalidRequest) as caught:
+            ask(to, value)
+        assert str(caught.value).startswith(f"to={to}: the value {value!r} is not ")
+
+
+@pytest.mark.parametrize("to", ["offset", "shift", "datetime", "duration", "file", "connector"])
+def test_a_value_is_needed(to: str) -> None:
+    """Where nothing was given, the sentence says what belongs there."""
+    with pytest.raises(InvalidRequest, match=f"to={to} needs a value: "):
+        ask(to, " ")
+
+
+def test_unknown_to() -> None:
+    """The sentence names all there are."""
+    with pytest.raises(InvalidRequest, match="to: 'end' is none of earliest, latest, current, clear, datetime, "):
+        ask("end")
+
+
+@pytest.mark.parametrize("name", ["", "a/b"])
+def test_names_that_no_path_reaches(name: str) -> None:
+    """Connect can be made to hold such connectors, but its REST API can't reach them."""
+    with pytest.raises(InvalidRequest, match="is no name that Connect's REST API can reach"):
+        Request.parse(connector=name, to="latest", now=NOW)
+
+
+def test_a_connector_is_not_its_own_example() -> None:
+    """To take one's own offsets changes nothing, and is surely a slip."""
+    with pytest.raises(InvalidRequest, match="'flow' is the connector itself"):
+        ask("connector", "flow")
+
+
+def test_topics() -> None:
+    """A pattern, or nothing for all."""
+    assert ask("latest", topics=" or.* ").topics == "or.*"
+    assert ask("latest", topics=" ").topics is None
+    with pytest.raises(InvalidRequest, match=r"topics: 'or\(' is no regular expression: missing \)"):
+        ask("latest", topics="or(")
+
+
+@pytest.mark.parametrize(
+    ("text", "ranges", "written"),
+    [
+        ("0", ((0, 0),), "0"),
+        ("0,3-5", ((0, 0), (3, 5)), "0,3-5"),
+        (" 7 - 7 , 2 ", ((7, 7), (2, 2)), "7,2"),
+        ("0-2147483647", ((0, 2**31 - 1),), "0-2147483647"),
+    ],
+)
+def test_partitions(text: str, ranges: tuple[tuple[int, int], ...], written: str) -> None:
+    """Numbers and closed ranges."""
+    partitions = PartitionSet.parse(text)
+
+    assert partitions.ranges == ranges
+    assert str(partitions) == written
+    assert PartitionSet.parse(written) == partitions
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a", "'a' in 'a' is neither a number nor a range like 3-5"),
+        ("1,,2", "'' in '1,,2' is neither a number nor a range like 3-5"),
+        ("-1", "'-1' in '-1' is neither"),
+        ("1-2-3", "is neither"),
+        ("1.5", "is neither"),
+        ("٣", "is neither"),
+        ("5-3", "the range '5-3' in '5-3' holds no partition number"),
+        ("2147483648", "holds no partition number"),
+    ],
+)
+def test_partitions_that_are_none(text: str, sentence: str) -> None:
+    """The sentence names the part that is wrong."""
+    with pytest.raises(InvalidRequest) as caught:
+        ask("latest", partitions=text)
+
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        ask("latest"),
+        ask("offset", "5", topics="or.*", partitions="0,3-5"),
+        ask("datetime", "2026-01-31T03:00:00.5+01:00"),
+        ask("file", "/offsets.csv"),
+    ],
+    ids=str,
+)
+def test_requests_are_read_back(request_: Request) -> None:
+    """A request goes through a JSON file and stays what it was."""
+    assert Request.from_json(json.loads(json.dumps(request_.as_json()))) == request_
+
+
+def test_requests_are_said_in_the_words_that_were_used() -> None:
+    """Messages quote them."""
+    assert str(ask("offset", "5", topics="or.*", partitions="3 - 5")) == "to=offset value=5 topics=or.* partitions=3-5"
+    assert str(ask("clear")) == "to=clear"
+
+
+def test_kinds_of_requests() -> None:
+    """What follows from ``to`` alone."""
+    assert {to for to in To if to.by_time} == {To.DATETIME, To.DURATION}
+    assert {to for to in To if to.by_list} == {To.FILE, To.CONNECTOR}
+    assert {to for to in To if to.is_relative} == {To.SHIFT, To.SKIP}
+    assert {to for to in To if not to.needs_position} == {To.FILE, To.CONNECTOR, To.CLEAR}

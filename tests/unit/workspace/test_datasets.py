@@ -1,0 +1,115 @@
+"""Datasets: there whole and of the promised shape, or not at all."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from airflow_provider_connect_offsets.exceptions import DatasetError
+from airflow_provider_connect_offsets.workspace import files, schemas
+from airflow_provider_connect_offsets.workspace.datasets import MARKER, arrow_schema, read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.layout import join
+
+ALL = [schemas.CONNECTORS, schemas.CONNECTOR_OFFSETS, schemas.LOG_BOUNDS, schemas.OFFSET_PLAN, schemas.VERDICTS]
+VALUES = {
+    schemas.Kind.STRING: "ä\n",
+    schemas.Kind.INT: 2**31 - 1,
+    schemas.Kind.LONG: 2**63 - 1,
+    schemas.Kind.BINARY: b"\x00\xff",
+    schemas.Kind.TIMESTAMP: datetime(2026, 1, 31, 12, 0, 0, 123456, tzinfo=UTC),
+}
+
+
+def full_row(schema: schemas.Schema) -> dict[str, Any]:
+    return {column.name: VALUES[column.kind] for column in schema.columns}
+
+
+def sparse_row(schema: schemas.Schema) -> dict[str, Any]:
+    return {column.name: None if column.nullable else VALUES[column.kind] for column in schema.columns}
+
+
+@pytest.mark.parametrize("schema", ALL, ids=lambda schema: schema.name)
+def test_what_is_written_is_read(schema: schemas.Schema, tmp_path: Path) -> None:
+    """Every value of every column, the extreme ones too, on a disk and elsewhere."""
+    rows = [full_row(schema), sparse_row(schema)]
+    for uri in (str(tmp_path / schema.name), f"memory://{uuid.uuid4().hex}/{schema.name}"):
+        assert write_dataset(uri, schema, rows) == 2
+        assert read_dataset(uri, schema) == rows
+
+
+def test_an_empty_dataset_is_one(tmp_path: Path) -> None:
+    """No rows are an answer too."""
+    assert write_dataset(str(tmp_path / "d"), schemas.VERDICTS, []) == 0
+    assert read_dataset(str(tmp_path / "d"), schemas.VERDICTS) == []
+
+
+def test_writing_replaces(tmp_path: Path) -> None:
+    """Nothing of what stood there is left."""
+    uri = str(tmp_path / "d")
+    write_dataset(uri, schemas.VERDICTS, [full_row(schemas.VERDICTS)] * 3)
+    files.write_bytes(join(uri, "part-00001.parquet"), b"left by somebody")
+
+    write_dataset(uri, schemas.VERDICTS, [sparse_row(schemas.VERDICTS)])
+
+    assert read_dataset(uri, schemas.VERDICTS) == [sparse_row(schemas.VERDICTS)]
+
+
+def test_a_row_that_does_not_fit(tmp_path: Path) -> None:
+    """What the schema doesn't allow isn't written."""
+    with pytest.raises(pa.ArrowException):
+        write_dataset(str(tmp_path / "d"), schemas.LOG_BOUNDS, [{**full_row(schemas.LOG_BOUNDS), "log_end": "x"}])
+
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_missing_dataset(tmp_path: Path) -> None:
+    """The sentence names the dataset and where it should be."""
+    with pytest.raises(DatasetError, match=r"the dataset verdicts at .*/d does not exist"):
+        read_dataset(str(tmp_path / "d"), schemas.VERDICTS)
+
+
+def test_a_dataset_that_was_never_finished(tmp_path: Path) -> None:
+    """Parts without the marker are no dataset."""
+    write_dataset(str(tmp_path / "d"), schemas.VERDICTS, [full_row(schemas.VERDICTS)])
+    (tmp_path / "d" / MARKER).unlink()
+
+    with pytest.raises(DatasetError, match="was never finished"):
+        read_dataset(str(tmp_path / "d"), schemas.VERDICTS)
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "no parquet"])
+def test_a_damaged_part(tmp_path: Path, damage: str) -> None:
+    """The sentence names the part."""
+    write_dataset(str(tmp_path / "d"), schemas.VERDICTS, [full_row(schemas.VERDICTS)])
+    part = tmp_path / "d" / "part-00000.parquet"
+    part.write_bytes({"empty": b"", "cut": part.read_bytes()[:-20], "no parquet": b"rule,severity\n"}[damage])
+
+    with pytest.raises(DatasetError, match=r"part-00000\.parquet is no part of a dataset verdicts"):
+        read_dataset(str(tmp_path / "d"), schemas.VERDICTS)
+
+
+def test_a_dataset_of_another_shape(tmp_path: Path) -> None:
+    """A dataset under the wrong name isn't taken for it."""
+    write_dataset(str(tmp_path / "d"), schemas.LOG_BOUNDS, [full_row(schemas.LOG_BOUNDS)])
+
+    with pytest.raises(DatasetError, match="is no part of a dataset verdicts"):
+        read_dataset(str(tmp_path / "d"), schemas.VERDICTS)
+
+
+def test_schemas_are_declared_once() -> None:
+    """A type that ends with a question mark allows null; names are unique."""
+    assert [schema.name for schema in ALL] == [
+        "connectors",
+        "connector_offsets",
+        "log_bounds",
+        "offset_plan",
+        "verdicts",
+    ]
+    for schema in ALL:
+        assert len(set(schema.names)) == len(schema.names)
+        assert [field.nullable for field in arrow_schema(schema)] == [column.nullable for column in schema.columns]

@@ -1,0 +1,150 @@
+"""Whole files: published at once or not at all, on a disk and elsewhere."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from airflow_provider_connect_offsets.exceptions import DatasetError
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.layout import join
+
+
+@pytest.fixture(params=["disk", "memory"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A directory that isn't there yet."""
+    if request.param == "disk":
+        yield str(tmp_path / "new")
+        return
+    uri = f"memory://{uuid.uuid4().hex}"
+    yield uri
+    fsspec.filesystem("memory").rm(f"/{uri.removeprefix('memory://')}", recursive=True)
+
+
+def test_what_is_written_is_read(root: str) -> None:
+    """Directories are made as needed, and a file is replaced whole."""
+    uri = join(root, "a", "b")
+
+    files.write_bytes(uri, b"a longer text")
+    files.write_bytes(uri, b"\x00short")
+
+    assert files.read_bytes(uri) == b"\x00short"
+    assert files.list_names(join(root, "a")) == ["b"]
+
+
+def test_nothing_is_there(root: str) -> None:
+    """What does not exist is None, or an empty listing, or no work."""
+    files.write_bytes(join(root, "other"), b"")
+
+    assert files.read_bytes(join(root, "none")) is None
+    assert files.list_names(join(root, "none")) == []
+    files.remove_tree(join(root, "none"))
+
+
+def test_remove_tree(root: str) -> None:
+    """All that is in a directory, and nothing beside it."""
+    for name in ("a/1", "a/b/2", "c"):
+        files.write_bytes(join(root, name), b"x")
+
+    files.remove_tree(join(root, "a"))
+
+    assert files.list_names(root) == ["c"]
+
+
+def test_create_makes_a_file_once(root: str) -> None:
+    """The second caller is told no, and changes nothing."""
+    uri = join(root, "lock")
+
+    assert files.create_bytes(uri, b"first")
+    assert not files.create_bytes(uri, b"second")
+    assert files.read_bytes(uri) == b"first"
+    assert files.list_names(root) == ["lock"]
+
+
+def test_of_many_who_create_one_file_one_succeeds(tmp_path: Path) -> None:
+    """And what stands there is what that one wrote, whole."""
+    uri = str(tmp_path / "lock")
+    start = threading.Barrier(16)
+    won: list[int] = []
+
+    def create(number: int) -> None:
+        start.wait()
+        if files.create_bytes(uri, str(number).encode() * 100_000):
+            won.append(number)
+
+    threads = [threading.Thread(target=create, args=[number]) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    [winner] = won
+    assert files.read_bytes(uri) == str(winner).encode() * 100_000
+    assert files.list_names(str(tmp_path)) == ["lock"]
+
+
+def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
+    """While one writes again and again, another always finds one text or the other."""
+    uri = str(tmp_path / "state")
+    texts = [b"a" * 200_000, b"b" * 100_000]
+    files.write_bytes(uri, texts[0])
+    done = threading.Event()
+
+    def write() -> None:
+        for turn in range(40):
+            files.write_bytes(uri, texts[turn % 2])
+        done.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while not done.is_set():
+        assert files.read_bytes(uri) in texts
+    writer.join()
+
+
+def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk must not cost the old content."""
+    uri = str(tmp_path / "state")
+    files.write_bytes(uri, b"old")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        files.write_bytes(uri, b"new")
+
+    assert files.read_bytes(uri) == b"old"
+
+
+def test_json(root: str) -> None:
+    """JSON that people can read and compare."""
+    uri = join(root, "value.json")
+
+    files.write_json(uri, {"b": 1, "a": "ä"})
+
+    assert files.read_bytes(uri) == '{\n  "a": "ä",\n  "b": 1\n}\n'.encode()
+    assert files.read_json(uri) == files.read_json_if_any(uri) == {"a": "ä", "b": 1}
+
+
+def test_json_that_is_none(root: str) -> None:
+    """Missing and damaged are told apart, and the sentence names the file."""
+    uri = join(root, "value.json")
+
+    assert files.read_json_if_any(uri) is None
+    with pytest.raises(DatasetError, match=r"value\.json does not exist"):
+        files.read_json(uri)
+    files.write_bytes(uri, b'{"a":')
+    with pytest.raises(DatasetError, match=r"value\.json is damaged: "):
+        files.read_json(uri)
+
+
+def test_a_file_system_that_nobody_knows() -> None:
+    """One sentence, with the URI in it."""
+    with pytest.raises(DatasetError, match="'nosuch://x/y' can't be reached: "):
+        files.read_bytes("nosuch://x/y")
