@@ -21,6 +21,9 @@ demo: setup  ## the main job on real Kafka, Connect, MirrorMaker 2, Airflow and 
 up: setup  ## sandbox and Airflow's UI, to play with
 	$(BIN)/python -m sandbox.play
 
+down: setup  ## what `make up` has started, from another terminal
+	$(BIN)/python -m sandbox down
+
 test: setup  ## all tests
 	$(BIN)/python -m pytest
 

@@ -38,6 +38,8 @@ def airflow_environment(home: Path, *, sandbox_env: Mapping[str, str], workspace
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
         "NO_PROXY": ",".join(exempt),
         "NO_COLOR": "1",
+        "SPARK_LOCAL_IP": _LOCAL,  # whatever this machine's name leads to
+        "SPARK_LOCAL_DIRS": str(home / "spark"),  # where they go with the rest, also when Spark is killed
         **sandbox_env,
     }
 

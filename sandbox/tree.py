@@ -35,7 +35,8 @@ def main(arguments: list[str]) -> int:
 def environment(told: Path) -> dict[str, str]:
     """Ours without what is Airflow's, and what the file says."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
-    return own | json.loads(told.read_text())
+    own.update(json.loads(told.read_text()))
+    return own
 
 
 def end_descendants() -> None:

@@ -1,9 +1,9 @@
 """The journal: what a change has done so far, durable before each step, and who may go on with it.
 
-``<workspace>/_journal/<connect cluster>/<connector>/<generation>/`` holds one change each::
+``<workspace>/_journal/<connect cluster>/<connector>/`` holds two files for each change::
 
-    lease.json     who holds the connector, and when they were last heard of; made exclusively, so it is the lock
-    record.json    what was found, what is wanted, and how far it has come; replaced whole before each step
+    000001.lease.json     who holds the connector, and when they were last heard of; made exclusively: the lock
+    000001.record.json    what was found, what is wanted, and how far it has come; replaced whole before each step
 
 A generation's number is its fencing token: whoever finds a higher one than their own has lost the connector.
 """
@@ -11,6 +11,7 @@ A generation's number is its fencing token: whoever finds a higher one than thei
 from __future__ import annotations
 
 import os
+import re
 import socket
 import threading
 import time
@@ -26,9 +27,9 @@ from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
 from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.layout import join, path_segment
+from airflow_provider_connect_offsets.workspace.layout import join, unique_segment
 
-_RECORD = "record.json"
+_LEASE = re.compile(r"(\d+)\.lease\.json")
 HEARTBEAT = 5.0
 DEAD_AFTER = 30.0
 
@@ -141,7 +142,7 @@ class Lease:
 
     def is_dead(self, now: float) -> bool:
         """Whether nobody will go on with it."""
-        return now > self.until or (self.owner.pid > 0 and self.owner.is_gone)
+        return now >= self.until or (self.owner.pid > 0 and self.owner.is_gone)
 
 
 class Entry:
@@ -157,10 +158,9 @@ class Entry:
         self.record = record
         self.finished = finished
 
-    @property
-    def uri(self) -> str:
-        """The directory of this generation."""
-        return self._journal.directory(self.number)
+    def file(self, name: str) -> str:
+        """The URI of one of this generation's files."""
+        return self._journal.file(self.number, name)
 
     def begin(self, owner: Owner) -> None:
         """Start a record of one's own, once nothing unfinished is left."""
@@ -177,7 +177,7 @@ class Entry:
                 f"{self.record.connector!r} was taken over by {self._journal.holder(newest)}, as this run was not "
                 "heard of for too long. Nothing more is done here."
             )
-        files.write_json(join(self.uri, _RECORD), record.as_json())
+        files.write_json(self.file("record"), record.as_json())
         self.record = record
 
 
@@ -186,20 +186,22 @@ class Journal:
 
     def __init__(self, root: str, *, cluster: str, connector: str, wall: Callable[[], float] = time.time) -> None:
         self.connector = connector
-        self.uri = join(root, path_segment(cluster), path_segment(connector))
+        self.uri = join(root, unique_segment(cluster), unique_segment(connector))
         self._wall = wall
 
-    def directory(self, number: int) -> str:
-        """The directory of a generation."""
-        return join(self.uri, f"{number:06d}")
+    def file(self, number: int, name: str) -> str:
+        """The URI of one of a generation's files."""
+        return join(self.uri, f"{number:06d}.{name}.json")
 
     def newest(self) -> int:
         """The highest generation, 0 where there is none."""
-        return max((int(name) for name in files.list_names(self.uri) if name.isdigit()), default=0)
+        # By the leases alone: only they are made exclusively, so that nobody counts a generation that isn't held yet.
+        found = (_LEASE.fullmatch(name) for name in files.list_names(self.uri))
+        return max((int(match[1]) for match in found if match), default=0)
 
     def record(self, number: int) -> Record | None:
         """The record of a generation; None where it never got one."""
-        fields = files.read_json_if_any(join(self.directory(number), _RECORD))
+        fields = files.read_json_if_any(self.file(number, "record"))
         return None if fields is None else Record.from_json(fields)
 
     def holder(self, number: int) -> str:
@@ -272,7 +274,7 @@ class Journal:
             return None
         now = self._wall()
         lease_json = files.to_json(asdict(Lease(owner, now, now + DEAD_AFTER)))
-        if not files.create_bytes(self._lease_uri(number + 1), lease_json):
+        if not files.create_bytes(self.file(number + 1, "lease"), lease_json):
             raise self._overlap(number + 1)
         if record is None or record.phase.is_final:
             entry = Entry(self, number + 1, Record(self.connector, owner), finished=record)
@@ -293,14 +295,11 @@ class Journal:
 
     def _write_lease(self, number: int, owner: Owner, *, seconds: float) -> None:
         now = self._wall()
-        files.write_json(self._lease_uri(number), asdict(Lease(owner, now, now + seconds)))
+        files.write_json(self.file(number, "lease"), asdict(Lease(owner, now, now + seconds)))
 
     def _lease(self, number: int) -> Lease | None:
-        fields = files.read_json_if_any(self._lease_uri(number))
+        fields = files.read_json_if_any(self.file(number, "lease"))
         return None if fields is None else Lease(Owner(**fields["owner"]), fields["heard_at"], fields["until"])
-
-    def _lease_uri(self, number: int) -> str:
-        return join(self.directory(number), "lease.json")
 
     def _overlap(self, number: int) -> Overlap:
         return Overlap(

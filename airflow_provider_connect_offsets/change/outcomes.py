@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.change.journal import Owner, Phase, Record
-from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied, NotRunning
+from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outcome, Result
@@ -62,14 +62,17 @@ def unchanged(plan: OffsetPlan, owner: Owner) -> Outcome:
 
 
 def failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: Record | None) -> Outcome:
-    """The task ended with ``error``; ``record`` is what the journal holds of it."""
+    """The task ended with ``error``; ``record`` is the newest in the connector's journal."""
+    if record is not None and (record.owner.run, record.digest) != (owner.run, plan.digest):
+        record = None  # another change's
     result, stands = Result.REFUSED, None
     at_stop = record.prior_offsets if record is not None else None
     if isinstance(error, NotApplied):
         result, stands = Result.RESTORED, at_stop
     elif isinstance(error, LeftStopped):
         result = Result.LEFT_STOPPED
-    elif isinstance(error, NotRunning):
+    elif record is not None and record.phase in {Phase.PROVED, Phase.APPLIED}:
+        # Proved, but the connector could not be given back as it was.
         result = Result.APPLIED
         stands = None if at_stop is None else at_stop.updated(plan.changes())
     moved = () if at_stop is None or stands is None else _moved(plan, at_stop, stands)

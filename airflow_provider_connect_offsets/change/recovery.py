@@ -11,7 +11,6 @@ from airflow_provider_connect_offsets.change.journal import Entry, Phase, Record
 from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied, StoreError
 from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.layout import join
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +122,7 @@ def left_stopped(entry: Entry, why: str) -> LeftStopped:
 
 def keep_prior_offsets(entry: Entry) -> str:
     """Write the prior offsets of what is to be changed as a body for PATCH, and return where it lies."""
-    uri = join(entry.uri, "prior_offsets.json")
+    uri = entry.file("prior_offsets")
     files.write_json(uri, _body(entry.record))
     return uri
 

@@ -9,9 +9,9 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import BaseOperator
 
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.common import (
     Opened,
-    failing_clearly,
     is_true,
     open_doors,
     owner_of,
@@ -49,6 +49,7 @@ class ApproveOffsetPlanOperator(ApprovalOperator):
         """Ask, go on, or skip the rest."""
         with failing_clearly():
             ask, plan_only = is_true(self.approval), is_true(self.plan_only)
+        self._show_as_pending(ask=ask and not plan_only, plan_only=plan_only)
         if plan_only:
             raise AirflowSkipException(f"Dry run: nothing is stopped or changed. The plan: {self.summary['report']}")
         if not ask:
@@ -56,6 +57,14 @@ class ApproveOffsetPlanOperator(ApprovalOperator):
         self.subject = f"Change the offsets of {self.summary['connector']}?"
         self.body = _question(self.summary)
         return super().execute(context)
+
+    def _show_as_pending(self, *, ask: bool, plan_only: bool) -> None:
+        """Let the page say why the plan is not applied yet; nothing else can tell."""
+        from airflow_provider_connect_offsets.report import Pending, write_page  # noqa: PLC0415
+
+        if ask or plan_only:
+            pending = Pending.DRY_RUN if plan_only else Pending.APPROVAL
+            write_page(_directory(self.summary["run_uri"]), pending=pending)
 
 
 class BeginOffsetChangeOperator(BaseOperator):

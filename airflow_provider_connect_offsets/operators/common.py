@@ -9,17 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import AirflowFailException, conf
+from airflow.providers.common.compat.sdk import conf
 
-from airflow_provider_connect_offsets.exceptions import (
-    AccessDenied,
-    ChangeError,
-    ConnectOffsetsError,
-    DatasetError,
-    InvalidInput,
-    Rejected,
-    UnknownConnector,
-)
+from airflow_provider_connect_offsets.exceptions import InvalidInput
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -27,20 +19,6 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.change.doors import Doors
     from airflow_provider_connect_offsets.change.journal import Journal, Owner
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-
-# Another attempt would end the same way. What isn't listed (a worker that is down, a rebalance) may pass by itself.
-_PERMANENT = (InvalidInput, AccessDenied, UnknownConnector, Rejected, DatasetError, ChangeError)
-
-
-@contextmanager
-def failing_clearly(*, except_for: type[ConnectOffsetsError] | None = None) -> Iterator[None]:
-    """Fail a task for good, with one readable sentence, where a retry can't help; let other errors be retried."""
-    try:
-        yield
-    except _PERMANENT as error:
-        if except_for is not None and isinstance(error, except_for):
-            raise
-        raise AirflowFailException(str(error)) from error
 
 
 def workspace_uri() -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.operators.common import Opened, failing_clearly, open_doors, owner_of
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.operators.common import Opened, open_doors, owner_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -13,7 +13,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 
 from airflow_provider_connect_offsets.exceptions import PlanRefused
 from airflow_provider_connect_offsets.hooks.connections import connection_of
-from airflow_provider_connect_offsets.operators.common import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -54,7 +54,7 @@ class PlanConnectorOffsetsOperator(SparkSubmitOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         """Submit the job, then show and judge what it found."""
-        from airflow_provider_connect_offsets.pipeline.shipping import plan_job_path, write_py_files  # noqa: PLC0415
+        from airflow_provider_connect_offsets.pipeline.shipping import QUICK_START, plan_job_path, write_py_files  # noqa: PLC0415
 
         with failing_clearly(), tempfile.TemporaryDirectory(prefix="connect-offsets-") as scratch:
             connection = connection_of(self._conn_id, conn_type="spark", example="--conn-host 'local[*]'")
@@ -64,7 +64,7 @@ class PlanConnectorOffsetsOperator(SparkSubmitOperator):
             self.application = str(plan_job_path())
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
             self.application_args = [self.run_uri]
-            self.conf = {**_QUIET, **(self.conf or {})}
+            self.conf = {**_QUIET, **QUICK_START, **(self.conf or {})}
             self._spark_binary = self._spark_binary or _spark_submit()
             super().execute(context)
         with failing_clearly():

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped
-from airflow_provider_connect_offsets.operators.common import failing_clearly, open_doors, owner_of, page_of
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.operators.common import open_doors, owner_of, page_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.operators.common import directory_of, failing_clearly, open_doors
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.operators.common import directory_of, open_doors
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -1,7 +1,16 @@
-"""The page a person reads: one self-contained HTML file per run, and tables for the console."""
+"""The page a person reads: one self-contained HTML file per run, and tables for the console.
 
-from airflow_provider_connect_offsets.report.change import Change, Stage
+What stands here is public::
+
+    change = Change.read(run)             # whatever stage it has reached
+    print(as_text(plan_table(change)))    # for a log; a rich console prints the table itself
+    write_page(run)                       # report.html of one run
+    render([first, second], title="…")    # one page over several
+"""
+
+from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.page import render, write_page
+from airflow_provider_connect_offsets.report.standing import Pending
 from airflow_provider_connect_offsets.report.tables import (
     as_text,
     offsets_table,
@@ -12,7 +21,7 @@ from airflow_provider_connect_offsets.report.tables import (
 
 __all__ = [
     "Change",
-    "Stage",
+    "Pending",
     "as_text",
     "offsets_table",
     "outcome_line",

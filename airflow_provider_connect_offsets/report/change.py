@@ -1,139 +1,194 @@
-"""All that a page or a table tells of one change, read from its run's directory, whatever stage it has got to."""
+"""All that is known of one change, read from its run directory; whatever stage it has reached."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
+from datetime import datetime
+from functools import cached_property
+from typing import Any
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.plan import Action, PlanRow
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity, Verdict
-from airflow_provider_connect_offsets.workspace.datasets import read_dataset
-from airflow_provider_connect_offsets.workspace.files import read_json
+from airflow_provider_connect_offsets.report import standing
+from airflow_provider_connect_offsets.report.moves import Log, Move, moves
+from airflow_provider_connect_offsets.report.standing import Pending, Standing
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import MARKER, read_dataset
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outcome, Result
-from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, LOG_BOUNDS, OFFSET_PLAN, VERDICTS
-
-_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
-
-
-class Stage(StrEnum):
-    """How far a change has come, in the words that stand above all else."""
-
-    PLANNED = "Planned: nothing has been stopped or changed"
-    REFUSED = "Refused: nothing was stopped or changed"
-    UNCHANGED = "Nothing to change: nothing was written"
-    APPLIED = "Applied and read back"
-    NOT_RUNNING = "Applied and read back, but the connector is not as it was: look at it now"
-    RESTORED = "NOT applied: prior offsets and state were put back"
-    LEFT_STOPPED = "LEFT STOPPED: neither the plan nor the prior offsets are proved; act now"
-    UNKNOWN = "NOT known to be applied: someone else resumed the connector meanwhile"
-
-    @property
-    def tone(self) -> str:
-        """What it means to its reader: ``good``, ``calm``, ``bad`` or ``alarm``."""
-        return _TONES[self]
-
-
-_TONES = {
-    Stage.PLANNED: "calm",
-    Stage.REFUSED: "bad",
-    Stage.UNCHANGED: "calm",
-    Stage.APPLIED: "good",
-    Stage.NOT_RUNNING: "alarm",
-    Stage.RESTORED: "bad",
-    Stage.LEFT_STOPPED: "alarm",
-    Stage.UNKNOWN: "alarm",
-}
+from airflow_provider_connect_offsets.workspace.outcome import Outcome
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CONNECTORS,
+    LOG_BOUNDS,
+    OFFSET_PLAN,
+    VERDICTS,
+    Schema,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """Where the log of a partition begins and ends."""
+class Observed:
+    """The connector as the snapshot saw it."""
 
-    log_start: int
-    log_end: int
+    connector_class: str
+    state: str
+    observed_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
+class Summary:
+    """The plan in numbers, as its job counted them."""
+
+    partitions: int
+    changed: int
+    records_again: int
+    records_never: int
+    errors: int
+    digest: str
+    planned_at: datetime
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Summary:
+        """Read ``summary.json``."""
+        return cls(
+            partitions=fields["partitions"],
+            changed=fields["set"] + fields["clear"],
+            records_again=fields["records_again"],
+            records_never=fields["records_skipped"],
+            errors=fields["verdicts"][Severity.ERROR],
+            digest=fields["digest"],
+            planned_at=datetime.fromisoformat(fields["planned_at"]),
+        )
+
+
+@dataclass(frozen=True)
 class Change:
-    """One change: what was asked, planned, found and done."""
+    """One change: what was asked for, planned, found, and done.
+
+    ``title`` and ``facts`` (label and text, such as what was counted on the target) are for a page over several
+    changes. ``pending`` says what a plan without an outcome waits for.
+    """
 
     run: RunDirectory
     request: Request
-    connector_class: str
-    digest: str
-    records_again: int
-    records_skipped: int
-    rows: tuple[PlanRow, ...]
-    verdicts: tuple[Verdict, ...]
-    bounds: Mapping[TopicPartition, Bounds]
-    outcome: Outcome | None = None
-    #: More that is known of it, said by the caller: label → text.
+    observed: Observed | None = None
+    summary: Summary | None = None
+    rows: tuple[PlanRow, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    bounds: Mapping[TopicPartition, Log] = field(default_factory=dict)
+    recorded: Outcome | None = None
+    pending: Pending | None = None
+    title: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, run: RunDirectory, *, facts: Mapping[str, str] | None = None) -> Change:
-        """Read what the plan job and the change have written; raises :class:`DatasetError` where there is no plan."""
-        request = Request.from_json(read_json(run.request))
-        summary = read_json(run.summary)
-        rows = [
-            PlanRow(**{**row, "action": Action(row["action"])}) for row in read_dataset(run.offset_plan, OFFSET_PLAN)
-        ]
-        found = [
-            Verdict(**{**row, "severity": Severity(row["severity"])}) for row in read_dataset(run.verdicts, VERDICTS)
-        ]
-        connectors = {row["connector"]: row for row in read_dataset(run.connectors, CONNECTORS)}
+    def read(
+        cls,
+        run: RunDirectory,
+        *,
+        pending: Pending | None = None,
+        title: str = "",
+        facts: Mapping[str, str] | None = None,
+    ) -> Change:
+        """Read what ``run`` holds so far; raises :class:`DatasetError` where even the request is missing."""
+        asked = Request.from_json(files.read_json(run.request))
+        summary = files.read_json_if_any(run.summary)
+        # The summary is what the job writes last: without it, plan and verdicts are unfinished, or another plan's.
+        planned = summary is not None
         return cls(
             run=run,
-            request=request,
-            connector_class=connectors[request.connector]["connector_class"],
-            digest=summary["digest"],
-            records_again=summary["records_again"],
-            records_skipped=summary["records_skipped"],
-            rows=tuple(sorted(rows, key=_place)),
-            verdicts=tuple(sorted(found, key=lambda one: (_ORDER[one.severity], one.rule, one.partition or ""))),
-            bounds=_bounds_of(run, rows),
-            outcome=Outcome.read(run.outcome),
+            request=asked,
+            observed=_observed(run, asked.connector),
+            summary=None if summary is None else Summary.of(summary),
+            rows=tuple(_plan_row(row) for row in read_dataset(run.offset_plan, OFFSET_PLAN)) if planned else (),
+            verdicts=_worst_first(read_dataset(run.verdicts, VERDICTS)) if planned else (),
+            bounds={
+                TopicPartition(row["topic"], row["kafka_partition"]): Log(row["log_start"], row["log_end"])
+                for row in _rows_if_any(run.log_bounds, LOG_BOUNDS)
+            },
+            recorded=Outcome.read(run.outcome),
+            pending=pending,
+            title=title or f"Offsets of {asked.connector}",
             facts=facts or {},
         )
 
-    @property
-    def connector(self) -> str:
-        """Its name."""
-        return self.request.connector
+    @cached_property
+    def outcome(self) -> Outcome | None:
+        """How *this* plan ended; None where it has not, even if an earlier plan of the run has."""
+        return None if self.earlier is not None else self.recorded
 
-    @property
-    def changed(self) -> tuple[PlanRow, ...]:
-        """Rows that are not left alone."""
-        return tuple(row for row in self.rows if row.action is not Action.KEEP)
+    @cached_property
+    def earlier(self) -> Outcome | None:
+        """How an earlier plan of the run ended, which was made again since; None where there was none.
 
-    @property
-    def stands(self) -> Mapping[str, MovedOffset]:
-        """What was read back at the end, by source partition."""
-        return {moved.partition: moved for moved in self.outcome.offsets} if self.outcome else {}
+        Its success is not this plan's, but what it left behind has to be told.
+        """
+        if self.recorded is None:
+            return None
+        since = self.summary.planned_at if self.summary else self.observed.observed_at if self.observed else None
+        other = self.summary is not None and self.summary.digest != self.recorded.digest
+        return self.recorded if other or (since is not None and self.recorded.finished_at < since) else None
 
-    @property
-    def stage(self) -> Stage:
+    @cached_property
+    def standing(self) -> Standing:
         """How far it has come."""
-        if self.outcome is None:
-            return Stage.REFUSED if any(v.severity is Severity.ERROR for v in self.verdicts) else Stage.PLANNED
-        if self.outcome.result is Result.APPLIED and self.outcome.final_state != self.outcome.prior_state:
-            return Stage.NOT_RUNNING
-        return Stage[self.outcome.result.name]
+        if self.outcome is not None:
+            return standing.ended(self.outcome)
+        if self.summary is not None:
+            return standing.planned(self.summary.errors, self.pending)
+        return standing.asked(snapshot=self.observed is not None)
+
+    @cached_property
+    def moves(self) -> tuple[Move, ...]:
+        """The partitions that are changed, worst first."""
+        errors = (verdict for verdict in self.verdicts if verdict.severity is Severity.ERROR)
+        faulty = {verdict.partition for verdict in errors if verdict.partition is not None}
+        proved = self.outcome.offsets if self.outcome is not None else ()
+        return moves(self.rows, self.bounds, proved, faulty)
+
+    @cached_property
+    def records_again(self) -> int | None:
+        """Records delivered again: counted from where it stood when it was stopped, else as planned."""
+        planned = None if self.summary is None else self.summary.records_again
+        return self._counted([move.records_again for move in self.moves], planned)
+
+    @cached_property
+    def records_never(self) -> int | None:
+        """Records never delivered, counted likewise."""
+        planned = None if self.summary is None else self.summary.records_never
+        return self._counted([move.records_never for move in self.moves], planned)
+
+    def _counted(self, numbers: list[int | None], planned: int | None) -> int | None:
+        """The plan's number is the better one where a partition's can't be told from its positions."""
+        known = [number for number in numbers if number is not None]
+        proved = bool(numbers) and all(move.proved is not None for move in self.moves)
+        return sum(known) if proved and len(known) == len(numbers) else planned
 
 
-def _place(row: PlanRow) -> tuple[str, int, str]:
-    return row.topic or "", row.kafka_partition if row.kafka_partition is not None else -1, row.partition
+def _plan_row(row: Mapping[str, Any]) -> PlanRow:
+    return PlanRow(**{**row, "action": Action(row["action"])})
 
 
-def _bounds_of(run: RunDirectory, rows: list[PlanRow]) -> dict[TopicPartition, Bounds]:
-    """Bounds of the plan's own partitions; the dataset holds those of the whole cluster."""
-    places = {(row.topic, row.kafka_partition) for row in rows}
-    return {
-        TopicPartition(row["topic"], row["kafka_partition"]): Bounds(row["log_start"], row["log_end"])
-        for row in read_dataset(run.log_bounds, LOG_BOUNDS)
-        if (row["topic"], row["kafka_partition"]) in places
-    }
+def _worst_first(rows: Iterable[Mapping[str, Any]]) -> tuple[Verdict, ...]:
+    found = (Verdict(**{**row, "severity": Severity(row["severity"])}) for row in rows)
+    order = list(Severity)
+    return tuple(sorted(found, key=lambda one: (order.index(one.severity), one.rule, _natural(one.message))))
+
+
+def _natural(text: str) -> list[str | int]:
+    """Sort partition 2 before partition 10."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", text)]
+
+
+def _observed(run: RunDirectory, connector: str) -> Observed | None:
+    rows = _rows_if_any(run.connectors, CONNECTORS)
+    row = next((row for row in rows if row["connector"] == connector), None)
+    return None if row is None else Observed(row["connector_class"], row["state"], row["observed_at"])
+
+
+def _rows_if_any(uri: str, schema: Schema) -> list[dict[str, Any]]:
+    """Read a dataset that an earlier stage may not have written, or not finished."""
+    return read_dataset(uri, schema) if MARKER in files.list_names(uri) else []

@@ -1,110 +1,119 @@
-"""The same facts as tables for a console or a task's log."""
+"""Tables for the console and for task logs: the plan, its verdicts, and where the offsets stand in the end."""
 
 from __future__ import annotations
 
-import io
+from collections.abc import Iterable
+from dataclasses import replace
+from io import StringIO
 
-from rich.console import Console, RenderableType
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.plan import PlanRow
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
+from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
+from airflow_provider_connect_offsets.report.moves import Move, ReadBack
+from airflow_provider_connect_offsets.report.standing import Tone
 
-LIMIT = 20
+MOST_ROWS = 20
+
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
-_TONES = {"good": "bold green", "calm": "bold", "bad": "bold red", "alarm": "bold white on red"}
+_FOUND = {ReadBack.WANTED: "green", ReadBack.BEFORE: "yellow"}
+_TONES = {Tone.GOOD: "bold green", Tone.CALM: "bold", Tone.BAD: "bold red", Tone.ALARM: "bold reverse red"}
 
 
-def plan_table(change: Change) -> Table:
-    """The plan: a row per partition that is changed, up to a limit."""
-    table = _table(f"Plan for {change.connector}: {change.request}", change)
-    for heading in ("log start", "log end", "before", "after"):
+def plan_table(change: Change, *, limit: int = MOST_ROWS) -> Group:
+    """What the plan does to each partition that it changes, worst first."""
+    table = _table("Partition")
+    for heading in ("Log", "Before", "After", "Records"):
         table.add_column(heading, justify="right")
-    table.add_column("action")
-    table.add_column("why")
-    for row in change.changed[:LIMIT]:
-        start, end = _limits(change, row)
-        before, after = position_of(row.before_position, row.before), position_of(row.after_position, row.after)
-        table.add_row(*_where(row), start, end, before, after, row.action.value, row.reason)
-    return table
+    for move in change.moves[:limit]:
+        planned = replace(move, proved=None)  # as the approver saw it
+        table.add_row(*_plain(planned.where, _log(planned), planned.before, planned.after, planned.effect))
+    return _titled(f"Plan: {words.request(change.request)}", table, _plan_note(change, limit))
 
 
-def verdict_table(change: Change) -> Table:
-    """The verdicts, worst first, up to a limit."""
-    more = len(change.verdicts) - LIMIT
-    table = Table(title="Verdicts", title_justify="left", caption=f"and {more} more" if more > 0 else None)
-    table.add_column("severity")
-    table.add_column("rule")
-    table.add_column("what was found", overflow="fold")
-    for verdict in change.verdicts[:LIMIT]:
-        table.add_row(Text(verdict.severity.value, _STYLES[verdict.severity]), verdict.rule, verdict.message)
+def verdict_table(change: Change, *, limit: int = MOST_ROWS) -> Group:
+    """What the rules found, worst first."""
+    table = _table("Severity", "Rule", "What was found")
+    for verdict in change.verdicts[:limit]:
+        message = words.without_credentials(verdict.message)
+        table.add_row(Text(verdict.severity.upper(), _STYLES[verdict.severity]), *_plain(verdict.rule, message))
     if not change.verdicts:
-        table.add_row("", "", "nothing to remark")
-    return table
+        return _titled("Verdicts", table, "None." if change.summary else "There is no plan yet.")
+    return _titled("Verdicts", table, _more(len(change.verdicts), limit, change.run.verdicts))
 
 
-def offsets_table(change: Change) -> Table:
-    """Positions before, wanted, and as they were read back."""
-    table = _table(f"Positions of {change.connector}", change)
-    for heading in ("before", "wanted", "read back"):
+def offsets_table(change: Change, *, limit: int = MOST_ROWS) -> Group:
+    """Where each partition stood, where it was to stand, and what was read back at the end."""
+    table = _table("Partition")
+    for heading in ("Before", "Wanted", "Read back"):
         table.add_column(heading, justify="right")
-    stands = change.stands
-    for row in change.changed[:LIMIT]:
-        moved = stands.get(row.partition)
-        read_back = position_of(moved.stands_position, moved.stands) if moved else "-"
-        before = (
-            position_of(moved.before_position, moved.before) if moved else position_of(row.before_position, row.before)
-        )
-        table.add_row(*_where(row), before, position_of(row.after_position, row.after), read_back)
-    return table
+    table.add_column("That is")
+    proved = [move for move in change.moves if move.proved is not None]
+    for move in proved[:limit]:
+        found = Text(move.read_back or "", _FOUND.get(move.read_back or ReadBack.NEITHER, "bold red"))
+        table.add_row(*_plain(move.where, move.before, move.after, move.stands or ""), found)
+    if not proved:
+        return _titled("Offsets", table, "Nothing was read back." if change.outcome else "No outcome is recorded.")
+    return _titled("Offsets", table, _more(len(proved), limit, change.run.outcome))
 
 
 def outcome_line(change: Change) -> Text:
-    """How it ended, in one line."""
-    line = Text(change.stage.value, _TONES[change.stage.tone])
-    outcome = change.outcome
-    if outcome is not None and outcome.downtime_seconds is not None:
-        line.append(f"; the connector stood still for {outcome.downtime_seconds:.1f} s", "default")
-    return line
+    """How far the change has come, in one line."""
+    downtime = change.outcome.downtime_seconds if change.outcome is not None else None
+    return Text.assemble(
+        (change.standing.headline, _TONES[change.standing.tone]),
+        ". ",
+        words.without_credentials(change.standing.sentence),
+        "" if downtime is None else f" Downtime: {words.seconds(downtime)}.",
+    )
 
 
-def as_text(renderable: RenderableType, *, width: int = 160) -> str:
-    """Render for a log: no colours."""
-    console = Console(file=io.StringIO(), width=width, color_system=None, legacy_windows=False)
-    console.print(renderable)
-    printed = console.file
-    return printed.getvalue() if isinstance(printed, io.StringIO) else ""
+def as_text(renderable: RenderableType, *, width: int = 140) -> str:
+    """Render for a log: no colour codes, whatever the environment says."""
+    console = Console(file=StringIO(), width=width, color_system=None, force_terminal=False, _environ={})
+    with console.capture() as capture:
+        console.print(renderable)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n")
 
 
-def position_of(position: int | None, offset: str | None) -> str:
-    """A position for people; what is stored, where that has none."""
-    if position is not None:
-        return f"{position}"
-    return offset if offset is not None else "nothing stored"
-
-
-def _table(title: str, change: Change) -> Table:
-    more = len(change.changed) - LIMIT
-    kept = len(change.rows) - len(change.changed)
-    notes = [f"and {more} more in {change.run.offset_plan}"] if more > 0 else []
-    notes += [f"{kept} left alone"] if kept else []
-    table = Table(title=title, title_justify="left", caption="; ".join(notes) or None, caption_justify="left")
-    table.add_column("topic")
-    table.add_column("partition", justify="right")
+def _table(*columns: str) -> Table:
+    table = Table(box=SIMPLE_HEAD)
+    for column in columns:
+        table.add_column(column, overflow="fold")
     return table
 
 
-def _where(row: PlanRow) -> tuple[str, str]:
-    if row.topic is None or row.kafka_partition is None:
-        return row.partition, ""
-    return row.topic, str(row.kafka_partition)
+def _titled(title: str, table: Table, note: str) -> Group:
+    """Title and note beside the table, not in it, as they would be folded to its width; no table without rows."""
+    parts: list[RenderableType] = [
+        Text(title, "bold"),
+        *([table] if table.rows else []),
+        *([Text(note)] if note else []),
+    ]
+    return Group(*parts)
 
 
-def _limits(change: Change, row: PlanRow) -> tuple[str, str]:
-    if row.topic is None or row.kafka_partition is None:
-        return "", ""
-    found = change.bounds.get(TopicPartition(row.topic, row.kafka_partition))
-    return (str(found.log_start), str(found.log_end)) if found else ("?", "?")
+def _plain(*cells: str) -> Iterable[Text]:
+    """Cells as they are: what looks like rich's markup in them is somebody's name."""
+    return (Text(cell) for cell in cells)
+
+
+def _log(move: Move) -> str:
+    return "" if move.log is None else f"{move.log.start:,} to {move.log.end:,}"
+
+
+def _plan_note(change: Change, limit: int) -> str:
+    if change.summary is None:
+        return "There is no plan yet."
+    if not change.moves:
+        return f"Nothing to change in {words.count(change.summary.partitions, 'partition')}."
+    counts = f"{change.summary.changed:,} of {words.count(change.summary.partitions, 'partition')} to change."
+    return f"{counts} {_more(len(change.moves), limit, change.run.offset_plan)}".strip()
+
+
+def _more(number: int, limit: int, uri: str) -> str:
+    return f"{number - limit:,} more in {words.without_credentials(uri)}" if number > limit else ""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseSensorOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunning
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
-from airflow_provider_connect_offsets.operators.common import failing_clearly
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

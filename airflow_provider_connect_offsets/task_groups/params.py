@@ -56,8 +56,8 @@ def change_params() -> dict[str, Param]:
         ),
         "kafka_conn_id": _text(
             "Kafka connection",
-            "Airflow connection of the Kafka cluster that the positions refer to: the source cluster of a MirrorSource, "
-            "a sink's own cluster. Empty for connectors whose offsets are no positions.",
+            "Airflow connection of the Kafka cluster that the positions refer to: a MirrorSource's source cluster, a "
+            "sink's own. Empty for connectors whose offsets are no positions.",
             default="kafka_default",
         ),
         "spark_conn_id": _text(

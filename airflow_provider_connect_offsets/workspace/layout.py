@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 
@@ -23,6 +24,12 @@ def join(uri: str, *names: str) -> str:
 def path_segment(name: str) -> str:
     """Make a name safe as a path segment: run ids hold ``:`` and ``+``, which HDFS and some object stores refuse."""
     return re.sub(r"[^A-Za-z0-9._=-]", "_", name)
+
+
+def unique_segment(name: str) -> str:
+    """Make a name safe as a path segment that no other name gets."""
+    segment = path_segment(name)
+    return segment if segment == name else f"{segment}-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True)

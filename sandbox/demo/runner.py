@@ -28,11 +28,11 @@ def main(log: Path) -> None:
     _write_all_to(log)
     orders: queue.Queue[dict[str, Any]] = queue.Queue()
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
-    dag = _load_dag()
+    _make_ready()
     while True:
         order = orders.get()
         _write_all_to(Path(order["log"]))
-        print(json.dumps(_run(dag, order["conf"])), file=answers, flush=True)
+        print(json.dumps(_run(order["conf"])), file=answers, flush=True)
 
 
 def _listen(orders: queue.Queue[dict[str, Any]]) -> None:
@@ -50,22 +50,28 @@ def _write_all_to(log: Path) -> None:
     os.close(file)
 
 
+def _make_ready() -> None:
+    from airflow.utils.db import initdb  # noqa: PLC0415 - takes seconds, and writes
+
+    initdb()
+
+
 def _load_dag() -> DAG:
-    from airflow.dag_processing.dagbag import DagBag  # noqa: PLC0415 - takes seconds, and writes
-    from airflow.utils.db import initdb  # noqa: PLC0415
+    from airflow.dag_processing.dagbag import DagBag  # noqa: PLC0415
 
     from sandbox.airflow import DAGS  # noqa: PLC0415
 
-    initdb()
     dag: DAG = DagBag(str(DAGS / f"{_DAG_ID}.py")).dags[_DAG_ID]
     return dag
 
 
-def _run(dag: DAG, conf: dict[str, Any]) -> dict[str, Any]:
+def _run(conf: dict[str, Any]) -> dict[str, Any]:
+    dag = _load_dag()  # anew, as `test` leaves its Params in the DAG
     ended = dag.test(run_conf=conf)
     if ended is None:
         return {"run_id": "", "state": "failed", "tasks": {}}
-    tasks = {task.task_id.rpartition(".")[2]: str(task.state) for task in ended.get_task_instances()}
+    states = {task.task_id: str(task.state) for task in ended.get_task_instances()}
+    tasks = {task_id.rpartition(".")[2]: states[task_id] for task_id in dag.task_ids}
     return {"run_id": ended.run_id, "state": str(ended.state), "tasks": tasks}
 
 

@@ -15,11 +15,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from airflow_provider_connect_offsets.report import Change
+from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory, run_directory
+from airflow_provider_connect_offsets.workspace.outcome import Outcome
 from sandbox.errors import SandboxError
 
 DAG_ID = "connector_offsets_change"
-_TAIL = 25
+_TAIL = 15
 _TASK_STARTS = re.compile(r"\[DAG TEST\] starting task_id=(?:\w+\.)?(\w+)")
 
 
@@ -33,10 +35,21 @@ class Ran:
     directory: RunDirectory
     log: Path
 
+    def predicted(self, count: str) -> int:
+        """What the plan's summary says of a count, such as ``records_again``."""
+        return int(read_json(self.directory.summary)[count])
+
     @property
-    def change(self) -> Change:
-        """What it planned and did."""
-        return Change.read(self.directory)
+    def outcome(self) -> Outcome:
+        """How the change ended."""
+        outcome = Outcome.read(self.directory.outcome)
+        if outcome is None:
+            raise SandboxError(f"{self.directory.uri} holds no outcome. The log of the run is {self.log}")
+        return outcome
+
+    def change(self, **told: Any) -> Change:
+        """What it planned and did, for tables and pages."""
+        return Change.read(self.directory, **told)
 
 
 class DagRuns:

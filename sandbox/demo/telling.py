@@ -42,7 +42,7 @@ class Step:
 
     def note(self, what: str) -> None:
         """Show what it waits for right now."""
-        self._status.update(f"{self.text}: {what}")
+        self._status.update(f"waiting until {self.text}: {what}")
 
 
 class Telling:
@@ -81,10 +81,10 @@ class Telling:
     def step(self, text: str) -> Iterator[Step]:
         """Show that something is under way, and say at its end that it is done and how long it took."""
         began = time.monotonic()
-        with self._console.status(text) as status:
+        with self._console.status(f"waiting until {text}") as status:
             step = Step(text, status)
             yield step
-        self._line("✓", "green", f"{step.text} ({time.monotonic() - began:.1f} s)")
+        self._line("✓", "green", f"{step.text} ({time.monotonic() - began:.1f}\N{NO-BREAK SPACE}s)")
 
     def prove(self, claim: str, *, expected: object, found: object) -> None:
         """Keep and show whether something holds."""
@@ -111,5 +111,5 @@ class Telling:
 
     def _line(self, mark: str, style: str, text: str) -> None:
         grid = Table.grid(padding=(0, 1))
-        grid.add_row(Text(mark, style), Text(text))
+        grid.add_row(Text(mark, style), Text(text, overflow="fold"))
         self._console.print(Padding(grid, _MARGIN))

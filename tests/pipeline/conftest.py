@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from pipeline.planning import Planner
+from planning import Planner
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline.plan_job import SETTINGS

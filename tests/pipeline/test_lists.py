@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pipeline.planning import (
+from planning import (
     ERROR,
     ORDERS,
     WARNING,
@@ -59,6 +59,7 @@ def in_mirror(partition: Any, topic: str = "orders", cluster: str = "source") ->
 
 
 OFFSET, PARTITION = "offset field 'kafka_offset' must be", "partition field 'kafka_partition' must be"
+FIX = "Correct the entry."
 
 FORMATS = {
     "rest.json": '{"offsets": [{"partition": {"kafka_topic": "orders", "kafka_partition": 0}, "offset": '
@@ -229,29 +230,33 @@ def test_wrong_keys(planner: Planner, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("partition", "offset", "rule", "message"),
-    [
-        (0, "5", Rule.WRONG_TYPE, f'{OFFSET} a whole number up to {2**63 - 2}, not "5"'),
-        (0, 5.5, Rule.WRONG_TYPE, f"{OFFSET} a whole number up to {2**63 - 2}, not 5.5"),
-        (0, True, Rule.WRONG_TYPE, f"{OFFSET} a whole number up to {2**63 - 2}, not true"),
-        (0, 10**30, Rule.WRONG_TYPE, f"{OFFSET} a whole number up to {2**63 - 2}, not {10**30}"),
-        (0, 2**63 - 1, Rule.WRONG_TYPE, f"{OFFSET} a whole number up to {2**63 - 2}, not {2**63 - 1}"),
-        (0, -1, Rule.NEGATIVE, f"{OFFSET} 0 or greater, not -1"),
-        (-1, 5, Rule.NEGATIVE, f"{PARTITION} 0 or greater, not -1"),
-        (2**31, 5, Rule.WRONG_TYPE, f"{PARTITION} a whole number up to {2**31 - 1}, not {2**31}"),
-        ("0", 5, Rule.WRONG_TYPE, f'{PARTITION} a whole number up to {2**31 - 1}, not "0"'),
-    ],
-)
-def test_wrong_types_and_negative_numbers(
-    planner: Planner, tmp_path: Path, partition: Any, offset: Any, rule: Rule, message: str
-) -> None:
-    """Whatever stands in a file ends as one verdict, and as nothing else."""
-    uri = written(tmp_path / "o.json", (in_sink(partition), {"kafka_offset": offset}))
+WRONG = [
+    (0, "5", Rule.WRONG_TYPE, f'{OFFSET} a whole number up to {2**63 - 2}, not "5"'),
+    (1, 5.5, Rule.WRONG_TYPE, f"{OFFSET} a whole number up to {2**63 - 2}, not 5.5"),
+    (2, True, Rule.WRONG_TYPE, f"{OFFSET} a whole number up to {2**63 - 2}, not true"),
+    (3, 10**30, Rule.WRONG_TYPE, f"{OFFSET} a whole number up to {2**63 - 2}, not {10**30}"),
+    (4, 2**63 - 1, Rule.WRONG_TYPE, f"{OFFSET} a whole number up to {2**63 - 2}, not {2**63 - 1}"),
+    (5, -1, Rule.NEGATIVE, f"{OFFSET} 0 or greater, not -1"),
+    (-1, 5, Rule.NEGATIVE, f"{PARTITION} 0 or greater, not -1"),
+    (2**31, 5, Rule.WRONG_TYPE, f"{PARTITION} a whole number up to {2**31 - 1}, not {2**31}"),
+    ("0", 5, Rule.WRONG_TYPE, f'{PARTITION} a whole number up to {2**31 - 1}, not "0"'),
+]
 
-    [found] = [found for found in planner.plan(sink(), to="file", value=uri).verdicts if found.severity == "error"]
 
-    assert (found.rule, found.message.partition(": ")[2]) == (rule, f"{message}. Correct the entry.")
+def test_wrong_types_and_negative_numbers(planner: Planner, tmp_path: Path) -> None:
+    """Whatever stands in a file ends as one verdict for each entry, and as nothing else."""
+    entries = [(in_sink(partition), {"kafka_offset": offset}) for partition, offset, _, _ in WRONG]
+    logs = {("orders", number): Log(0, 100) for number in range(6)}
+
+    plan = planner.plan(sink(), logs=logs, to="file", value=written(tmp_path / "o.json", *entries))
+
+    assert_same(
+        [(found.partition, found.severity, found.rule, found.message.partition(": ")[2]) for found in plan.verdicts],
+        [
+            (json.dumps(in_sink(partition), sort_keys=True, separators=(",", ":")), ERROR, rule, f"{message}. {FIX}")
+            for partition, _, rule, message in WRONG
+        ],
+    )
 
 
 def test_foreign_alias(planner: Planner, tmp_path: Path) -> None:

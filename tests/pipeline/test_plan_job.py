@@ -11,7 +11,7 @@ from typing import Any
 
 import pyspark
 import pytest
-from pipeline.planning import NOW, Connector, Log, Logs, Planner, at_mirror, mirror, replicated, sink
+from planning import NOW, Connector, Log, Logs, Planner, at_mirror, mirror, replicated, sink
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
@@ -33,7 +33,9 @@ def snapshot(path: Path, connector: Connector, logs: Logs = LOGS, **asked: str) 
     write_json(directory.request, request.as_json())
     write_dataset(directory.connectors, schemas.CONNECTORS, [connector.row()])
     write_dataset(directory.connector_offsets, schemas.CONNECTOR_OFFSETS, connector.offset_rows())
-    write_dataset(directory.log_bounds, schemas.LOG_BOUNDS, [_bounds(*where, log) for where, log in logs.items()])
+    write_dataset(
+        directory.log_bounds, schemas.LOG_BOUNDS, [_bounds(topic, number, log) for (topic, number), log in logs.items()]
+    )
     return directory
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pipeline.planning import (
+from planning import (
     ORDERS,
     Log,
     Planner,

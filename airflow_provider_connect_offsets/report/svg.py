@@ -1,0 +1,56 @@
+"""SVG out of matplotlib that fits into a page: its colours follow the page's, its names clash with no other picture's.
+
+Colours are drawn as placeholders, which become CSS variables; so one picture serves light, dark and paper.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from enum import StrEnum
+from html import escape
+from typing import Self
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+
+class Ink(StrEnum):
+    """Placeholder colours, which nothing else draws with."""
+
+    variable: str
+    fallback: str
+
+    def __new__(cls, placeholder: str, variable: str, fallback: str) -> Self:
+        """Attach the CSS variable, and the colour where there is no page around the picture."""
+        member = str.__new__(cls, placeholder)
+        member._value_ = placeholder
+        member.variable = variable
+        member.fallback = fallback
+        return member
+
+    TEXT = "#0a0b01", "--text", "#1b1f24"
+    MUTED = "#0a0b02", "--muted", "#59636e"
+    PAPER = "#0a0b03", "--paper", "#ffffff"
+    LOG = "#0a0b04", "--log", "#d5dae0"
+    LENS = "#0a0b05", "--lens", "#eceff2"
+    # Blue and vermilion (Okabe and Ito) stay apart for every kind of colour blindness; the hatching, without colours.
+    AGAIN = "#0a0b06", "--again", "#0072b2"
+    NEVER = "#0a0b07", "--never", "#d55e00"
+    AGAIN_PALE = "#0a0b08", "--again-pale", "#cfe5f3"
+    NEVER_PALE = "#0a0b09", "--never-pale", "#fbdcc6"
+
+
+def to_svg(figure: Figure, *, name: str, label: str) -> str:
+    """Draw ``figure`` as an ``<svg>`` element; ``name`` is its own on the page, ``label`` is what it says aloud."""
+    buffer = io.StringIO()
+    # Text stays text: to be read, searched and scaled with the page's own fonts.
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "connect-offsets", "hatch.linewidth": 1.4}):
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    drawn = buffer.getvalue()
+    svg = drawn[drawn.index("<svg") :].strip()
+    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg)
+    for ink in Ink:
+        svg = svg.replace(ink.value, f"var({ink.variable}, {ink.fallback})")
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)

@@ -1,0 +1,116 @@
+"""The whole show: real parts, three changes, one page. Exit code 0 only if all of it was proved."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import NoReturn
+
+from airflow_provider_connect_offsets.report import Change, render
+from sandbox.airflow import airflow_environment
+from sandbox.demo.poison import skip_poison
+from sandbox.demo.rewind import rewind
+from sandbox.demo.runs import DagRuns
+from sandbox.demo.stage import Stage
+from sandbox.demo.telling import Telling
+from sandbox.demo.typo import refuse_typo
+from sandbox.errors import SandboxError
+from sandbox.sandbox import Sandbox
+from sandbox.scene import MIRROR, MIRRORED, PARTITIONS, SINK, TOPIC, Scene
+
+_PROVED, _FAILED, _INTERRUPTED = 0, 1, 130
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Show it all; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m sandbox.demo", description="Three changes on real parts.")
+    parser.add_argument("--output", type=Path, default=Path("build/demo"), help="default: %(default)s")
+    output: Path = parser.parse_args(arguments).output
+    signal.signal(signal.SIGTERM, _interrupt)
+    telling, logs = Telling(), output / "logs"
+    try:
+        _clear(output)
+        with _stage(telling, output, logs) as stage:
+            for act in (rewind, skip_poison, refuse_typo):
+                act(stage)
+        return _end(telling, output, stage.changes)
+    except KeyboardInterrupt:
+        telling.complain("Interrupted; nothing is left running.")
+        return _INTERRUPTED
+    except SandboxError as error:
+        telling.complain(f"The demo failed: {error}")
+    except Exception as error:  # noqa: BLE001 - whatever it is, a person gets a sentence, and the details in a file
+        telling.complain(f"The demo failed: {type(error).__name__}: {error}")
+        with suppress(OSError):
+            (logs / "demo.log").write_text(traceback.format_exc())
+    telling.say(f"All logs are in {logs}")
+    return _FAILED
+
+
+@contextmanager
+def _stage(telling: Telling, output: Path, logs: Path) -> Iterator[Stage]:
+    """Everything that the acts need, up and running; ended when the block is left."""
+    telling.heading("Real Kafka, Kafka Connect, MirrorMaker 2, Airflow and Spark")
+    workspace = output / "workspace"
+    with ExitStack() as stack:
+        with telling.step("Two Kafka clusters and a Connect worker are up"):
+            sandbox = stack.enter_context(Sandbox(keep_logs=logs))
+        own = airflow_environment(sandbox.data / "airflow", sandbox_env=sandbox.to_connections(), workspace=workspace)
+        # Airflow is imported and its database made while the scene is set.
+        dag_runs = stack.enter_context(DagRuns(environment=own, workspace=workspace, logs=logs))
+        yield Stage(_scene(sandbox, telling), dag_runs, telling)
+        telling.heading("Done")
+        with telling.step("Everything is stopped and gone"):
+            stack.close()
+
+
+def _scene(sandbox: Sandbox, telling: Telling) -> Scene:
+    scene = Scene(sandbox)
+    with telling.step(f"{len(scene.first)} hourly temperatures of Seattle are in {TOPIC}, in {PARTITIONS} partitions"):
+        scene.create_topic()
+    with telling.step(f"{MIRROR}, a MirrorSourceConnector, has replicated them to {MIRRORED}"):
+        scene.start_mirror()
+    with telling.step(f"{SINK}, a FileStreamSinkConnector, has written them to a file"):
+        scene.start_sink()
+    return scene
+
+
+def _end(telling: Telling, output: Path, changes: list[Change]) -> int:
+    """Write the page, and sum up."""
+    page = output / "report.html"
+    page.write_text(render(changes, title="Three changes of connector offsets"), encoding="utf-8")
+    proved = telling.verdict()
+    telling.say("")
+    telling.say(f"The page with all three: {page.absolute().as_uri()}")
+    telling.say(f"Open it in a browser, for example: {_opener()} {page}")
+    if not proved:
+        telling.complain(f"Not all of it could be proved. The logs are in {output / 'logs'}")
+        return _FAILED
+    telling.say(f"All of it was proved, in {telling.seconds:.0f} s.")
+    return _PROVED
+
+
+def _opener() -> str:
+    return "open" if sys.platform == "darwin" else "xdg-open"
+
+
+def _clear(output: Path) -> None:
+    """Remove what an earlier demo has left."""
+    for name in ("workspace", "logs"):
+        shutil.rmtree(output / name, ignore_errors=True)
+    (output / "report.html").unlink(missing_ok=True)
+    (output / "logs").mkdir(parents=True)
+
+
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt  # the way out that Ctrl-C takes
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""Where the demo plays: the scene, Airflow, and whom to tell of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from airflow_provider_connect_offsets.report import Change, offsets_table, outcome_line, plan_table, verdict_table
+from airflow_provider_connect_offsets.workspace.outcome import Outcome
+from sandbox.demo.runs import DAG_ID, DagRuns, Ran, tail
+from sandbox.demo.telling import Telling
+from sandbox.errors import SandboxError
+from sandbox.scene import Scene
+
+
+@dataclass
+class Stage:
+    """What an act works with, and the changes it leaves for the page."""
+
+    scene: Scene
+    dag_runs: DagRuns
+    telling: Telling
+    changes: list[Change] = field(default_factory=list)
+
+    def run(self, name: str, conf: Mapping[str, Any], *, expect: str) -> Ran:
+        """Run the DAG, show its plan and verdicts, and insist on how it ends."""
+        self.telling.request(conf)
+        with self.telling.step(f"DAG run of {DAG_ID} has ended") as step:
+            ran = self.dag_runs.run(name, conf, on_task=lambda task: step.note(f"task {task} runs"))
+            step.text = f"DAG run of {DAG_ID} has ended: {ran.state}"
+        self.telling.say(f"Its tasks: {_by_state(ran.tasks)}")
+        if ran.state != expect:
+            raise SandboxError(
+                f"The DAG run should have ended as {expect}, but is {ran.state}. "
+                f"Its log is {ran.log}, and ends with:\n{tail(ran.log)}"
+            )
+        self.telling.show(plan_table(ran.change()))
+        self.telling.show(verdict_table(ran.change()))
+        return ran
+
+    def applied(self, ran: Ran) -> Outcome:
+        """Show what a run has changed, and return how it ended."""
+        self.telling.show(offsets_table(ran.change()))
+        self.telling.show(outcome_line(ran.change()))
+        self.telling.say("")
+        return ran.outcome
+
+    def keep(self, ran: Ran, title: str, facts: Mapping[str, str]) -> None:
+        """Keep the change for the page, with what was counted."""
+        self.changes.append(ran.change(title=title, facts=facts))
+
+
+def _by_state(tasks: Mapping[str, str]) -> str:
+    states = list(dict.fromkeys(tasks.values()))
+    return "; ".join(f"{', '.join(task for task in tasks if tasks[task] == state)}: {state}" for state in states)

@@ -1,0 +1,114 @@
+"""``make up``: the sandbox with connectors at work, and Airflow's UI to change where they resume, until Ctrl-C."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from datetime import datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from sandbox.airflow import AirflowStandalone
+from sandbox.daemon import Daemon
+from sandbox.errors import SandboxError
+from sandbox.readings import SEATTLE
+from sandbox.sandbox import Sandbox
+from sandbox.scene import MIRROR, MIRRORED, SINK, TOPIC, Scene
+from sandbox.waiting import wait_until
+
+STATE = Path(".sandbox")  # that of `python -m sandbox status` and `down`, which so work on this one too
+HOME = Path("build/play")
+_DAG_ID = "connector_offsets_change"
+_PARSED = 60.0
+
+_out = Console(highlight=False, markup=False, soft_wrap=True)
+
+
+def main() -> int:
+    """Start all of it, say what to do with it, and keep it up until told to end."""
+    daemon = Daemon(STATE)
+    try:
+        daemon.make_way()
+        with daemon.owned():
+            _play(daemon)
+    except SandboxError as error:
+        Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(str(error), style="red")
+        return 1
+    except SystemExit:  # TERM or Ctrl-C
+        _out.print("\nEverything is stopped and gone.")
+    return 0
+
+
+def _play(daemon: Daemon) -> None:
+    shutil.rmtree(HOME, ignore_errors=True)
+    with ExitStack() as stack:
+        with _out.status("Starting two Kafka clusters and a Connect worker …") as status:
+            sandbox = stack.enter_context(Sandbox(keep_logs=HOME / "logs"))
+            status.update("Starting Airflow, and filling Kafka …")
+            # The pool is left after Airflow is closed, which ends a start that is under way.
+            pool = stack.enter_context(ThreadPoolExecutor(1))
+            airflow = stack.enter_context(closing(AirflowStandalone(sandbox, workspace=HOME / "workspace")))
+            started = pool.submit(airflow.start)
+            scene = _set(Scene(sandbox))
+            started.result()
+            wait_until(lambda: airflow.has_dag(_DAG_ID), _PARSED, f"Airflow has not found the DAG {_DAG_ID}")
+        daemon.publish(sandbox)
+        _explain(scene, airflow)
+        while True:
+            signal.pause()
+
+
+def _set(scene: Scene) -> Scene:
+    scene.create_topic()
+    scene.produce(scene.last_day)
+    scene.start_mirror()
+    scene.start_sink()
+    return scene
+
+
+def _explain(scene: Scene, airflow: AirflowStandalone) -> None:
+    sandbox = scene.sandbox
+    told = _WELCOME.format(
+        airflow=airflow.url,
+        connect=sandbox.connect.url,
+        source=sandbox.source.bootstrap,
+        target=sandbox.target.bootstrap,
+        file=scene.file,
+        moment=datetime(2010, 12, 1, tzinfo=SEATTLE).isoformat(),
+    )
+    _out.print(told)
+
+
+_WELCOME = f"""\
+Airflow is up, and asks for no password: {{airflow}}
+
+What there is to play with:
+  {MIRROR}  replicates {TOPIC}, a year of hourly readings, to {MIRRORED}
+  {SINK}    writes that topic to {{file}}
+  both on Kafka Connect at {{connect}}, between the clusters {{source}} (source) and {{target}} (target)
+
+A first change:
+  1  Open {{airflow}}/dags/{_DAG_ID} and click Trigger.
+  2  Fill in, and leave all else as it is:
+       Connector         {MIRROR}
+       Resume at         datetime
+       Value             {{moment}}
+       Kafka connection  kafka_source
+     Then click Trigger below the form.
+  3  Some 30 s later it asks whether it may: open {{airflow}}/required_actions, click the subject, read the plan,
+     and click Approve.
+  4  The connector stands still for a second or two. The page of the run, with a picture, is then
+     {HOME / "workspace" / _DAG_ID}/<run>/report.html
+
+Next: {SINK}, with shift and -100, or earliest; its Kafka connection is kafka_target.
+What the connectors are doing: .venv/bin/python -m sandbox status
+
+Ctrl-C ends all of it; so does `make down` in another terminal."""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+"""Runs of every kind, written to a directory as the jobs and tasks of a real one write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
+from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.offsets.verdicts import Severity, Verdict
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outcome, Result
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CONNECTOR_OFFSETS,
+    CONNECTORS,
+    LOG_BOUNDS,
+    OFFSET_PLAN,
+    VERDICTS,
+)
+
+NOON = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
+AFTERNOON = datetime(2026, 1, 31, 12, 5, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A run's directory, written stage by stage."""
+
+    run: RunDirectory
+    request: Request
+    rows: Sequence[PlanRow] = ()
+
+    @property
+    def digest(self) -> str:
+        return OffsetPlan.of(self.request, self.rows).digest
+
+    def snapshot(self, logs: Mapping[tuple[str, int], tuple[int, int]]) -> Written:
+        """What the snapshot writes."""
+        row: dict[str, Any] = {
+            "connect_cluster": "cluster",
+            "connector": self.request.connector,
+            "connector_type": "source",
+            "connector_class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
+            "family": "mirror_source",
+            "state": "RUNNING",
+            "tasks": "[]",
+            "config": "{}",
+            "observed_at": datetime(2026, 1, 31, 11, 59, tzinfo=UTC),
+        }
+        bounds = [
+            {"kafka_cluster": "k", "topic": topic, "kafka_partition": number, "log_start": start, "log_end": end}
+            for (topic, number), (start, end) in logs.items()
+        ]
+        write_dataset(self.run.connectors, CONNECTORS, [row])
+        write_dataset(self.run.connector_offsets, CONNECTOR_OFFSETS, [])
+        write_dataset(self.run.log_bounds, LOG_BOUNDS, bounds)
+        return self
+
+    def plan(
+        self,
+        rows: Sequence[PlanRow],
+        verdicts: Sequence[Verdict] = (),
+        *,
+        again: int = 0,
+        skipped: int = 0,
+        at: datetime = NOON,
+    ) -> Written:
+        """What the plan job writes."""
+        write_dataset(self.run.offset_plan, OFFSET_PLAN, [asdict(row) for row in rows])
+        write_dataset(self.run.verdicts, VERDICTS, [asdict(verdict) for verdict in verdicts])
+        planned = replace(self, rows=tuple(rows))
+        actions = [row.action for row in rows]
+        files.write_json(
+            self.run.summary,
+            {
+                "connector": self.request.connector,
+                "partitions": len(rows),
+                **{action.value: actions.count(action) for action in Action},
+                "records_again": again,
+                "records_skipped": skipped,
+                "digest": planned.digest,
+                "verdicts": {level.value: sum(one.severity is level for one in verdicts) for level in Severity},
+                "planned_at": at.isoformat(),
+            },
+        )
+        return planned
+
+    def outcome(self, result: Result, message: str = "What happened.", **fields: Any) -> Written:
+        """What the change writes."""
+        told = {
+            "prior_state": "RUNNING",
+            "final_state": "RUNNING",
+            "downtime_seconds": 1.42,
+            "started_at": AFTERNOON,
+            "finished_at": AFTERNOON,
+            "warnings": (),
+            "offsets": (),
+            "digest": self.digest,
+            **fields,
+        }
+        Outcome(connector=self.request.connector, run="dag/run", result=result, message=message, **told).write(
+            self.run.outcome
+        )
+        return self
+
+
+def begin(directory: Path, request: Request | None = None) -> Written:
+    """Start a run: only its request is written."""
+    asked = asking() if request is None else request
+    run = RunDirectory(directory.as_uri())
+    files.write_json(run.request, asked.as_json())
+    return Written(run, asked)
+
+
+def rewound(directory: Path) -> Written:
+    """A plan that takes partition 0 of ``flights`` from 500 back to 120, and leaves partition 1 alone."""
+    row, kept = mirror_row(0, 500, 120), mirror_row(1, 40, 40)
+    warning = finding(Severity.WARNING, "`flow`, topic `flights`, partition 0: 380 records are delivered again.", row)
+    logs = {("flights", 0): (0, 600), ("flights", 1): (0, 40)}
+    return begin(directory).snapshot(logs).plan([row, kept], [warning], again=380)
+
+
+def asking(connector: str = "flow", *, to: str = "earliest", **words: str) -> Request:
+    """A request as a person makes it."""
+    return Request.parse(connector=connector, to=to, now=NOON, **words)
+
+
+def mirror_row(number: int, before: int | None, after: int, **fields: Any) -> PlanRow:
+    """A row of a MirrorSource's plan for topic ``flights``."""
+    topic, connector = fields.pop("topic", "flights"), fields.pop("connector", "flow")
+    return PlanRow(
+        **{
+            "connector": connector,
+            "family": "mirror_source",
+            "partition": f'{{"cluster":"source","partition":{number},"topic":"{topic}"}}',
+            "topic": topic,
+            "kafka_partition": number,
+            "before": _stored(before),
+            "before_position": before,
+            "after": _stored(after),
+            "after_position": after,
+            "action": Action.KEEP if before == after else Action.SET if after else Action.CLEAR,
+            "reason": "to=earliest",
+            **fields,
+        }
+    )
+
+
+def moved(row: PlanRow, *, stands: int, before: int | None = None) -> MovedOffset:
+    """What became of a row; ``before`` where it had gone on since the plan."""
+    stood = row.before_position if before is None else before
+    return MovedOffset(
+        partition=row.partition,
+        topic=row.topic,
+        kafka_partition=row.kafka_partition,
+        before=_stored(stood),
+        before_position=stood,
+        after=row.after,
+        after_position=row.after_position,
+        stands=_stored(stands),
+        stands_position=stands,
+    )
+
+
+def finding(severity: Severity, message: str, row: PlanRow | None = None, *, rule: str = "rewind") -> Verdict:
+    """A verdict on a row, or on the whole connector."""
+    return Verdict(rule, severity, "flow", None if row is None else row.partition, message)
+
+
+def _stored(position: int | None) -> str | None:
+    return f'{{"offset":{position - 1}}}' if position else None

@@ -1,0 +1,174 @@
+"""The journal: who holds a connector, and what a dead holder leaves to the next."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_provider_connect_offsets.change.journal import DEAD_AFTER, Journal, Owner, Phase, Record
+from airflow_provider_connect_offsets.exceptions import Overlap
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.stores.protocols import State
+
+ELSEWHERE = "another-host"
+OFFSETS = Offsets.of([Entry('{"kafka_partition":0,"kafka_topic":"t"}', '{"kafka_offset":7}')])
+
+
+class Time:
+    """A wall clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def journal(tmp_path: Path, time: Time) -> Journal:
+    return Journal(tmp_path.as_uri(), cluster="c", connector="a sink/ü", wall=time)
+
+
+def test_only_one_of_many_gets_hold_of_a_connector(tmp_path: Path) -> None:
+    """However many ask at the same moment."""
+    ready, held, refused = threading.Barrier(8), [], []
+    let_go = threading.Event()
+
+    def ask(number: int) -> None:
+        mine = Journal(tmp_path.as_uri(), cluster="c", connector="x")
+        ready.wait()
+        try:
+            with mine.claim(Owner.here(run=f"run-{number}", task="apply")):
+                held.append(number)
+                let_go.wait(30)
+        except Overlap as error:
+            refused.append(str(error))
+            if len(refused) == 7:
+                let_go.set()
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(held) == 1
+    assert [error for error in refused if f"'run-{held[0]}'" not in error] == []
+
+
+def test_another_run_is_refused_and_the_first_is_named(journal: Journal) -> None:
+    """The second fails at once."""
+    with (
+        journal.claim(Owner.here(run="dag/first", task="apply")),
+        pytest.raises(Overlap, match=r"'a sink/ü' is being changed by run 'dag/first' \(task apply\)"),
+        journal.claim(Owner.here(run="dag/second", task="apply")),
+    ):
+        pass
+
+
+def test_a_finished_change_lets_the_next_one_in(journal: Journal) -> None:
+    """Its record is kept, and the next generation begins with none of it."""
+    first, second = Owner.here(run="dag/1", task="apply"), Owner.here(run="dag/2", task="apply")
+    with journal.claim(first) as entry:
+        entry.note(Phase.APPLIED, prior_offsets=OFFSETS)
+
+    with journal.claim(second) as entry:
+        assert entry.record == Record("a sink/ü", second)
+        assert entry.finished is not None
+        assert entry.finished.prior_offsets == OFFSETS
+    assert journal.newest() == 2
+
+
+def test_what_a_dead_process_left_is_found_at_once_on_its_own_machine(journal: Journal) -> None:
+    """Its process is gone, so nobody has to wait for its lease to run out."""
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    dead = Owner("dag/dead", "apply", Owner.here(run="", task="").host, int(gone.stdout))
+    _leave(journal, dead)
+
+    with journal.claim(Owner.here(run="dag/next", task="apply")) as entry:
+        assert entry.record.owner == dead
+        assert entry.record.phase is Phase.ALTERING
+
+
+def test_what_a_dead_process_left_elsewhere_is_found_when_its_lease_has_run_out(journal: Journal, time: Time) -> None:
+    """Until then it may be alive."""
+    _leave(journal, Owner("dag/dead", "apply", ELSEWHERE, 1))
+    time.now += DEAD_AFTER - 1
+    with pytest.raises(Overlap), journal.claim(Owner.here(run="dag/next", task="apply")):
+        pass
+    time.now += 2
+
+    with journal.claim(Owner.here(run="dag/next", task="apply")) as entry:
+        assert entry.record.phase is Phase.ALTERING
+
+
+def test_left_overs_survive_a_second_death(journal: Journal, time: Time) -> None:
+    """The one who took over died too, before it had done anything: the third still finds what the first left."""
+    _leave(journal, Owner("dag/first", "apply", ELSEWHERE, 1))
+    time.now += DEAD_AFTER + 1
+    with journal.claim(Owner.here(run="dag/second", task="apply")):
+        pass
+
+    with journal.claim(Owner.here(run="dag/third", task="apply")) as entry:
+        assert (entry.record.owner.run, entry.record.phase) == ("dag/first", Phase.ALTERING)
+
+
+def test_whoever_was_taken_over_may_not_go_on(journal: Journal, time: Time) -> None:
+    """A process that slept through its lease finds out at its next note, before it does anything more."""
+    sleeper = Owner("dag/sleeper", "apply", ELSEWHERE, 1)
+    with journal.claim(sleeper) as entry:
+        time.now += DEAD_AFTER + 1
+        with journal.claim(Owner.here(run="dag/next", task="apply")):
+            pass
+
+        with pytest.raises(Overlap, match="'a sink/ü' was taken over by run 'dag/next'"):
+            entry.note(Phase.ALTERING)
+
+
+def test_a_hold_is_kept_for_the_next_task_of_the_run_and_no_other(journal: Journal, time: Time) -> None:
+    """Single-step changes hold a connector from task to task."""
+    begin, alter = Owner.here(run="dag/steps", task="begin"), Owner.here(run="dag/steps", task="alter")
+    journal.hold(begin, seconds=100).note(Phase.STOPPING, prior_state=State.PAUSED)
+
+    with pytest.raises(Overlap, match="dag/steps"):
+        journal.refuse_overlap("dag/other")
+    with pytest.raises(Overlap, match="not held by this run"):
+        journal.held(Owner.here(run="dag/other", task="alter"), seconds=100)
+    assert journal.held(alter, seconds=100).record.prior_state is State.PAUSED
+
+    time.now += 101
+    journal.refuse_overlap("dag/other")
+    with pytest.raises(Overlap, match="not held by this run"):
+        journal.held(alter, seconds=100)
+
+
+@given(
+    phase=st.sampled_from(Phase),
+    state=st.none() | st.sampled_from([State.RUNNING, State.PAUSED, State.STOPPED]),
+    offsets=st.none() | st.just(OFFSETS) | st.just(Offsets.of([Entry('{"a":"ü"}', None)])),
+    number=st.none() | st.integers(0, 9),
+)
+def test_a_record_survives_its_json(
+    phase: Phase, state: State | None, offsets: Offsets | None, number: int | None
+) -> None:
+    """What was noted is what is read."""
+    record = Record("x", Owner("r", "t", "h", 1), phase, "d", state, number, offsets, offsets)
+
+    assert Record.from_json(record.as_json()) == record
+
+
+def _leave(journal: Journal, owner: Owner) -> None:
+    """What a process leaves that is killed while it alters: an unfinished record, and a lease that nobody renews."""
+    entry = journal._claim(owner, 0)
+    entry.note(Phase.ALTERING, prior_state=State.RUNNING, prior_offsets=OFFSETS, changes=OFFSETS)

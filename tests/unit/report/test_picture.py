@@ -1,0 +1,137 @@
+"""The picture: what stands in it, to be seen and to be heard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from written import begin, mirror_row
+
+from airflow_provider_connect_offsets.offsets.plan import PlanRow
+from airflow_provider_connect_offsets.report import Change
+from airflow_provider_connect_offsets.report.bands import is_enlarged
+from airflow_provider_connect_offsets.report.picture import Names, draw
+from airflow_provider_connect_offsets.report.svg import Ink
+
+AFTERWARDS = Names("before", "after")
+
+
+def picture_of(directory: Path, rows: Sequence[PlanRow], logs: Mapping[int, tuple[int, int]]) -> str:
+    """Draw a plan's rows on logs of ``flights``, by partition."""
+    bounds = {("flights", number): log for number, log in logs.items()}
+    change = Change.read(begin(directory).snapshot(bounds).plan(rows).run)
+    drawn = draw(change.moves, AFTERWARDS, name="one")
+    assert drawn is not None
+    return drawn
+
+
+def texts(svg: str) -> list[str]:
+    """What is written in a picture, in the order in which it is drawn."""
+    root = ET.fromstring(svg)  # noqa: S314 - our own
+    return [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_a_rewind(tmp_path: Path) -> None:
+    """Log start and end, both positions, and how many records come again."""
+    assert texts(picture_of(tmp_path, [mirror_row(0, 500, 120)], {0: (10, 1600)})) == [
+        "before",
+        "after",
+        "delivered again",
+        "each bar: one log, first to last record",
+        "flights · 0",
+        "380 again",
+        "10",
+        "1,600",
+        "before 500",
+        "after 120",
+    ]
+
+
+def test_one_record_of_a_million_is_enlarged(tmp_path: Path) -> None:
+    """The record that is skipped is seen among its neighbours."""
+    assert texts(picture_of(tmp_path, [mirror_row(0, 500000, 500001)], {0: (0, 1000000)}))[4:] == [
+        "flights · 0",
+        "1 never",
+        "0",
+        "1,000,000",
+        "enlarged",
+        "499,996",
+        "500,004",
+        "before 500,000",
+        "after 500,001",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "log", "labels"),
+    [
+        (500, 900, (0, 500), ["before 500", "after 900, beyond the log end"]),
+        (500, 1, (100, 500), ["before 500", "after 1, before the log start"]),
+        (None, 40, (0, 500), ["before: nothing stored", "after 40"]),
+        (0, 0, (0, 0), ["before 0", "after 0"]),
+        (1, 2, (1, 2), ["before 1", "after 2"]),
+    ],
+)
+def test_odd_positions_are_drawn_too(
+    tmp_path: Path, before: int | None, after: int, log: tuple[int, int], labels: list[str]
+) -> None:
+    """Outside of the log, not stored, on an empty log."""
+    row = mirror_row(0, before, after)
+    if before == after:
+        row = replace(mirror_row(0, None, after), before_position=before)
+
+    assert texts(picture_of(tmp_path, [row], {0: log}))[-2:] == labels
+
+
+def test_only_a_way_too_short_to_be_seen_is_enlarged(tmp_path: Path) -> None:
+    """A twentieth of the log is seen well enough, a hundredth is not."""
+    rows = [mirror_row(0, 500, 450), mirror_row(1, 500, 490), mirror_row(2, 500, 600)]
+    logs = {("flights", number): (0, 1000) for number in (0, 1)} | {("flights", 2): (0, 500)}
+    change = Change.read(begin(tmp_path).snapshot(logs).plan(rows).run)
+
+    assert {move.row.kafka_partition: is_enlarged(move) for move in change.moves} == {0: False, 1: True, 2: False}
+
+
+def test_what_is_on_no_log_is_not_drawn(tmp_path: Path) -> None:
+    """Such a partition stands in the table alone."""
+    change = Change.read(begin(tmp_path).snapshot({}).plan([mirror_row(0, 500, 120)]).run)
+
+    assert draw(change.moves, AFTERWARDS, name="one") is None
+
+
+def test_the_picture_is_told_to_those_who_cannot_see_it(tmp_path: Path) -> None:
+    """The first few partitions, and how many more there are."""
+    rows = [mirror_row(number, 500 - number, 100) for number in range(7)]
+    svg = picture_of(tmp_path, rows, dict.fromkeys(range(7), (0, 500)))
+    root = ET.fromstring(svg)  # noqa: S314 - our own
+
+    assert root.get("role") == "img"
+    assert (root.get("aria-label") or "").startswith(
+        "Positions on each log. flights · 0: before 500, after 100, 400 again; flights · 1: before 499,"
+    )
+    assert (root.get("aria-label") or "").endswith("; and 2 more, as in the table.")
+
+
+def test_colours_are_the_pages_and_names_are_its_own(tmp_path: Path) -> None:
+    """No placeholder is left, and two pictures on a page share no id; both kinds of records differ in hatching too."""
+    rows, logs = [mirror_row(0, 500, 120), mirror_row(1, 120, 500)], {0: (0, 500), 1: (0, 500)}
+    svg = picture_of(tmp_path, rows, logs)
+
+    assert not [ink for ink in Ink if ink.value in svg]
+    assert "var(--again, #0072b2)" in svg
+    assert "var(--never, #d55e00)" in svg
+    assert all(name.startswith("one-") for name in re.findall(r'\bid="([^"]*)"', svg))
+    assert len(re.findall("<pattern ", svg)) == 2
+    assert "<metadata" not in svg
+    assert "DOCTYPE" not in svg
+
+
+def test_equal_changes_have_equal_pictures(tmp_path: Path) -> None:
+    """Neither time nor chance is in them."""
+    rows, logs = [mirror_row(0, 500, 120)], {0: (0, 500)}
+
+    assert picture_of(tmp_path / "a", rows, logs) == picture_of(tmp_path / "b", rows, logs)

@@ -1,0 +1,62 @@
+"""How things are said to people."""
+
+from __future__ import annotations
+
+import pytest
+from written import asking
+
+from airflow_provider_connect_offsets.report import words
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"to": "earliest"}, "Resume `flow` at the first record that is still in each log, in all its partitions."),
+        ({"to": "latest", "topics": "a.*"}, "Resume `flow` at the end of each log, in topics that match `a.*`."),
+        ({"to": "current"}, "Leave `flow` where it stands, in all its partitions."),
+        (
+            {"to": "clear", "partitions": "0,3-5"},
+            "Remove the stored offsets of `flow`, in partitions 0,3-5 of all topics.",
+        ),
+        (
+            {"to": "datetime", "value": "2026-01-31T03:00:00+01:00"},
+            "Resume `flow` at the first record of 2026-01-31 02:00:00 UTC or later, in all its partitions.",
+        ),
+        (
+            {"to": "duration", "value": "PT2H"},
+            "Resume `flow` at the first record of 2026-01-31 10:00:00 UTC or later (PT2H back), in all its partitions.",
+        ),
+        ({"to": "shift", "value": "-1"}, "Move `flow` 1 record back, in all its partitions."),
+        ({"to": "shift", "value": "+1200"}, "Move `flow` 1,200 records forward, in all its partitions."),
+        (
+            {"to": "offset", "value": "40", "topics": "a", "partitions": "2"},
+            "Resume `flow` at position 40, in partition 2 of topics that match `a`.",
+        ),
+        ({"to": "skip"}, "Skip the next record of `flow`, in all its partitions."),
+        ({"to": "skip", "value": "3"}, "Skip the next 3 records of `flow`, in all its partitions."),
+        (
+            {"to": "file", "value": "s3://key:secret@bucket/offsets.json"},
+            "Give `flow` the offsets in s3://bucket/offsets.json, in all its partitions.",
+        ),
+        ({"to": "connector", "value": "other"}, "Give `flow` the offsets of connector `other`, in all its partitions."),
+    ],
+)
+def test_a_request_is_a_sentence(asked: dict[str, str], sentence: str) -> None:
+    """Every way to ask, without anybody's password."""
+    assert words.request(asking(**asked)) == sentence
+
+
+def test_small_things() -> None:
+    """Numbers, seconds and positions."""
+    assert [words.count(1, "record"), words.count(1200, "record")] == ["1 record", "1,200 records"]
+    assert [words.seconds(1.419), words.seconds(61.6)] == ["1.42 s", "62 s"]
+    assert words.position('{"offset":9}', 10) == "10"
+    assert words.position(None, 0) == "0"
+    assert words.position('{"at":1}', None) == '{"at":1}'
+    assert words.position(None, None) == "nothing stored"
+
+
+def test_an_address_without_credentials_stays_as_it_is() -> None:
+    """An at sign in a path is none."""
+    for text in ("file:///a/b@c", "mail me@example.org", "hdfs://host/a"):
+        assert words.without_credentials(text) == text
