@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.change import outcomes, recovery, steps
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.journal import Entry, Journal, Owner, Phase, Record
+from airflow_provider_connect_offsets.change.journal import Entry, Journal
+from airflow_provider_connect_offsets.change.record import Owner, Phase
 from airflow_provider_connect_offsets.change.recovery import WayOut
 from airflow_provider_connect_offsets.exceptions import (
     ConnectOffsetsError,
@@ -42,9 +43,9 @@ def apply_plan(
     """
     with journal.claim(owner) as entry:
         told = recovery.recover(doors, entry, WayOut.FORWARD)
-        done = _applied_before(entry, plan, owner)
-        if done is not None:
-            return outcomes.applied_before(plan, done)
+        earlier = journal.record_of(owner.run, plan.digest)
+        if earlier is not None and earlier.phase is Phase.APPLIED:
+            return outcomes.applied_before(plan, earlier)
         entry.begin(owner)
         if plan.changed_rows():
             outcome = _Application(plan, doors, entry, observe).run()
@@ -155,10 +156,3 @@ class _Application:
             self.entry.note(Phase.APPLIED)
             raise NotRunning(f"The change was applied and read back, but {error}") from error
         self.observe(Phase.APPLIED, f"{self.connector!r} is {prior} again")
-
-
-def _applied_before(entry: Entry, plan: OffsetPlan, owner: Owner) -> Record | None:
-    """The record of an earlier attempt of this very task that had applied the plan; None where there is none."""
-    latest = entry.finished or entry.record
-    same = (latest.owner.run, latest.digest) == (owner.run, plan.digest)
-    return latest if same and latest.phase is Phase.APPLIED else None

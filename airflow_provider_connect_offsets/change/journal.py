@@ -10,160 +10,50 @@ A generation's number is its fencing token: whoever finds a higher one than thei
 
 from __future__ import annotations
 
-import os
 import re
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
+from dataclasses import asdict, replace
 from typing import Any
 
 import tenacity
 
+from airflow_provider_connect_offsets.change.record import Lease, Owner, Phase, Record
 from airflow_provider_connect_offsets.exceptions import Overlap
-from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
-from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import join, unique_segment
 
 _LEASE = re.compile(r"(\d+)\.lease\.json")
 HEARTBEAT = 5.0
 DEAD_AFTER = 30.0
-
-
-class Phase(StrEnum):
-    """How far a change has come. What follows STOPPING may have stopped the connector, ALTERING have written to it."""
-
-    CLAIMED = "claimed"
-    STOPPING = "stopping"
-    STOPPED = "stopped"
-    ALTERING = "altering"
-    PROVED = "proved"
-    RESTORING = "restoring"
-    APPLIED = "applied"
-    RESTORED = "restored"
-    ABANDONED = "abandoned"
-
-    @property
-    def is_final(self) -> bool:
-        """Nothing is left to be done by anyone."""
-        return self in {Phase.APPLIED, Phase.RESTORED, Phase.ABANDONED}
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """Who makes a change: the run (``dag_id/run_id``), the task in it, and the process."""
-
-    run: str
-    task: str
-    host: str
-    pid: int
-
-    @classmethod
-    def here(cls, *, run: str, task: str) -> Owner:
-        """This process."""
-        return cls(run, task, socket.gethostname(), os.getpid())
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the process is known to be dead: it ran on this machine, and no longer does."""
-        if self.host != socket.gethostname():
-            return False
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return True
-        except PermissionError:  # another user's, so it is alive
-            return False
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What is known of a change.
-
-    ``prior_offsets`` are all offsets at the stop; ``changes`` what is written over them.
-    """
-
-    connector: str
-    owner: Owner
-    phase: Phase = Phase.CLAIMED
-    digest: str | None = None
-    prior_state: State | None = None
-    prior_tasks: int | None = None
-    prior_offsets: Offsets | None = None
-    changes: Offsets | None = None
-
-    def expected(self) -> Offsets | None:
-        """What is to stand after the change; None before it is known."""
-        if self.prior_offsets is None or self.changes is None:
-            return None
-        return self.prior_offsets.updated(self.changes)
-
-    def as_json(self) -> dict[str, Any]:
-        """Write it; :meth:`from_json` reads it."""
-        return {
-            "connector": self.connector,
-            "owner": asdict(self.owner),
-            "phase": self.phase.value,
-            "digest": self.digest,
-            "prior_state": None if self.prior_state is None else self.prior_state.value,
-            "prior_tasks": self.prior_tasks,
-            "prior_offsets": None if self.prior_offsets is None else self.prior_offsets.rest_body(),
-            "changes": None if self.changes is None else self.changes.rest_body(),
-        }
-
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> Record:
-        """Read what :meth:`as_json` wrote."""
-        prior, changes = fields["prior_offsets"], fields["changes"]
-        return cls(
-            connector=fields["connector"],
-            owner=Owner(**fields["owner"]),
-            phase=Phase(fields["phase"]),
-            digest=fields["digest"],
-            prior_state=None if fields["prior_state"] is None else State(fields["prior_state"]),
-            prior_tasks=fields["prior_tasks"],
-            prior_offsets=None if prior is None else parse_rest(prior),
-            changes=None if changes is None else parse_rest(changes),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """Who holds a generation; ``heard_at`` and ``until`` in seconds since 1970."""
-
-    owner: Owner
-    heard_at: float
-    until: float
-
-    def is_dead(self, now: float) -> bool:
-        """Whether nobody will go on with it."""
-        return now >= self.until or (self.owner.pid > 0 and self.owner.is_gone)
+# How many generations back a retry looks for its own change; it comes minutes after the attempt before, not months.
+REMEMBERED = 50
 
 
 class Entry:
     """One generation, held by this process: its record is written before each step.
 
-    ``record`` is what a dead predecessor left unfinished, until :meth:`begin` puts this process's own in its place;
-    ``finished`` is the predecessor's record where it left nothing.
+    ``record`` is what a dead predecessor left unfinished, until :meth:`begin` puts this process's own in its place.
+    ``taken_over`` is the generation that it was left in, None where nothing was.
     """
 
-    def __init__(self, journal: Journal, number: int, record: Record, finished: Record | None = None) -> None:
+    def __init__(self, journal: Journal, number: int, record: Record, taken_over: int | None = None) -> None:
         self._journal = journal
         self.number = number
         self.record = record
-        self.finished = finished
+        self._taken_over = taken_over
 
     def file(self, name: str) -> str:
         """The URI of one of this generation's files."""
         return self._journal.file(self.number, name)
 
     def begin(self, owner: Owner) -> None:
-        """Start a record of one's own, once nothing unfinished is left."""
+        """Start a record of one's own, once nothing unfinished is left; what was left keeps how it ended."""
+        if self._taken_over is not None:
+            files.write_json(self._journal.file(self._taken_over, "record"), self.record.as_json())
+            self._taken_over = None
         self._write(Record(self.record.connector, owner))
 
     def note(self, phase: Phase, **known: Any) -> None:
@@ -203,6 +93,18 @@ class Journal:
         """The record of a generation; None where it never got one."""
         fields = files.read_json_if_any(self.file(number, "record"))
         return None if fields is None else Record.from_json(fields)
+
+    def record_of(self, run: str, digest: str) -> Record | None:
+        """The newest record of the change that ``run`` makes by the plan with this digest; None where it has none.
+
+        Attempts that only looked (a retry, a teardown) and other runs' changes may have come after it.
+        """
+        newest = self.newest()
+        for number in range(newest, max(newest - REMEMBERED, 0), -1):
+            record = self.record(number)
+            if record is not None and (record.owner.run, record.digest) == (run, digest):
+                return record
+        return None
 
     def holder(self, number: int) -> str:
         """Name the run that holds a generation, for people."""
@@ -267,7 +169,7 @@ class Journal:
     def _try_claim(self, owner: Owner) -> Entry | None:
         """Take the next generation; None where another process of the same run is still at it."""
         number = self.newest()
-        lease, record = self._living_lease(number), self.record(number)
+        lease = self._living_lease(number)
         if lease is not None and lease.owner.run != owner.run:
             raise self._overlap(number)
         if lease is not None and lease.owner.pid:
@@ -276,18 +178,24 @@ class Journal:
         lease_json = files.to_json(asdict(Lease(owner, now, now + DEAD_AFTER)))
         if not files.create_bytes(self.file(number + 1, "lease"), lease_json):
             raise self._overlap(number + 1)
-        if record is None or record.phase.is_final:
-            entry = Entry(self, number + 1, Record(self.connector, owner), finished=record)
-        else:
-            entry = Entry(self, number + 1, record)
+        left_in, left = self._unfinished(number)
+        entry = Entry(self, number + 1, left or Record(self.connector, owner), left_in)
         entry.note(entry.record.phase)
         return entry
 
+    def _unfinished(self, number: int) -> tuple[int | None, Record | None]:
+        """The newest record where it is unfinished, and its generation; whoever died before a first note has none."""
+        for earlier in range(number, 0, -1):
+            record = self.record(earlier)
+            if record is not None:
+                done = record.phase.is_final or record.phase is Phase.CLAIMED
+                return (None, None) if done else (earlier, record)
+        return None, None
+
     def _living_lease(self, number: int) -> Lease | None:
-        """The lease of an unfinished change whose owner is alive, as far as can be known."""
-        lease, record = self._lease(number), self.record(number)
-        finished = record is not None and record.phase.is_final
-        return None if lease is None or finished or lease.is_dead(self._wall()) else lease
+        """The lease of a change whose owner is alive, as far as can be known."""
+        lease = self._lease(number)
+        return None if lease is None or lease.is_dead(self._wall()) else lease
 
     def _keep(self, number: int, owner: Owner, ended: threading.Event) -> None:
         while not ended.wait(HEARTBEAT):

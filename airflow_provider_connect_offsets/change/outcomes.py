@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from airflow_provider_connect_offsets.change.journal import Owner, Phase, Record
+from airflow_provider_connect_offsets.change.record import Owner, Phase, Record
 from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, PlanRow
@@ -28,13 +28,15 @@ def applied(plan: OffsetPlan, owner: Owner, at_stop: Offsets) -> Outcome:
 def applied_before(plan: OffsetPlan, record: Record) -> Outcome:
     """An earlier attempt of the same task had applied the plan, and ended before it could say so."""
     at_stop = record.prior_offsets or Offsets()
-    return _outcome(
+    outcome = _outcome(
         plan,
         record.owner,
         Result.APPLIED,
         f"The change of {plan.connector!r} had been applied and read back by an earlier attempt of this task.",
         offsets=_moved(plan, at_stop, at_stop.updated(record.changes or Offsets())),
     )
+    prior = record.prior_state.value if record.prior_state else None
+    return replace(outcome, prior_state=prior, final_state=prior)
 
 
 def recovered(plan: OffsetPlan, record: Record, told: str) -> Outcome:
@@ -62,9 +64,7 @@ def unchanged(plan: OffsetPlan, owner: Owner) -> Outcome:
 
 
 def failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: Record | None) -> Outcome:
-    """The task ended with ``error``; ``record`` is the newest in the connector's journal."""
-    if record is not None and (record.owner.run, record.digest) != (owner.run, plan.digest):
-        record = None  # another change's
+    """The task ended with ``error``; ``record`` is what the journal knows of this change."""
     result, stands = Result.REFUSED, None
     at_stop = record.prior_offsets if record is not None else None
     if isinstance(error, NotApplied):
@@ -74,7 +74,7 @@ def failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: Record 
     elif record is not None and record.phase in {Phase.PROVED, Phase.APPLIED}:
         # Proved, but the connector could not be given back as it was.
         result = Result.APPLIED
-        stands = None if at_stop is None else at_stop.updated(plan.changes())
+        stands = record.expected()
     moved = () if at_stop is None or stands is None else _moved(plan, at_stop, stands)
     message = str(error) if result is not Result.REFUSED else f"Nothing was changed. {error}"
     prior = record.prior_state.value if record is not None and record.prior_state is not None else None

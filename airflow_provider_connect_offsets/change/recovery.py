@@ -7,7 +7,8 @@ from enum import StrEnum
 
 from airflow_provider_connect_offsets.change import steps
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.journal import Entry, Phase, Record
+from airflow_provider_connect_offsets.change.journal import Entry
+from airflow_provider_connect_offsets.change.record import Phase, Record
 from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied, StoreError
 from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace import files

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from airflow_provider_connect_offsets.change import outcomes, recovery, steps
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.journal import Journal, Owner, Phase
+from airflow_provider_connect_offsets.change.journal import Journal
+from airflow_provider_connect_offsets.change.record import Owner, Phase
 from airflow_provider_connect_offsets.change.recovery import WayOut
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotApplied, NotStopped
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.operators.common import (
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.change.journal import Owner
+    from airflow_provider_connect_offsets.change.record import Owner
     from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
@@ -160,7 +160,7 @@ def _applied(plan: OffsetPlan, opened: Opened, owner: Owner, run: RunDirectory) 
     try:
         outcome = apply_plan(plan, opened.doors, journal, owner)
     except BaseException as error:
-        outcomes.failed(plan, owner, error, journal.record(journal.newest())).write(run.outcome)
+        outcomes.failed(plan, owner, error, journal.record_of(owner.run, plan.digest)).write(run.outcome)
         page_of(run)
         raise
     outcome.write(run.outcome)

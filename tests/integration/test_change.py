@@ -12,7 +12,8 @@ from flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
 from lying_worker import lying_worker, read_back_wrong
 
 from airflow_provider_connect_offsets.change import recovery
-from airflow_provider_connect_offsets.change.journal import Entry, Owner, Phase
+from airflow_provider_connect_offsets.change.journal import Entry
+from airflow_provider_connect_offsets.change.record import Owner, Phase
 from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped, NotApplied, Overlap
 from airflow_provider_connect_offsets.workspace.outcome import Result
 
@@ -182,17 +183,20 @@ def test_a_second_change_fails_at_once_and_names_the_first(mirror: MirrorFlow, s
     assert world(mirror.sandbox) == before
 
 
-def test_an_attempt_that_had_applied_is_not_repeated(mirror: MirrorFlow, source_changer: Changer) -> None:
-    """A task that died after the change, before it could say so, finds it done when it is tried again."""
-    run, _summary = source_changer.plan(mirror.name, "offset", "90")
-    source_changer.apply(run, name="test/twice")
+def test_an_attempt_that_had_applied_is_never_repeated(mirror: MirrorFlow, source_changer: Changer) -> None:
+    """A task that died after the change, before it could say so, finds it done however often it is tried again."""
+    run, _summary = source_changer.plan(mirror.name, "shift", "-10")
+    source_changer.apply(run, name="test/thrice")
     mirror.wait_until_caught_up()
     ends = mirror.target_ends()
 
-    outcome = source_changer.apply(run, name="test/twice")
+    second = source_changer.apply(run, name="test/thrice")
+    source_changer.take_back(run, name="test/thrice")
+    third = source_changer.apply(run, name="test/thrice")
 
-    assert outcome.result is Result.APPLIED
-    assert "earlier attempt" in outcome.message
+    assert second.result is third.result is Result.APPLIED
+    assert "earlier attempt" in third.message
+    assert (third.prior_state, third.final_state) == ("RUNNING", "RUNNING")
     assert mirror.target_ends() == ends
 
 

@@ -12,10 +12,12 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
+from airflow_provider_connect_offsets.change import stepwise
 from airflow_provider_connect_offsets.change.apply import apply_plan
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.journal import Journal, Owner
+from airflow_provider_connect_offsets.change.journal import Journal
 from airflow_provider_connect_offsets.change.plans import read_plan
+from airflow_provider_connect_offsets.change.record import Owner
 from airflow_provider_connect_offsets.change.snapshot import take_snapshot
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.pipeline import plan_job
@@ -65,6 +67,13 @@ class Changer:
         plan = read_plan(run)
         with self.doors() as doors:
             return apply_plan(plan, doors, self.journal(plan.connector), Owner.here(run=name, task="apply"))
+
+    def take_back(self, run: RunDirectory, *, name: str) -> Outcome | None:
+        """Restore what an earlier task of the run left unfinished."""
+        plan = read_plan(run)
+        with self.doors() as doors:
+            owner = Owner.here(run=name, task="restore")
+            return stepwise.take_back(plan, doors, self.journal(plan.connector), owner)
 
     def change(self, connector: str, to: str, value: str = "", **selection: str) -> Outcome:
         """Plan and apply."""

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_connect_offsets.change.journal import DEAD_AFTER, Journal, Owner, Phase, Record
+from airflow_provider_connect_offsets.change.journal import DEAD_AFTER, Journal
+from airflow_provider_connect_offsets.change.record import Owner, Phase, Record
 from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.stores.protocols import State
+from airflow_provider_connect_offsets.workspace import files
 
 ELSEWHERE = "another-host"
 OFFSETS = Offsets.of([Entry('{"kafka_partition":0,"kafka_topic":"t"}', '{"kafka_offset":7}')])
@@ -85,9 +87,55 @@ def test_a_finished_change_lets_the_next_one_in(journal: Journal) -> None:
 
     with journal.claim(second) as entry:
         assert entry.record == Record("a sink/ü", second)
-        assert entry.finished is not None
-        assert entry.finished.prior_offsets == OFFSETS
     assert journal.newest() == 2
+    kept = journal.record(1)
+    assert kept is not None
+    assert kept.prior_offsets == OFFSETS
+
+
+def test_a_change_is_found_again_behind_those_who_only_looked_and_those_who_came_after(journal: Journal) -> None:
+    """However many attempts and other runs there were since, a retry learns that its change had been applied."""
+    mine, other = Owner.here(run="dag/1", task="apply"), Owner.here(run="dag/2", task="apply")
+    with journal.claim(mine) as entry:
+        entry.note(Phase.APPLIED, digest="mine")
+    for _attempt in range(2):
+        with journal.claim(mine):
+            pass
+    with journal.claim(other) as entry:
+        entry.note(Phase.APPLIED, digest="other")
+
+    found = journal.record_of("dag/1", "mine")
+
+    assert found is not None
+    assert found.phase is Phase.APPLIED
+    assert journal.record_of("dag/1", "other") is None
+    assert journal.record_of("dag/2", "mine") is None
+
+
+def test_how_a_dead_change_was_settled_is_kept_with_it(journal: Journal, time: Time) -> None:
+    """Whoever settles it goes on with a change of their own, and the dead one's retry still finds how it ended."""
+    _leave(journal, Owner("dag/dead", "apply", ELSEWHERE, 1))
+    time.now += DEAD_AFTER + 1
+
+    with journal.claim(Owner.here(run="dag/next", task="apply")) as entry:
+        entry.note(Phase.APPLIED)
+        entry.begin(Owner.here(run="dag/next", task="apply"))
+
+    settled = journal.record_of("dag/dead", "left")
+    assert settled is not None
+    assert settled.phase is Phase.APPLIED
+
+
+def test_a_death_before_the_first_note_hides_nothing(journal: Journal, time: Time) -> None:
+    """Its generation has a lease and no record; what the one before left unfinished is still found."""
+    _leave(journal, Owner("dag/first", "apply", ELSEWHERE, 1))
+    lease = files.read_bytes(journal.file(1, "lease"))
+    assert lease is not None
+    files.write_bytes(journal.file(2, "lease"), lease)
+    time.now += DEAD_AFTER + 1
+
+    with journal.claim(Owner.here(run="dag/next", task="apply")) as entry:
+        assert (entry.record.owner.run, entry.record.phase) == ("dag/first", Phase.ALTERING)
 
 
 def test_what_a_dead_process_left_is_found_at_once_on_its_own_machine(journal: Journal) -> None:
@@ -171,4 +219,4 @@ def test_a_record_survives_its_json(
 def _leave(journal: Journal, owner: Owner) -> None:
     """What a process leaves that is killed while it alters: an unfinished record, and a lease that nobody renews."""
     entry = journal._claim(owner, 0)
-    entry.note(Phase.ALTERING, prior_state=State.RUNNING, prior_offsets=OFFSETS, changes=OFFSETS)
+    entry.note(Phase.ALTERING, digest="left", prior_state=State.RUNNING, prior_offsets=OFFSETS, changes=OFFSETS)
