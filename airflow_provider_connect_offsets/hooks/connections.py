@@ -11,17 +11,17 @@ from airflow.sdk import BaseHook, Connection
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 
 
-def connection_of(conn_id: str, *, conn_type: str, example: str) -> Connection:
+def connection_of(conn_id: str, *, conn_type: str | None, example: str) -> Connection:
     """Get connection ``conn_id``; ``example`` shows the options of ``airflow connections add`` that make one.
 
-    Raises :class:`InvalidInput` where it doesn't exist, or is of another type.
+    Raises :class:`InvalidInput` where it doesn't exist, or is of another type than ``conn_type`` (None: any will do).
     """
-    add = f"airflow connections add {conn_id} --conn-type {conn_type} {example}"
+    add = f"airflow connections add {conn_id} {example}"
     try:
         connection: Connection = BaseHook.get_connection(conn_id)
     except AirflowNotFoundException as error:
         raise InvalidInput(f"There is no Airflow connection {conn_id!r}. Add it, like: {add}") from error
-    if connection.conn_type != conn_type:
+    if conn_type is not None and connection.conn_type != conn_type:
         raise InvalidInput(
             f"Airflow connection {conn_id!r} is of type {connection.conn_type!r}, but {conn_type!r} is needed. "
             f"Change its type, or add another, like: {add}"

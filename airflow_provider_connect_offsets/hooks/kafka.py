@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
 
 DEFAULT_CONN_ID = "kafka_default"
-_EXAMPLE = """--conn-extra '{"bootstrap.servers": "kafka.example.com:9092"}'"""
+_EXAMPLE = """--conn-type kafka --conn-extra '{"bootstrap.servers": "kafka.example.com:9092"}'"""
 _SECRET_WORDS = ("password", "secret", "jaas", "token", "key.pem", "oauthbearer.config")
 
 

@@ -41,7 +41,7 @@ EXTRA_FIELDS = frozenset(
         "read_timeout",
     }
 )
-_EXAMPLE = "--conn-schema http --conn-host connect.example.com --conn-port 8083"
+_EXAMPLE = "--conn-type kafka_connect --conn-schema http --conn-host connect.example.com --conn-port 8083"
 _TEST_PATIENCE = 5.0
 
 

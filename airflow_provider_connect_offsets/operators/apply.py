@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +23,13 @@ from airflow_provider_connect_offsets.operators.common import (
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_connect_offsets.change.journal import Journal
     from airflow_provider_connect_offsets.change.record import Owner
     from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
+
+log = logging.getLogger(__name__)
 
 
 class ApproveOffsetPlanOperator(ApprovalOperator):
@@ -60,11 +64,11 @@ class ApproveOffsetPlanOperator(ApprovalOperator):
 
     def _show_as_pending(self, *, ask: bool, plan_only: bool) -> None:
         """Let the page say why the plan is not applied yet; nothing else can tell."""
-        from airflow_provider_connect_offsets.report import Pending, write_page  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import Pending  # noqa: PLC0415
 
         if ask or plan_only:
             pending = Pending.DRY_RUN if plan_only else Pending.APPROVAL
-            write_page(_directory(self.summary["run_uri"]), pending=pending)
+            page_of(_directory(self.summary["run_uri"]), pending=pending)
 
 
 class BeginOffsetChangeOperator(BaseOperator):
@@ -153,18 +157,27 @@ class ApplyOffsetPlanOperator(BaseOperator):
 
 def _applied(plan: OffsetPlan, opened: Opened, owner: Owner, run: RunDirectory) -> Outcome:
     """Apply, and leave an outcome and a page that tell the truth, however it ends."""
-    from airflow_provider_connect_offsets.change import outcomes  # noqa: PLC0415
     from airflow_provider_connect_offsets.change.apply import apply_plan  # noqa: PLC0415
 
     journal = opened.journal(plan.connector)
     try:
         outcome = apply_plan(plan, opened.doors, journal, owner)
     except BaseException as error:
-        outcomes.failed(plan, owner, error, journal.record_of(owner.run, plan.digest)).write(run.outcome)
-        page_of(run)
+        _tell_of(error, plan, journal, owner, run)
         raise
     outcome.write(run.outcome)
     return outcome
+
+
+def _tell_of(error: BaseException, plan: OffsetPlan, journal: Journal, owner: Owner, run: RunDirectory) -> None:
+    """Write outcome and page of a change that failed with ``error``, which stays what the task fails with."""
+    from airflow_provider_connect_offsets.change import outcomes  # noqa: PLC0415
+
+    try:
+        outcomes.failed(plan, owner, error, journal.record_of(owner.run, plan.digest)).write(run.outcome)
+    except Exception:
+        log.warning("The outcome %s could not be written.", run.outcome, exc_info=True)
+    page_of(run)
 
 
 def summary_of(outcome: Outcome, page: str) -> dict[str, Any]:
@@ -191,7 +204,7 @@ def _question(summary: dict[str, Any]) -> str:
         f"Records delivered again: **{summary['records_again']}**; never delivered: **{summary['records_skipped']}**.",
         f"Worst verdict: **{summary['worst'] or 'none'}**.",
         *[f"- {warning}" for warning in summary["warnings"]],
-        f"The page with all of it: `{summary['report']}`. Plan `{summary['digest']}`.",
+        f"The page with all of it: `{summary['report']}`. Plan `{summary['digest'][:12]}`.",
         "Nothing has been stopped yet.",
     ]
     return "\n\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.change.doors import Doors
     from airflow_provider_connect_offsets.change.journal import Journal
     from airflow_provider_connect_offsets.change.record import Owner
+    from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+
+log = logging.getLogger(__name__)
 
 
 def workspace_uri() -> str:
@@ -89,11 +93,18 @@ def open_doors(connect_conn_id: str, kafka_conn_id: str | None, *, patience: flo
         yield Opened(doors, connect.version().kafka_cluster_id)
 
 
-def page_of(run: RunDirectory) -> str:
-    """Write the run's page anew, and return its URI."""
+def page_of(run: RunDirectory, *, pending: Pending | None = None) -> str:
+    """Write the run's page anew, and return its URI; ``pending`` is why its plan is not applied yet.
+
+    A page that can't be written is a warning: it must neither fail a change that was applied nor hide why one wasn't.
+    """
     from airflow_provider_connect_offsets.report import write_page  # noqa: PLC0415
 
-    return write_page(run)
+    try:
+        write_page(run, pending=pending)
+    except Exception:
+        log.warning("The page %s could not be written; datasets and journal are complete.", run.report, exc_info=True)
+    return run.report
 
 
 def is_true(value: object) -> bool:

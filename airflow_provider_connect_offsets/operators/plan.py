@@ -14,6 +14,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow_provider_connect_offsets.exceptions import PlanRefused
 from airflow_provider_connect_offsets.hooks.connections import connection_of
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.operators.common import page_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -57,7 +58,10 @@ class PlanConnectorOffsetsOperator(SparkSubmitOperator):
         from airflow_provider_connect_offsets.pipeline.shipping import QUICK_START, plan_job_path, write_py_files  # noqa: PLC0415
 
         with failing_clearly(), tempfile.TemporaryDirectory(prefix="connect-offsets-") as scratch:
-            connection = connection_of(self._conn_id, conn_type="spark", example="--conn-host 'local[*]'")
+            # Of any type, like the Spark hook takes it: one given as a URI (k8s://…) has the type of its scheme.
+            connection = connection_of(
+                self._conn_id, conn_type=None, example="--conn-type spark --conn-host 'local[*]'"
+            )
             if str(connection.host).startswith("local"):
                 # The Python that runs this task has what the job needs; the path may lead to another one.
                 self.env_vars = {"PYSPARK_PYTHON": sys.executable, **(self.env_vars or {})}
@@ -71,7 +75,7 @@ class PlanConnectorOffsetsOperator(SparkSubmitOperator):
             return self._judged()
 
     def _judged(self) -> dict[str, Any]:
-        from airflow_provider_connect_offsets.report import Change, as_text, plan_table, verdict_table, write_page  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import Change, as_text, plan_table, verdict_table  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.layout import RunDirectory  # noqa: PLC0415
 
@@ -80,7 +84,7 @@ class PlanConnectorOffsetsOperator(SparkSubmitOperator):
         change = Change.read(run)
         self.log.info("The plan:\n%s", as_text(plan_table(change)))
         self.log.info("The verdicts:\n%s", as_text(verdict_table(change)))
-        page = write_page(run)
+        page = page_of(run)
         self.log.info("The page: %s", page)
         errors = summary["errors"]
         if errors:
@@ -88,19 +92,7 @@ class PlanConnectorOffsetsOperator(SparkSubmitOperator):
                 f" (and {summary['verdicts']['error'] - _NAMED_IN_ERROR} more)" if len(errors) > _NAMED_IN_ERROR else ""
             )
             raise PlanRefused(f"Nothing was stopped or changed. {' '.join(errors[:_NAMED_IN_ERROR])}{more}")
-        kept = (
-            "connector",
-            "digest",
-            "partitions",
-            "set",
-            "clear",
-            "keep",
-            "records_again",
-            "records_skipped",
-            "worst",
-            "warnings",
-        )
-        return {"run_uri": self.run_uri, "report": page, **{name: summary[name] for name in kept}}
+        return {"run_uri": self.run_uri, "report": page, **{name: summary[name] for name in _HANDED_ON}}
 
 
 def _spark_submit() -> str | None:
