@@ -33,6 +33,7 @@ def airflow_environment(home: Path, *, sandbox_env: Mapping[str, str], workspace
         "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
+        "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",  # the button in the connection's form
         "AIRFLOW__CONNECT_OFFSETS__WORKSPACE": workspace.absolute().as_uri(),
         # Airflow calls `airflow` and `spark-submit`: those beside this very Python.
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
@@ -84,10 +85,17 @@ class AirflowStandalone:
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         """Make a request of the REST API (``/api/v2`` is put before ``path``) and return the answer's JSON."""
+        return self._ask(method, f"/api/v2{path}", body)
+
+    def ask_ui(self, path: str) -> Any:
+        """Get what the UI's own pages are made from (``/ui`` is put before ``path``)."""
+        return self._ask("GET", f"/ui{path}")
+
+    def _ask(self, method: str, path: str, body: object = None) -> Any:
         with _session() as session:
             token = session.get(f"{self.url}/auth/token", timeout=30).json()["access_token"]
             session.headers["Authorization"] = f"Bearer {token}"
-            response = session.request(method, f"{self.url}/api/v2{path}", json=body, timeout=60)
+            response = session.request(method, f"{self.url}{path}", json=body, timeout=60)
         response.raise_for_status()
         return response.json() if response.content else None
 

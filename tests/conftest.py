@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -17,12 +18,23 @@ from sandbox import Sandbox
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+DAG_FOLDERS = {"ready": Path(__file__).parents[1] / "dags", "tests": Path(__file__).with_name("airflow") / "dags"}
 # Airflow reads its configuration when it is first imported, so this must stand before any test module.
 AIRFLOW_HOME = Path(tempfile.mkdtemp(prefix="connect-offsets-airflow-"))
 os.environ.update(
     AIRFLOW_HOME=str(AIRFLOW_HOME),
     AIRFLOW__CORE__LOAD_EXAMPLES="False",
-    AIRFLOW__CORE__DAGS_FOLDER=str(Path(__file__).parents[1] / "dags"),
+    AIRFLOW__CORE__DAGS_FOLDER=str(DAG_FOLDERS["ready"]),
+    AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST=json.dumps(
+        [
+            {
+                "name": name,
+                "classpath": "airflow.dag_processing.bundles.local.LocalDagBundle",
+                "kwargs": {"path": str(folder)},
+            }
+            for name, folder in DAG_FOLDERS.items()
+        ]
+    ),
 )
 
 

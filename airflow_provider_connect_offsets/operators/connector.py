@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.common import Opened, open_doors, owner_of
 
@@ -163,7 +163,10 @@ class AlterConnectorOffsetsOperator(_ConnectorOperator):
         if (self.offsets is None) == (not self.run_uri):
             raise InvalidRequest(f"{self.connector!r}: give either offsets or run_uri.")
         if self.offsets is not None:
-            changes = parse_rest({"offsets": list(self.offsets)})
+            try:
+                changes = parse_rest({"offsets": list(self.offsets)})
+            except InvalidDocument as error:
+                raise InvalidRequest(f"Nothing was written: {self.connector!r}: {error}.") from error
             return stepwise.alter_directly(opened.doors, self.connector, changes)
         plan = read_plan(RunDirectory(self.run_uri), digest=self.digest or None)
         journal = opened.journal(plan.connector)

@@ -45,7 +45,7 @@ def run_dag(
     """Run a ready DAG with Params, in this process, and wait for its end."""
     del connections
 
-    def run(dag_id: str = "connector_offsets_change", **params: Any) -> Ran:
+    def run(dag_id: str = "connector_offsets_change", dags: Path = DAGS, **params: Any) -> Ran:
         from airflow.dag_processing.dagbag import DagBag
 
         capfd.readouterr()
@@ -53,7 +53,7 @@ def run_dag(
             # What Airflow warns itself of is not ours to mend.
             warnings.simplefilter("default")
             warnings.filterwarnings("error", module="airflow_provider_connect_offsets")
-            dag = DagBag(str(DAGS / f"{dag_id}.py")).dags[dag_id]
+            dag = DagBag(str(dags / f"{dag_id}.py")).dags[dag_id]
             ended = dag.test(run_conf={"approval": False, **params})
         printed = capfd.readouterr()
         print(printed.out, printed.err)  # noqa: T201 - shown by pytest where the test fails

@@ -1,0 +1,53 @@
+"""What people type: Airflow's own commands, in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from flows import MirrorFlow
+
+DAGS = Path(__file__).parents[2] / "dags"
+
+
+def airflow(*arguments: str) -> str:
+    """Run an ``airflow`` command, which has to succeed, and give what it prints."""
+    done = subprocess.run([sys.executable, "-m", "airflow", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.usefixtures("_airflow_database", "connections", "workspace")
+def test_dags_test_makes_a_change(mirror: MirrorFlow) -> None:
+    """``airflow dags test connector_offsets_change --conf '{…}'`` does what the trigger form does."""
+    before = mirror.target_ends()
+    conf = {"connector": mirror.name, "to": "shift", "value": "-7", "kafka_conn_id": "kafka_source", "approval": False}
+
+    airflow("dags", "test", "connector_offsets_change", "--conf", json.dumps(conf))
+
+    mirror.wait_until_caught_up()
+    assert mirror.target_ends() == {partition: end + 7 for partition, end in before.items()}
+
+
+def test_the_provider_is_listed() -> None:
+    """``airflow providers list`` shows it, and the hook of its connection type."""
+    assert "airflow-provider-connect-offsets" in airflow("providers", "list")
+    assert "kafka_connect" in airflow("providers", "hooks")
+
+
+@pytest.mark.parametrize("name", ["connector_offsets_change", "connector_offsets_stepwise"])
+def test_parsing_a_dag_imports_no_heavy_client(name: str) -> None:
+    """Airflow parses DAG files every half minute; Spark, Kafka's and HTTP clients wait until a task runs."""
+    code = (
+        "import sys, runpy\n"
+        "from airflow.sdk import DAG\n"
+        f"runpy.run_path({str(DAGS / f'{name}.py')!r})\n"
+        "print(*(name for name in ('pyspark', 'confluent_kafka', 'pyarrow', 'matplotlib') if name in sys.modules))"
+    )
+
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+    assert loaded.split() == []
