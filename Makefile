@@ -24,8 +24,8 @@ up: setup  ## sandbox and Airflow's UI, to play with
 down: setup  ## what `make up` has started, from another terminal
 	$(BIN)/python -m sandbox down
 
-test: setup  ## all tests
-	$(BIN)/python -m pytest
+test: setup  ## all tests, on two processes with real servers of their own each
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import requests
 
@@ -45,43 +45,13 @@ def airflow_environment(home: Path, *, sandbox_env: Mapping[str, str], workspace
     }
 
 
-class AirflowStandalone:
-    """``airflow standalone`` that works on a sandbox, on free ports, with no password; a ``with`` block runs it.
-
-    ``workspace`` is where the DAG runs keep their datasets and pages; ``settings`` are more environment variables.
-    Everything else of it lies in the sandbox and goes with it.
-    """
-
-    def __init__(self, sandbox: Sandbox, *, workspace: Path, settings: Mapping[str, str] | None = None) -> None:
-        home = sandbox.root / "processes" / "airflow"  # two levels down, where a tether wants it
-        recipe = _Recipe(sandbox, workspace, dict(settings or {}))
-        self.process = ServerProcess("airflow", home, recipe, grace=15)
+class Airflow(ABC):
+    """A running Airflow that asks for no password, spoken to at :attr:`url`."""
 
     @property
+    @abstractmethod
     def url(self) -> str:
         """The address of its UI and its REST API, without a slash at the end."""
-        return _url(self.process.ports)
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def start(self) -> None:
-        """Start it and wait until all its parts are healthy."""
-        try:
-            self.process.start(_START_TIMEOUT)
-        except BaseException:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """End it with all its children, and remove its files."""
-        self.process.close()
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         """Make a request of the REST API (``/api/v2`` is put before ``path``) and return the answer's JSON."""
@@ -104,18 +74,54 @@ class AirflowStandalone:
         return dag_id in {dag["dag_id"] for dag in self.call("GET", "/dags")["dags"]}
 
 
+@dataclass(frozen=True, slots=True)
+class AirflowAt(Airflow):
+    """An Airflow that someone else runs."""
+
+    url: str
+
+
+class AirflowStandalone(Airflow):
+    """``airflow standalone`` that works on a sandbox, on free ports, with no password.
+
+    ``workspace`` is where the DAG runs keep their datasets and pages. Everything else of it lies in the sandbox and
+    goes with it.
+    """
+
+    def __init__(self, sandbox: Sandbox, *, workspace: Path) -> None:
+        home = sandbox.root / "processes" / "airflow"  # two levels down, where a tether wants it
+        recipe = _Recipe(sandbox, workspace)
+        self.process = ServerProcess("airflow", home, recipe, grace=15)
+
+    @property
+    def url(self) -> str:
+        """The address of its UI and its REST API, without a slash at the end."""
+        return _url(self.process.ports)
+
+    def start(self) -> None:
+        """Start it and wait until all its parts are healthy."""
+        try:
+            self.process.start(_START_TIMEOUT)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End it with all its children, and remove its files."""
+        self.process.close()
+
+
 @dataclass(frozen=True)
 class _Recipe:
     sandbox: Sandbox
     workspace: Path
-    settings: Mapping[str, str]
     ports: int = 3
 
     def prepare(self, home: Path, ports: Sequence[int]) -> list[list[str]]:
         own = airflow_environment(home, sandbox_env=self.sandbox.to_connections(), workspace=self.workspace)
         path = _environment_file(home)
         path.touch(mode=0o600)
-        path.write_text(json.dumps({**own, **_standalone(ports), **self.settings}, indent=1))
+        path.write_text(json.dumps({**own, **_standalone(ports)}, indent=1))
         return []
 
     def command(self, home: Path) -> list[str]:

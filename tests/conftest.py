@@ -18,9 +18,13 @@ from sandbox import Sandbox
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DAG_FOLDERS = {"ready": Path(__file__).parents[1] / "dags", "tests": Path(__file__).with_name("airflow") / "dags"}
 # Airflow reads its configuration when it is first imported, so this must stand before any test module.
 AIRFLOW_HOME = Path(tempfile.mkdtemp(prefix="connect-offsets-airflow-"))
+DAG_FOLDERS = {
+    "ready": Path(__file__).parents[1] / "dags",
+    "tests": Path(__file__).with_name("airflow") / "dags",
+    "written": AIRFLOW_HOME / "written",  # by tests
+}
 os.environ.update(
     AIRFLOW_HOME=str(AIRFLOW_HOME),
     AIRFLOW__CORE__LOAD_EXAMPLES="False",

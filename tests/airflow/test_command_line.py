@@ -8,7 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from flows import MirrorFlow
+from flows import RECORDS, MirrorFlow
+
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
 DAGS = Path(__file__).parents[2] / "dags"
 
@@ -20,16 +23,33 @@ def airflow(*arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.usefixtures("_airflow_database", "connections", "workspace")
-def test_dags_test_makes_a_change(mirror: MirrorFlow) -> None:
-    """``airflow dags test connector_offsets_change --conf '{…}'`` does what the trigger form does."""
-    before = mirror.target_ends()
-    conf = {"connector": mirror.name, "to": "shift", "value": "-7", "kafka_conn_id": "kafka_source", "approval": False}
+@pytest.mark.usefixtures("_airflow_database", "connections")
+def test_dags_test_makes_a_change(mirror: MirrorFlow, workspace: str) -> None:
+    """``airflow dags test connector_offsets_change --conf '{…}'`` ends in the plan applied, and in a page.
 
-    airflow("dags", "test", "connector_offsets_change", "--conf", json.dumps(conf))
+    Of the partition that was named, as many records are delivered again as planned; the other one is left alone.
+    """
+    before = mirror.target_ends()
+    asked = {
+        "connector": mirror.name,
+        "to": "offset",
+        "value": "40",
+        "partitions": "1",
+        "kafka_conn_id": "kafka_source",
+    }
+
+    airflow("dags", "test", "connector_offsets_change", "--conf", json.dumps({**asked, "approval": False}))
 
     mirror.wait_until_caught_up()
-    assert mirror.target_ends() == {partition: end + 7 for partition, end in before.items()}
+    assert mirror.target_ends() == {0: before[0], 1: before[1] + RECORDS - 40}
+    (run,) = Path(workspace.removeprefix("file://"), "connector_offsets_change").iterdir()
+    directory = RunDirectory(run.as_uri())
+    outcome = Outcome.read(directory.outcome)
+    assert outcome is not None
+    assert (outcome.result, outcome.prior_state, outcome.final_state) == (Result.APPLIED, "RUNNING", "RUNNING")
+    page = Path(directory.report.removeprefix("file://")).read_text()
+    assert mirror.name in page
+    assert mirror.topic in page
 
 
 def test_the_provider_is_listed() -> None:

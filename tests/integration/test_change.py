@@ -92,6 +92,43 @@ def test_a_paused_connector_is_given_back_paused(mirror: MirrorFlow, source_chan
     assert mirror.positions() == {}
 
 
+def test_an_applied_change_is_taken_back_from_its_own_snapshot(mirror: MirrorFlow, source_changer: Changer) -> None:
+    """``to=file`` takes the dataset in which the run that made the change kept where everything stood."""
+    mirror.sandbox.connect.stop(mirror.name)
+    run, _summary = source_changer.plan(mirror.name, "shift", "-30")
+    source_changer.apply(run)
+    assert mirror.positions() == {0: 70, 1: 70}
+
+    source_changer.change(mirror.name, "file", run.connector_offsets)
+
+    assert mirror.positions() == {0: RECORDS, 1: RECORDS}
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "the file is empty"),
+        ('{"offsets": [{"partition"', "the file is no JSON, or was cut off"),
+        ('{"somebody-else": []}', "somebody-else"),
+        ('{"offsets": [{"partition": {"kafka_topic": "t"}, "offset": {"kafka_offset": {"a": 1}}}]}', "kafka_offset"),
+    ],
+)
+def test_a_file_that_holds_no_offsets_of_the_connector_is_refused(
+    sink: SinkFlow, target_changer: Changer, tmp_path: Path, content: str, sentence: str
+) -> None:
+    """One sentence that names the file's flaw, and everything stays as it is."""
+    before = world(sink.sandbox)
+    file = tmp_path / "offsets.json"
+    file.write_text(content)
+
+    _run, summary = target_changer.plan(sink.name, "file", file.as_uri())
+
+    assert len(summary["errors"]) == 1
+    assert sink.name in summary["errors"][0]
+    assert sentence in summary["errors"][0]
+    assert world(sink.sandbox) == before
+
+
 def test_nothing_to_change_stops_nothing(mirror: MirrorFlow, source_changer: Changer) -> None:
     """A plan without changes is not applied at all."""
     outcome = source_changer.change(mirror.name, "latest")

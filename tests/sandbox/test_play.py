@@ -1,4 +1,4 @@
-"""``make up``, as a person runs it."""
+"""``make up``, as a person uses it: what it says to open and to click, done over Airflow's REST API."""
 
 from __future__ import annotations
 
@@ -6,31 +6,210 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psutil
 import pytest
-import requests
+
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
+from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
+from sandbox import wait_until
+from sandbox.airflow import AirflowAt
+from sandbox.connect import ConnectAt
 
 COMMAND = (sys.executable, "-m", "sandbox.play")
+DAG = "/dags/connector_offsets_change"
+MIRROR, SINK = "temperatures-mirror", "temperatures-sink"
+ENDED = {"success", "failed"}
 
 
-@contextmanager
-def start(directory: Path) -> Iterator[subprocess.Popen[str]]:
-    """Start it; it is killed at the end, should it still be there."""
+@dataclass(frozen=True)
+class Playing:
+    """``make up`` that has explained itself."""
+
+    directory: Path
+    process: subprocess.Popen[str]
+    printed: str
+
+    def told(self, pattern: str) -> str:
+        """What the first group of ``pattern`` matches in what was printed."""
+        found = re.search(pattern, self.printed)
+        assert found, self.printed
+        return found[1]
+
+    @property
+    def airflow(self) -> AirflowAt:
+        return AirflowAt(self.told(r"asks for no password: (\S+)"))
+
+    @property
+    def connect(self) -> ConnectAt:
+        return ConnectAt(self.told(r"Kafka Connect at (\S+),"))
+
+    def first_change(self) -> dict[str, str]:
+        """What it says to fill into the trigger form."""
+        return {
+            "connector": self.told(r"Connector +(\S+)"),
+            "to": self.told(r"Resume at +(\S+)"),
+            "value": self.told(r"Value +(\S+)"),
+            "kafka_conn_id": self.told(r"Kafka connection +(\S+)"),
+        }
+
+    def replicated(self) -> int:
+        """How many records lie on the target."""
+        with KafkaLogs({"bootstrap.servers": self.told(r"\(source\) and (\S+) \(target\)")}) as logs:
+            topic = self.told(r"to (\S+)\n")
+            wanted = [where for where in _partitions(logs) if where.topic == topic]
+            return sum(found.log_end for found in logs.bounds(wanted).values())
+
+
+class DagRun:
+    """A run that was triggered as the trigger form does it."""
+
+    def __init__(self, airflow: AirflowAt, conf: Mapping[str, str]) -> None:
+        self._airflow = airflow
+        run_id = airflow.call("POST", f"{DAG}/dagRuns", {"logical_date": None, "conf": dict(conf)})["dag_run_id"]
+        self._path = f"{DAG}/dagRuns/{quote(run_id)}"
+
+    def tasks(self) -> dict[str, str | None]:
+        """The tasks' states."""
+        found = self._airflow.call("GET", f"{self._path}/taskInstances")["task_instances"]
+        return {task["task_id"].removeprefix("change."): task["state"] for task in found}
+
+    def question(self) -> dict[str, Any]:
+        """Wait until someone is asked to approve; gives what they are shown."""
+        wait_until(lambda: self.tasks()["approve"] == "awaiting_input" or self._asked(), 120, "nobody is asked")
+        found: dict[str, Any] = self._airflow.call("GET", f"{self._approval}")
+        return found
+
+    def answer(self, chosen: str) -> None:
+        """Click Approve or Reject."""
+        self._airflow.call("PATCH", self._approval, {"chosen_options": [chosen], "params_input": {}})
+
+    def end(self) -> str:
+        """Wait for the end of the run; gives its state."""
+        wait_until(lambda: self._state() in ENDED, 180, "the run does not end")
+        return self._state()
+
+    @property
+    def _approval(self) -> str:
+        return f"{self._path}/taskInstances/change.approve/-1/hitlDetails"
+
+    def _asked(self) -> bool:
+        return bool(self._airflow.call("GET", f"{self._path}/hitlDetails")["total_entries"])
+
+    def _state(self) -> str:
+        return str(self._airflow.call("GET", self._path)["state"])
+
+
+@pytest.fixture(scope="module")
+def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playing]:
+    """Start it, and read up to its last line; it is killed at the end, should it still be there."""
+    directory = tmp_path_factory.mktemp("play")
     with subprocess.Popen(
         COMMAND, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         try:
-            yield process
+            yield Playing(directory, process, _read_until(process, "Ctrl-C"))
         finally:
             process.kill()
 
 
-def read_until(process: subprocess.Popen[str], last: str) -> str:
+@pytest.mark.timeout(600)
+def test_it_comes_up_and_explains_itself(playing: Playing) -> None:
+    """Airflow is healthy and knows the DAG; the connectors work; a second one is refused."""
+    health = playing.airflow.call("GET", "/monitor/health")
+    assert {part["status"] for part in health.values()} == {"healthy"}
+    details = playing.airflow.call("GET", f"{DAG}/details")
+    assert not details["is_paused"]
+    assert {"connector", "to", "value", "kafka_conn_id"} <= details["params"].keys()
+    for name in (MIRROR, SINK):
+        assert name in playing.printed
+        assert playing.connect.status(name)["connector"]["state"] == "RUNNING"
+
+    second = subprocess.run(COMMAND, cwd=playing.directory, capture_output=True, text=True, check=False)
+
+    assert second.returncode == 1
+    assert "already runs here" in second.stderr
+
+
+@pytest.mark.timeout(600)
+def test_an_approved_change_is_made_and_a_rejected_one_touches_nothing(playing: Playing) -> None:
+    """The first change it proposes: nothing is stopped before the answer; a rejection fails the run."""
+    before, count = playing.connect.offsets(MIRROR), playing.replicated()
+    approved, rejected = (DagRun(playing.airflow, playing.first_change()) for _ in range(2))
+
+    questions = approved.question(), rejected.question()
+
+    assert playing.connect.offsets(MIRROR) == before
+    for question in questions:
+        assert question["subject"] == f"Change the offsets of {MIRROR}?"
+        assert "Nothing has been stopped yet" in question["body"]
+    rejected.answer("Reject")
+    assert rejected.end() == "failed"
+    assert rejected.tasks()["apply"] in {"upstream_failed", "skipped"}
+    assert playing.connect.offsets(MIRROR) == before
+
+    approved.answer("Approve")
+
+    assert approved.end() == "success"
+    assert set(approved.tasks().values()) == {"success"}
+    predicted = re.search(r"Records delivered again: \*\*(\d+)\*\*", questions[0]["body"])
+    assert predicted
+    assert int(predicted[1]) > 0
+    wait_until(
+        lambda: playing.replicated() == count + int(predicted[1]), 60, "the records it predicted have not arrived"
+    )
+    pages = list(playing.directory.glob(playing.told(r"is then\n +(\S+)/<run>") + "/*/report.html"))
+    outcomes = [Outcome.read(page.with_name("outcome.json").as_uri()) for page in pages]
+    assert [outcome.result for outcome in outcomes if outcome] == [Result.APPLIED]
+
+
+def test_the_connection_form_shows_the_fields(playing: Playing) -> None:
+    """What the UI builds its form from: the type, its own labels, and every extra field."""
+    kinds = {found["connection_type"]: found for found in playing.airflow.ask_ui("/connections/hook_meta")}
+    kind = kinds["kafka_connect"]
+
+    assert kind["hook_name"] == "Kafka Connect"
+    assert kind["standard_fields"]["host"]["title"] == "Host, or several workers with commas between"
+    assert {"token", "oauth_token_url", "ca", "client_cert", "client_key", "headers", "read_timeout"} <= set(
+        kind["extra_fields"]
+    )
+
+
+def test_the_connection_is_tested_for_real(playing: Playing) -> None:
+    """The form's Test button asks the worker itself."""
+    host, _, port = playing.connect.url.removeprefix("http://").partition(":")
+    connection = {"connection_id": "mine", "conn_type": "kafka_connect", "schema": "http", "host": host}
+
+    good = playing.airflow.call("POST", "/connections/test", {**connection, "port": int(port)})
+    bad = playing.airflow.call("POST", "/connections/test", {**connection, "port": 9})
+
+    assert good["status"], good
+    assert "4.3.1" in good["message"]
+    assert not bad["status"]
+
+
+def test_told_to_end_it_leaves_nothing(playing: Playing) -> None:
+    """No process and no file; it stands last in this module, as nothing is left to play with afterwards."""
+    started = psutil.Process(playing.process.pid).children(recursive=True)
+    root = Path(playing.told(r"topic to (\S+)/data/"))
+
+    playing.process.send_signal(signal.SIGTERM)
+    last, _ = playing.process.communicate(timeout=60)
+
+    assert playing.process.returncode == 0, last
+    assert "Everything is stopped and gone." in last
+    assert psutil.wait_procs(started, timeout=10)[1] == []
+    assert not root.exists()
+    assert not (playing.directory / ".sandbox").exists()
+
+
+def _read_until(process: subprocess.Popen[str], last: str) -> str:
     """Read what a process prints, up to the line that starts with ``last``."""
     assert process.stdout
     printed = ""
@@ -41,44 +220,5 @@ def read_until(process: subprocess.Popen[str], last: str) -> str:
     raise AssertionError(f"it has ended, and said: {printed}")
 
 
-def ask(url: str, path: str) -> Any:
-    """Ask Airflow's REST API, as whoever needs no password."""
-    token = requests.get(f"{url}/auth/token", timeout=10).json()["access_token"]
-    answer = requests.get(f"{url}/api/v2{path}", headers={"Authorization": f"Bearer {token}"}, timeout=10)
-    answer.raise_for_status()
-    return answer.json()
-
-
-@pytest.mark.timeout(600)
-def test_it_comes_up_explains_itself_and_goes(tmp_path: Path) -> None:
-    """Airflow is healthy and knows the DAG; the connectors work; told to end, it leaves no process and no file."""
-    with start(tmp_path) as playing:
-        printed = read_until(playing, "Ctrl-C")
-        airflow = re.search(r"asks for no password: (\S+)", printed)
-        connect = re.search(r"Kafka Connect at (\S+),", printed)
-        assert airflow
-        assert connect
-
-        health = ask(airflow[1], "/monitor/health")
-        assert {part["status"] for part in health.values()} == {"healthy"}
-        details = ask(airflow[1], "/dags/connector_offsets_change/details")
-        assert not details["is_paused"]
-        assert {"connector", "to", "value", "kafka_conn_id"} <= details["params"].keys()
-        for name in ("temperatures-mirror", "temperatures-sink"):
-            assert name in printed
-            status = requests.get(f"{connect[1]}/connectors/{name}/status", timeout=10).json()
-            assert status["connector"]["state"] == "RUNNING"
-        second = subprocess.run(COMMAND, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert second.returncode == 1
-        assert "already runs here" in second.stderr
-
-        started = psutil.Process(playing.pid).children(recursive=True)
-        root = Path(re.search(r"topic to (\S+)/data/", printed)[1])  # type: ignore[index]
-        playing.send_signal(signal.SIGTERM)
-        last, _ = playing.communicate(timeout=60)
-
-    assert playing.returncode == 0, last
-    assert "Everything is stopped and gone." in last
-    assert psutil.wait_procs(started, timeout=10)[1] == []
-    assert not root.exists()
-    assert not (tmp_path / ".sandbox").exists()
+def _partitions(logs: KafkaLogs) -> list[TopicPartition]:
+    return [TopicPartition(topic, number) for topic, count in logs.topics().items() for number in range(count)]

@@ -80,7 +80,7 @@ def read_back_wrong(times: int) -> Lie:
             left["changed"] = True
         elif method == "GET" and left["changed"] and left["times"]:
             left["times"] -= 1
-            return {"offsets": body["offsets"][:-1]}
+            return {"offsets": body["offsets"][:-1] or [{"partition": {"made": "up"}, "offset": {"offset": 1}}]}
         return body
 
     return lie
