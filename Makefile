@@ -38,6 +38,7 @@ format: setup  ## put the code into shape
 	$(BIN)/ruff format .
 
 bench: setup  ## timings, as ratios
+	$(BIN)/python benchmarks/parse_dags.py
 	$(BIN)/python benchmarks/plan_job.py
 
 docs: setup  ## docs/reference.md from the docstrings

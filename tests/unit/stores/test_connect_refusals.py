@@ -23,6 +23,7 @@ from airflow_provider_connect_offsets.stores.connect import ConnectRest
 Connect = Callable[..., ConnectRest]
 CHANGES = Offsets.of([Entry.of({"kafka_topic": "orders", "kafka_partition": 0}, {"kafka_offset": 7})])
 PATCH = "PATCH /connectors/c/offsets"
+STOP = "PUT /connectors/c/stop"
 
 STALE = (
     "Cannot complete request momentarily due to stale configuration (typically caused by a concurrent config change)"
@@ -214,3 +215,14 @@ def test_messages_say_what_to_do_next(connect_to: Connect, worker: Worker) -> No
 
     with pytest.raises(NotReady, match=rf"{worker.url} answers, but no Connect worker does.*Check the base URL"):
         connect_to(worker.url).connectors()
+
+
+def test_redirects_are_not_followed(connect_to: Connect, worker: Worker) -> None:
+    """A redirect would turn a PUT into a GET elsewhere; it is told instead."""
+    worker.answers(STOP, Reply(302, "", location="https://u:hidden@other.example.com/x?token=hidden"))
+
+    with pytest.raises(NotReady, match=r"redirects to https://other\.example\.com/x") as caught:
+        connect_to(worker.url).stop("c")
+
+    assert "hidden" not in str(caught.value)
+    assert worker.calls == [STOP]

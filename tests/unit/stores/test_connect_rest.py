@@ -13,7 +13,6 @@ from scripted_worker import FakeTime, Reply, Worker, error
 
 from airflow_provider_connect_offsets.exceptions import (
     InvalidInput,
-    NotReady,
     OutcomeUnknown,
     Rejected,
     StoreError,
@@ -338,14 +337,3 @@ def test_no_secret_is_in_any_message_or_log(
 
     assert "s3cret" not in str(caught.value) + repr(caught.value) + caplog.text
     assert "bWU6" not in str(caught.value) + caplog.text
-
-
-def test_redirects_are_not_followed(connect_to: Connect, worker: Worker) -> None:
-    """A redirect would turn a PUT into a GET elsewhere; it is told instead."""
-    worker.answers(STOP, Reply(302, "", location="https://u:hidden@other.example.com/x?token=hidden"))
-
-    with pytest.raises(NotReady, match=r"redirects to https://other\.example\.com/x") as caught:
-        connect_to(worker.url).stop("c")
-
-    assert "hidden" not in str(caught.value)
-    assert worker.calls == [STOP]

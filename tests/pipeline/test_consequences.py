@@ -1,0 +1,243 @@
+"""Rules on what a change brings about: when they fire, how severe they are, and the sentence that a person reads."""
+
+from __future__ import annotations
+
+from planning import (
+    ERROR,
+    INFO,
+    WARNING,
+    Found,
+    Log,
+    Planner,
+    assert_same,
+    at_mirror,
+    at_sink,
+    mirror,
+    sink,
+    source,
+)
+
+from airflow_provider_connect_offsets.offsets.document import JsonMap
+from airflow_provider_connect_offsets.offsets.verdicts import Rule
+
+HEARTBEAT = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
+FILE_STREAM = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+SHORT = {("orders", 0): Log(100, 700)}
+MIDDLE = {("orders", 0): 400}
+FOREIGN: tuple[JsonMap, JsonMap] = ({"cluster": "typo", "topic": "orders", "partition": 0}, {"offset": 50})
+
+
+def test_rewind_and_skip(planner: Planner) -> None:
+    """Records that are delivered again or never are counted for each partition."""
+    plan = planner.plan(sink({("orders", 0): 41, ("orders", 1): 39}), to="offset", value="40")
+
+    assert_same(
+        plan.verdicts,
+        [
+            Found(
+                Rule.REWIND,
+                WARNING,
+                at_sink(0),
+                "`sink`, topic `orders`, partition 0: 1 record is delivered again.",
+            ),
+            Found(Rule.SKIP, WARNING, at_sink(1), "`sink`, topic `orders`, partition 1: 1 record is never delivered."),
+        ],
+    )
+    assert (plan.counts.records_again, plan.counts.records_skipped) == (1, 1)
+
+
+def test_only_records_that_exist_are_counted(planner: Planner) -> None:
+    """A position that fell behind the log start stands at it as far as records go."""
+    plan = planner.plan(sink({("orders", 0): 5}), logs=SHORT, to="offset", value="103")
+
+    assert [found.message for found in plan.verdicts] == [
+        "`sink`, topic `orders`, partition 0: 3 records are never delivered."
+    ]
+
+
+def test_clear_effect(planner: Planner) -> None:
+    """Whoever removes an offset is told what comes of it."""
+    for reset, effect in (
+        ("", "auto.offset.reset=earliest decides: it resumes at 100."),
+        ("latest", "auto.offset.reset=latest decides: it resumes at 700."),
+        ("none", "auto.offset.reset=none decides: its task will fail."),
+        (
+            "by_duration:P1D",
+            "auto.offset.reset=by_duration decides: it resumes that far back from the moment it starts.",
+        ),
+    ):
+        cleared = sink(MIDDLE, consumer_override_auto_offset_reset=reset)
+
+        assert planner.plan(cleared, logs=SHORT, to="clear").of(Rule.CLEAR_EFFECT) == [
+            Found(
+                Rule.CLEAR_EFFECT,
+                WARNING,
+                at_sink(0),
+                f"`sink`, topic `orders`, partition 0: its offset is removed, so {effect}",
+            )
+        ]
+
+
+def test_clear_effect_where_there_are_no_positions(planner: Planner) -> None:
+    """Families that have no positions say it in their own words."""
+    lines = source(FILE_STREAM, ({"filename": "/in"}, {"position": 7}), file="/in")
+
+    assert planner.plan(lines, logs={}, to="clear").verdicts == [
+        Found(
+            Rule.CLEAR_EFFECT,
+            WARNING,
+            '{"filename":"/in"}',
+            '`source`, partition `{"filename":"/in"}`: its offset is removed: it reads its file again from the first '
+            "byte.",
+        )
+    ]
+
+
+def test_garbage_can_be_cleared(planner: Planner) -> None:
+    """An offset that nothing reads is no error when it goes, and nothing is said of records."""
+    plan = planner.plan(mirror(stored=[FOREIGN]), to="clear")
+
+    assert plan.verdicts == [
+        Found(
+            Rule.CLEAR_EFFECT,
+            WARNING,
+            at_mirror(0, cluster="typo"),
+            "`flow`, topic `orders`, partition 0: its offset is removed; the connector reads no such partition, so "
+            "nothing else changes.",
+        )
+    ]
+    assert (plan.counts.clear, plan.counts.records_again) == (1, 0)
+
+
+def test_garbage_is_left_alone(planner: Planner) -> None:
+    """An offset that nothing reads does not keep the others from being moved."""
+    plan = planner.plan(mirror(MIDDLE, stored=[FOREIGN]), logs=SHORT, to="latest")
+
+    assert plan.of(Rule.FOREIGN_ALIAS) == [
+        Found(
+            Rule.FOREIGN_ALIAS,
+            WARNING,
+            at_mirror(0, cluster="typo"),
+            "`flow`, topic `orders`, partition 0: the source cluster alias is 'typo', but the connector is configured "
+            "with 'source', so it would never read this offset. It is left alone.",
+        )
+    ]
+    assert [(row.partition, row.action, row.reason) for row in plan.rows] == [
+        (at_mirror(0), "set", "to=latest: 300 records never"),
+        (at_mirror(0, cluster="typo"), "keep", "left alone"),
+    ]
+
+
+def test_from_latest(planner: Planner) -> None:
+    """A MirrorSource that leaves records out gives up at-least-once; a sink may."""
+    assert planner.plan(mirror(MIDDLE), logs=SHORT, to="latest").of(Rule.FROM_LATEST) == [
+        Found(
+            Rule.FROM_LATEST,
+            WARNING,
+            None,
+            "`flow`: to=latest leaves out all that is not replicated yet, which gives up at-least-once.",
+        )
+    ]
+    late = mirror(MIDDLE, source_consumer_auto_offset_reset="latest")
+    assert planner.plan(late, logs=SHORT, to="offset", value="300").of(Rule.FROM_LATEST) == [
+        Found(
+            Rule.FROM_LATEST,
+            WARNING,
+            None,
+            "`flow`: source.consumer.auto.offset.reset=latest starts at the end wherever no offset is stored, which "
+            "gives up at-least-once.",
+        )
+    ]
+    assert "from_latest" not in planner.plan(sink(MIDDLE), logs=SHORT, to="latest").rules
+
+
+def test_no_stored_zero(planner: Planner) -> None:
+    """Position 0 can't be stored, and what happens without an offset would be something else."""
+    for reset, instead in (
+        ("latest", "it would start at the log end instead"),
+        ("none", "its task would fail instead"),
+    ):
+        late = mirror({("orders", 0): 40}, source_consumer_auto_offset_reset=reset)
+
+        assert planner.plan(late, to="earliest", partitions="0").of(Rule.NO_STORED_ZERO) == [
+            Found(
+                Rule.NO_STORED_ZERO,
+                ERROR,
+                at_mirror(0),
+                "`flow`, topic `orders`, partition 0: MirrorSource can store no offset for position 0, and with "
+                f"source.consumer.auto.offset.reset={reset} {instead}. Set that to earliest first.",
+            )
+        ]
+    assert "no_stored_zero" not in planner.plan(mirror({("orders", 0): 40}), to="earliest").rules
+
+
+def test_assumed_position(planner: Planner) -> None:
+    """Where nothing is stored, what is counted from is said; where that can't be told, it is an error."""
+    assert planner.plan(sink(), to="skip", partitions="0").of(Rule.ASSUMED_POSITION) == [
+        Found(
+            Rule.ASSUMED_POSITION,
+            WARNING,
+            at_sink(0),
+            "`sink`, topic `orders`, partition 0: nothing is stored, so it counts from 0, where "
+            "auto.offset.reset=earliest would start.",
+        )
+    ]
+    lost = planner.plan(sink(consumer_override_auto_offset_reset="none"), to="skip", partitions="0")
+    assert lost.of(Rule.ASSUMED_POSITION) == [
+        Found(
+            Rule.ASSUMED_POSITION,
+            ERROR,
+            at_sink(0),
+            "`sink`, topic `orders`, partition 0: nothing is stored and auto.offset.reset=none, so there is no "
+            "position to count from. Ask for a position with to=offset.",
+        )
+    ]
+    assert "assumed_position" not in planner.plan(sink({("orders", 0): 1}), to="skip", partitions="0").rules
+
+
+def test_unpinned_skip(planner: Planner) -> None:
+    """Skipping at a failed sink may skip a good record, unless its polls are of one record."""
+    failed = sink({("orders", 0): 40}, failed=True)
+
+    assert planner.plan(failed, to="skip", partitions="0").of(Rule.UNPINNED_SKIP) == [
+        Found(
+            Rule.UNPINNED_SKIP,
+            WARNING,
+            at_sink(0),
+            "`sink`, topic `orders`, partition 0: tasks have failed, and position 40 is where the poll that failed "
+            "began, not always the bad record: up to 499 good records may stand before it and would be skipped "
+            "instead. To pin the bad one down, set consumer.override.max.poll.records=1, restart the failed tasks, "
+            "and ask once more when they have failed again.",
+        )
+    ]
+    pinned = sink({("orders", 0): 40}, failed=True, consumer_override_max_poll_records="1")
+    healthy = sink({("orders", 0): 40})
+    for unsuspicious in (pinned, healthy):
+        assert "unpinned_skip" not in planner.plan(unsuspicious, to="skip", partitions="0").rules
+
+
+def test_external_offsets(planner: Planner) -> None:
+    """Where a connector is known to keep its position elsewhere too, or where nothing is known, that is said."""
+    [slot] = planner.plan(
+        source("io.debezium.connector.postgresql.PostgresConnector", ({"server": "db"}, {"lsn": 1})),
+        logs={},
+        to="clear",
+    ).of(Rule.EXTERNAL_OFFSETS)
+    [unknown] = planner.plan(source("com.example.Tide", ({"sea": "north"}, {"wave": 1})), logs={}, to="clear").of(
+        Rule.EXTERNAL_OFFSETS
+    )
+
+    assert slot == Found(
+        Rule.EXTERNAL_OFFSETS,
+        WARNING,
+        None,
+        "`source`: io.debezium.connector.postgresql.PostgresConnector keeps its position in its PostgreSQL replication "
+        "slot too, so that Connect's offsets alone may not move it. Read its manual before you go on.",
+    )
+    assert unknown == Found(
+        Rule.EXTERNAL_OFFSETS,
+        INFO,
+        None,
+        "`source`: what the offsets of com.example.Tide mean is not known here, so they are not checked, and it may "
+        "keep its position elsewhere too.",
+    )

@@ -1,0 +1,123 @@
+"""Files that hold no list of offsets, or one with rows that are none."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from lists import LINES, text
+from planning import (
+    ERROR,
+    Found,
+    Planner,
+    assert_same,
+    at_sink,
+    read,
+    sink,
+    source,
+)
+
+from airflow_provider_connect_offsets.offsets.verdicts import Rule
+
+UNREADABLE_FILES = {
+    "empty.json": ("", "the file is empty"),
+    "truncated.json": ('{"offsets": [{"partition": {"a": 1}, "off', "the file is no JSON, or was cut off: "),
+    "nested.json": (
+        '{"offsets": [{"partition": {"a": {"b": 1}}, "offset": null}]}',
+        "entry 1: the partition may hold only primitive values, but its field 'a' holds {\"b\": 1}",
+    ),
+    "other.json": ('{"else": []}', "the file holds no offsets of connector 'sink'; it names 'else'"),
+    "list.json": ("[1, 2]", "a KIP-199 document looks like "),
+    "nothing.json": ('{"offsets": []}', "holds no offsets of this connector"),
+    "surrogate.json": ('{"offsets": [{"partition": {"a": "\\ud800"}, "offset": null}]}', "which no JSON document can"),
+    "infinite.json": ('{"offsets": [{"partition": {"a": 1e999}, "offset": null}]}', "which no JSON document can"),
+    "empty.csv": ("", "the file is empty"),
+    "only_header.csv": ("topic,partition,offset\n", "holds no offsets of this connector"),
+    "two.csv": ("orders,0\n", "it has no header, and 2 columns instead of topic,partition,position"),
+    "twice.csv": ("topic,topic,offset\n", "its header names a column twice: topic,topic,offset"),
+    "strange.csv": (
+        "topic,when\norders,now\n",
+        "its columns are topic, when; expected are partition and offset (JSON)",
+    ),
+    "torn.parquet": ("PAR1", "is not a Parquet file"),
+    "other_connector.csv": (
+        "connector,topic,partition,offset\nelse,orders,0,1\n",
+        "holds no offsets of this connector",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE_FILES)
+def test_unreadable_files(planner: Planner, tmp_path: Path, name: str) -> None:
+    """A file that can't be used ends in one sentence that names it, and in an empty plan."""
+    content, problem = UNREADABLE_FILES[name]
+    uri = text(tmp_path / name, content)
+
+    plan = planner.plan(sink({("orders", 0): 40}), to="file", value=uri)
+
+    [found] = plan.verdicts
+    assert (found.rule, found.severity, plan.rows) == (Rule.UNREADABLE, ERROR, [])
+    assert found.message.startswith(f"`sink`: the file {uri} ")
+    assert problem in found.message
+    assert "\n" not in found.message
+    assert len(found.message) < 400 + len(uri)
+
+
+@pytest.mark.parametrize("uri", ["/nowhere/o.json", "/nowhere/o.csv", "/nowhere/offsets", "nosuch://x/o.json"])
+def test_files_that_are_not_there(planner: Planner, uri: str) -> None:
+    """A missing file, or a file system that Spark doesn't know, is a verdict too."""
+    [found] = planner.plan(sink(), to="file", value=uri).verdicts
+
+    assert (found.rule, found.severity) == (Rule.UNREADABLE, ERROR)
+    assert found.message.startswith(f"`sink`: the file {uri} can't be read: ")
+    assert not re.search(r"SQLSTATE|Exception|\[[A-Z_]+\]", found.message)
+
+
+def test_positions_for_a_family_that_has_none(planner: Planner, tmp_path: Path) -> None:
+    """Positions of topics mean nothing to a connector that reads no topic."""
+    uri = text(tmp_path / "o.csv", "orders,0,5\n")
+
+    [found] = planner.plan(source(LINES, file="/in"), logs={}, to="file", value=uri).verdicts
+
+    assert found.message == (
+        f"`source`: the file {uri} can't be used: it lists positions of topics, and this connector has none: its "
+        "offsets count bytes of a file, not records of a Kafka log. Give partition and offset as JSON."
+    )
+
+
+def test_broken_entries(planner: Planner, tmp_path: Path) -> None:
+    """Rows that are no offsets are errors, one by one; a row that was cut off doesn't pass for a removal."""
+    rows = ["orders,0,5", "orders,x,5", "orders,1,1e3", "orders,1,-5", ",1,5", "orders,1", "orders,1,5,9"]
+    uri = text(tmp_path / "o.csv", "\n".join(rows) + f"\norders,1,{10**30}")
+
+    plan = planner.plan(sink(), to="file", value=uri)
+
+    assert [(row.partition, row.after) for row in plan.rows] == [(at_sink(0), read(5))]
+    assert_same(
+        plan.of(Rule.UNREADABLE),
+        [
+            Found(Rule.UNREADABLE, ERROR, None, f"`sink`, an entry of the list: {problem}.")
+            for problem in (
+                'the row ["orders", "x", "5"] names no topic and partition',
+                'the row [null, "1", "5"] names no topic and partition',
+                'the row ["orders", "1", "1e3"] has no position that is a whole number from 0 on',
+                'the row ["orders", "1", "-5"] has no position that is a whole number from 0 on',
+                f'the row ["orders", "1", "{10**30}"] has no position that is a whole number from 0 on',
+                "the row orders,1 has too few or too many columns",
+                "the row orders,1,5,9 has too few or too many columns",
+            )
+        ],
+    )
+
+
+def test_broken_json_columns(planner: Planner, tmp_path: Path) -> None:
+    """The same for columns of JSON."""
+    cells = ['"{""a"":', '"[1]"', '"{""a"": {}}"', '"{""a"":1,""a"":2}"']
+    uri = text(tmp_path / "o.csv", "partition,offset\n" + "\n".join(f"{cell},{cells[1]}" for cell in cells[1:]) + "\n")
+
+    plan = planner.plan(source("com.example.Tide"), logs={}, to="file", value=uri)
+
+    assert plan.rows == []
+    assert plan.rules == {"unreadable"}
+    assert len(plan.verdicts) == 3
