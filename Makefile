@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup demo test up down bench lint format lock docs clean
+.PHONY: setup demo test test-faults up down bench lint format lock docs clean
 
 setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cache
 	@$(BIN)/python -m sandbox jars
@@ -25,7 +25,10 @@ down: setup  ## what `make up` has started, from another terminal
 	$(BIN)/python -m sandbox down
 
 test: setup  ## all tests, on two processes with real servers of their own each
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not faults"
+
+test-faults: setup  ## changes that are broken on purpose, at every step
+	$(BIN)/python -m pytest tests/faults
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .

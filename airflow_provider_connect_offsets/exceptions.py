@@ -18,8 +18,10 @@ Callers catch by meaning, never by status code::
     │   └── OutcomeUnknown          the answer was lost or timed out; the change may still apply
     ├── DatasetError                a dataset is missing, incomplete or of another shape
     └── ChangeError                 a change of offsets did not end as planned
+        ├── JournalDamaged          the journal can't be read, so nobody knows what a change has left
         ├── Overlap                 another change of the same connector is going on
         ├── Drift                   the world is no longer what the plan saw; nothing was written
+        ├── Interfered              someone else resumed the connector in the midst; its offsets are left as they are
         ├── NotApplied              the plan was not applied; prior offsets and state were put back
         ├── NotRunning              the offsets are proved, but the connector did not come back to its state
         └── LeftStopped             neither plan nor prior offsets could be proved; the connector stays STOPPED
@@ -92,12 +94,20 @@ class ChangeError(ConnectOffsetsError):
     """A change did not end as planned."""
 
 
+class JournalDamaged(ChangeError):
+    """The journal of a connector can't be read; nothing is done before a person has looked."""
+
+
 class Overlap(ChangeError):
     """Another change of this connector is going on; the text names its run."""
 
 
 class Drift(ChangeError):
     """Between plan and stop the world moved in a way the plan did not see; nothing was written."""
+
+
+class Interfered(ChangeError):
+    """Someone else resumed the connector while it was being changed; its offsets are left as they are."""
 
 
 class NotApplied(ChangeError):

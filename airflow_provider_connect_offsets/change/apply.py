@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.exceptions import (
     LeftStopped,
     NotApplied,
     NotRunning,
+    OutcomeUnknown,
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
@@ -141,6 +142,9 @@ class _Application:
     def _give_back_after(self, error: BaseException) -> None:
         self.observe(Phase.RESTORING, f"{error}; nothing was written, giving {self.connector!r} back as it was")
         try:
+            if isinstance(error, OutcomeUnknown) or not isinstance(error, Exception):
+                # The stop may still be on its way, and would come after what gives the connector back.
+                steps.stop(self.doors, self.connector)
             recovery.give_back_state(self.doors, self.entry)
         except ConnectOffsetsError as unreturned:
             raise LeftStopped(

@@ -16,20 +16,22 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import tenacity
 
 from airflow_provider_connect_offsets.change.record import Lease, Owner, Phase, Record
-from airflow_provider_connect_offsets.exceptions import Overlap
+from airflow_provider_connect_offsets.exceptions import DatasetError, InvalidDocument, JournalDamaged, Overlap
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import join, unique_segment
 
 _LEASE = re.compile(r"(\d+)\.lease\.json")
-HEARTBEAT = 5.0
-DEAD_AFTER = 30.0
+HEARTBEAT = 4.0
+DEAD_AFTER = 20.0
 # How many generations back a retry looks for its own change; it comes minutes after the attempt before, not months.
 REMEMBERED = 50
+
+_T = TypeVar("_T")
 
 
 class Entry:
@@ -90,9 +92,8 @@ class Journal:
         return max((int(match[1]) for match in found if match), default=0)
 
     def record(self, number: int) -> Record | None:
-        """The record of a generation; None where it never got one."""
-        fields = files.read_json_if_any(self.file(number, "record"))
-        return None if fields is None else Record.from_json(fields)
+        """The record of a generation; None where it never got one. Raises :class:`JournalDamaged`."""
+        return self._read(number, "record", Record.from_json)
 
     def record_of(self, run: str, digest: str) -> Record | None:
         """The newest record of the change that ``run`` makes by the plan with this digest; None where it has none.
@@ -174,6 +175,7 @@ class Journal:
             raise self._overlap(number)
         if lease is not None and lease.owner.pid:
             return None
+        self._unfinished(number)  # so that a damaged journal is found before there is one more generation of it
         now = self._wall()
         lease_json = files.to_json(asdict(Lease(owner, now, now + DEAD_AFTER)))
         if not files.create_bytes(self.file(number + 1, "lease"), lease_json):
@@ -206,8 +208,20 @@ class Journal:
         files.write_json(self.file(number, "lease"), asdict(Lease(owner, now, now + seconds)))
 
     def _lease(self, number: int) -> Lease | None:
-        fields = files.read_json_if_any(self.file(number, "lease"))
-        return None if fields is None else Lease(Owner(**fields["owner"]), fields["heard_at"], fields["until"])
+        return self._read(number, "lease", Lease.from_json)
+
+    def _read(self, number: int, name: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
+        """Read one of a generation's files; what can't be read is never taken for nothing."""
+        uri = self.file(number, name)
+        try:
+            fields = files.read_json_if_any(uri)
+            return None if fields is None else parse(fields)
+        except (DatasetError, InvalidDocument, KeyError, TypeError, ValueError) as error:
+            raise JournalDamaged(
+                f"Nothing was done: the journal of {self.connector!r} is damaged, so nobody can tell what a change has "
+                f"left there: {uri} ({error!r}). Look at the connector's state and offsets; once they are right, move "
+                "that file away and try again."
+            ) from error
 
     def _overlap(self, number: int) -> Overlap:
         return Overlap(

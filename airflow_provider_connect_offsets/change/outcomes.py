@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.change.record import Owner, Phase, Record
-from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied
+from airflow_provider_connect_offsets.exceptions import Interfered, LeftStopped, NotApplied
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outcome, Result
@@ -71,6 +71,8 @@ def failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: Record 
         result, stands = Result.RESTORED, at_stop
     elif isinstance(error, LeftStopped):
         result = Result.LEFT_STOPPED
+    elif isinstance(error, Interfered):
+        result = Result.UNKNOWN
     elif record is not None and record.phase in {Phase.PROVED, Phase.APPLIED}:
         # Proved, but the connector could not be given back as it was.
         result = Result.APPLIED

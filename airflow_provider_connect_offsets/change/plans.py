@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 from airflow_provider_connect_offsets.exceptions import PlanRefused
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.request import Request
@@ -32,3 +34,19 @@ def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
             f"{plan.digest}, not {digest}. Plan again."
         )
     return plan
+
+
+def refuse_stale(run: RunDirectory, *, ttl: timedelta) -> None:
+    """Raise :class:`PlanRefused` for a plan that was made longer than ``ttl`` ago: the world it saw may be gone."""
+    planned_at = datetime.fromisoformat(read_json(run.summary)["planned_at"])
+    age = datetime.now(tz=UTC) - planned_at
+    if age > ttl:
+        raise PlanRefused(
+            f"Nothing was stopped or changed. The plan in {run.uri} was made at {planned_at:%Y-%m-%d %H:%M:%S} UTC, "
+            f"{_minutes(age)} ago, and may be {_minutes(ttl)} old. Trigger the change again, so that it is made anew."
+        )
+
+
+def _minutes(duration: timedelta) -> str:
+    minutes = round(duration.total_seconds() / 60)
+    return f"{minutes} {'minute' if minutes == 1 else 'minutes'}"

@@ -118,6 +118,11 @@ class Lease:
     heard_at: float
     until: float
 
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Lease:
+        """Read a lease."""
+        return cls(Owner(**fields["owner"]), float(fields["heard_at"]), float(fields["until"]))
+
     def is_dead(self, now: float) -> bool:
         """Whether nobody will go on with it."""
         return now >= self.until or (self.owner.pid > 0 and self.owner.is_gone)

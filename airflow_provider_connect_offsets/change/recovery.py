@@ -9,7 +9,7 @@ from airflow_provider_connect_offsets.change import steps
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.journal import Entry
 from airflow_provider_connect_offsets.change.record import Phase, Record
-from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied, StoreError
+from airflow_provider_connect_offsets.exceptions import Interfered, LeftStopped, NotApplied, StoreError
 from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace import files
 
@@ -71,10 +71,22 @@ def _found_running(doors: Doors, entry: Entry, whose: str) -> str:
         give_back_state(doors, entry)
         entry.note(Phase.RESTORED)
         return f"{whose} had written nothing."
+    return f"{whose} was under way when {_abandoned(entry)}"
+
+
+def _refuse_if_resumed(doors: Doors, entry: Entry) -> None:
+    """Raise :class:`Interfered` for a connector that runs again: nothing can be written then."""
+    if doors.control.status(entry.record.connector).state is not State.STOPPED:
+        raise Interfered(f"The change of {entry.record.connector!r} was under way when {_abandoned(entry)}")
+
+
+def _abandoned(entry: Entry) -> str:
+    """Give the connector up to whoever resumed it, and say so."""
     entry.note(Phase.ABANDONED)
     return (
-        f"{whose} was under way when someone else resumed the connector; its offsets are left as they are now. What "
-        f"they were is kept in {keep_prior_offsets(entry)}."
+        "someone else resumed the connector; its offsets are left as they are now. What they were is kept in "
+        f"{keep_prior_offsets(entry)}: stop the connector and send that as PATCH "
+        f"/connectors/{entry.record.connector}/offsets to go back to them."
     )
 
 
@@ -86,6 +98,7 @@ def restore(doors: Doors, entry: Entry) -> None:
     record = entry.record
     if record.prior_offsets is None or record.changes is None:
         raise ValueError(f"the record of {record.connector!r} holds no prior offsets to restore")
+    _refuse_if_resumed(doors, entry)
     entry.note(Phase.RESTORING)
     back = record.prior_offsets.only(change.partition for change in record.changes)
     try:
@@ -100,10 +113,14 @@ def restore(doors: Doors, entry: Entry) -> None:
 
 
 def give_back_state(doors: Doors, entry: Entry) -> None:
-    """Bring the connector back into the state it had, unless it is there already."""
+    """Bring the connector back into the state it had, unless it is there already.
+
+    While it is being stopped, what it is now says nothing: the stop may still be on its way, so the state is asked for
+    in any case. Connect carries requests out in the order in which they come.
+    """
     record = entry.record
     wanted = record.prior_state or State.RUNNING
-    if doors.control.status(record.connector).state is not wanted:
+    if record.phase is Phase.STOPPING or doors.control.status(record.connector).state is not wanted:
         steps.give_back(doors, record.connector, wanted, tasks=record.prior_tasks)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import tenacity
 
@@ -13,6 +14,7 @@ from airflow_provider_connect_offsets.exceptions import (
     NotApplied,
     NotRunning,
     NotStopped,
+    OutcomeUnknown,
     StoreError,
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets
@@ -32,7 +34,7 @@ def stop(doors: Doors, connector: str) -> None:
 
     Raises :class:`NotStopped` that says what still runs, :class:`UnknownConnector`, and other store errors.
     """
-    doors.control.stop(connector)
+    _ask(doors, doors.control.stop, connector)
     status = doors.settle(lambda: doors.control.status(connector), until=lambda seen: seen.stands_still)
     if not status.stands_still:
         raise NotStopped(
@@ -59,7 +61,7 @@ def give_back(doors: Doors, connector: str, state: State, *, tasks: int | None =
     Raises :class:`NotRunning` where a task failed or the state was not reached in time.
     """
     asked = {State.RUNNING: doors.control.resume, State.PAUSED: doors.control.pause, State.STOPPED: doors.control.stop}
-    asked[state](connector)
+    _ask(doors, asked[state], connector)
     status = doors.settle(
         lambda: doors.control.status(connector), until=lambda seen: seen.has_failed or is_in(seen, state, tasks=tasks)
     )
@@ -71,6 +73,23 @@ def give_back(doors: Doors, connector: str, state: State, *, tasks: int | None =
             f"{len(status.tasks)} tasks."
         )
     return status
+
+
+def _ask(doors: Doors, request: Callable[[str], None], connector: str) -> None:
+    """Ask for a state until the request is answered, as it may be repeated; a lost answer decides nothing."""
+    _until_patience_ends(doors, OutcomeUnknown)(request, connector)
+
+
+def _until_patience_ends(doors: Doors, repeated: type[StoreError]) -> tenacity.Retrying:
+    """Call again after each error of that kind; the last one is raised."""
+    deadline = doors.clock.now() + doors.patience
+    return tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(repeated),
+        wait=tenacity.wait_exponential(multiplier=0.1, max=2.0),
+        stop=lambda state: doors.clock.now() + state.upcoming_sleep > deadline,
+        sleep=doors.clock.sleep,
+        reraise=True,
+    )
 
 
 def is_in(status: ConnectorStatus, state: State, *, tasks: int | None = None) -> bool:
@@ -106,15 +125,7 @@ def write(doors: Doors, connector: str, changes: Offsets) -> WriteReply:
 
     Whatever is raised (:class:`StoreError`), read back: a part may have been written.
     """
-    deadline = doors.clock.now() + doors.patience
-    repeating = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(NotStopped),
-        wait=tenacity.wait_exponential(multiplier=0.1, max=2.0),
-        stop=lambda state: doors.clock.now() + state.upcoming_sleep > deadline,
-        sleep=doors.clock.sleep,
-        reraise=True,
-    )
-    return repeating(doors.offsets.write_offsets, connector, changes)
+    return _until_patience_ends(doors, NotStopped)(doors.offsets.write_offsets, connector, changes)
 
 
 def alter(doors: Doors, connector: str, changes: Offsets, *, expected: Offsets) -> WriteReply | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
@@ -36,7 +37,8 @@ class ApproveOffsetPlanOperator(ApprovalOperator):
     """Ask a person whether the plan is to be applied; an ``ApprovalOperator`` that knows when not to ask.
 
     ``summary`` is what the plan task returned. With ``approval`` false it goes on at once; with ``plan_only`` true it
-    skips what follows. A rejection fails the task: a change that was not applied must not look like success.
+    skips what follows. So does a rejection, and, where ``defaults`` is Reject, the end of ``response_timeout``: nothing
+    is stopped or changed, and the page says so.
     """
 
     template_fields: Sequence[str] = (*ApprovalOperator.template_fields, "summary", "approval", "plan_only")
@@ -44,7 +46,7 @@ class ApproveOffsetPlanOperator(ApprovalOperator):
     def __init__(
         self, *, summary: Any, approval: bool | str = True, plan_only: bool | str = False, **kwargs: Any
     ) -> None:
-        super().__init__(**{"subject": "Change of connector offsets", "fail_on_reject": True, **kwargs})
+        super().__init__(**{"subject": "Change of connector offsets", **kwargs})
         self.summary = summary
         self.approval = approval
         self.plan_only = plan_only
@@ -53,32 +55,39 @@ class ApproveOffsetPlanOperator(ApprovalOperator):
         """Ask, go on, or skip the rest."""
         with failing_clearly():
             ask, plan_only = is_true(self.approval), is_true(self.plan_only)
-        self._show_as_pending(ask=ask and not plan_only, plan_only=plan_only)
+        from airflow_provider_connect_offsets.report import Change, Pending, question  # noqa: PLC0415
+
+        run = _directory(self.summary["run_uri"])
         if plan_only:
+            page_of(run, pending=Pending.DRY_RUN)
             raise AirflowSkipException(f"Dry run: nothing is stopped or changed. The plan: {self.summary['report']}")
         if not ask:
             return None
+        page_of(run, pending=Pending.APPROVAL)
         self.subject = f"Change the offsets of {self.summary['connector']}?"
-        self.body = _question(self.summary)
+        self.body = question(Change.read(run))
         return super().execute(context)
 
-    def _show_as_pending(self, *, ask: bool, plan_only: bool) -> None:
-        """Let the page say why the plan is not applied yet; nothing else can tell."""
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
+        """Go on, or skip the rest and let the page say that the plan was rejected."""
         from airflow_provider_connect_offsets.report import Pending  # noqa: PLC0415
 
-        if ask or plan_only:
-            pending = Pending.DRY_RUN if plan_only else Pending.APPROVAL
-            page_of(_directory(self.summary["run_uri"]), pending=pending)
+        answer = super().execute_complete(context, event)
+        if self.REJECT in answer["chosen_options"]:
+            self.log.warning("Rejected: nothing of %r was stopped or changed.", self.summary["connector"])
+            page_of(_directory(self.summary["run_uri"]), pending=Pending.REJECTED)
+        return answer
 
 
 class BeginOffsetChangeOperator(BaseOperator):
     """Look once more before anything is stopped: the setup of a change, which only records.
 
-    Fails where another run is changing the connector. With ``hold`` (seconds) it claims the connector for the run's
-    next tasks, which single-step changes need. Returns connector, digest and the state it is in.
+    Fails where another run is changing the connector, and where the plan is older than ``plan_ttl`` (seconds), as an
+    approval may take its time. With ``hold`` (seconds) it claims the connector for the run's next tasks, which
+    single-step changes need. Returns connector, digest and the state it is in.
     """
 
-    template_fields: Sequence[str] = ("run_uri", "connect_conn_id", "kafka_conn_id", "hold")
+    template_fields: Sequence[str] = ("run_uri", "connect_conn_id", "kafka_conn_id", "hold", "plan_ttl")
 
     def __init__(
         self,
@@ -87,6 +96,7 @@ class BeginOffsetChangeOperator(BaseOperator):
         connect_conn_id: str = "kafka_connect_default",
         kafka_conn_id: str | None = "kafka_default",
         hold: float | None = None,
+        plan_ttl: float = 3600.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(**{"multiple_outputs": True, **kwargs})
@@ -94,14 +104,17 @@ class BeginOffsetChangeOperator(BaseOperator):
         self.connect_conn_id = connect_conn_id
         self.kafka_conn_id = kafka_conn_id
         self.hold = hold
+        self.plan_ttl = plan_ttl
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Record, and claim where ``hold`` says so."""
         from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
-        from airflow_provider_connect_offsets.change.plans import read_plan  # noqa: PLC0415
+        from airflow_provider_connect_offsets.change.plans import read_plan, refuse_stale  # noqa: PLC0415
 
         with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id) as opened:
-            plan = read_plan(_directory(self.run_uri))
+            run = _directory(self.run_uri)
+            plan = read_plan(run)
+            refuse_stale(run, ttl=timedelta(seconds=float(self.plan_ttl)))
             journal = opened.journal(plan.connector)
             if self.hold is None:
                 journal.refuse_overlap(run_key(context))
@@ -195,16 +208,3 @@ def _directory(run_uri: str) -> RunDirectory:
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory  # noqa: PLC0415
 
     return RunDirectory(run_uri)
-
-
-def _question(summary: dict[str, Any]) -> str:
-    """The plan in Markdown, for the person who is asked."""
-    lines = [
-        f"**{summary['set']}** partitions are set, **{summary['clear']}** cleared, **{summary['keep']}** left alone.",
-        f"Records delivered again: **{summary['records_again']}**; never delivered: **{summary['records_skipped']}**.",
-        f"Worst verdict: **{summary['worst'] or 'none'}**.",
-        *[f"- {warning}" for warning in summary["warnings"]],
-        f"The page with all of it: `{summary['report']}`. Plan `{summary['digest'][:12]}`.",
-        "Nothing has been stopped yet.",
-    ]
-    return "\n\n".join(lines)

@@ -4,12 +4,14 @@ What stands here is public::
 
     change = Change.read(run)             # whatever stage it has reached
     print(as_text(plan_table(change)))    # for a log; a rich console prints the table itself
+    question(change)                      # what an approver is asked, in Markdown
     write_page(run)                       # report.html of one run
     render([first, second], title="…")    # one page over several
 """
 
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.page import render, write_page
+from airflow_provider_connect_offsets.report.question import question
 from airflow_provider_connect_offsets.report.standing import Pending
 from airflow_provider_connect_offsets.report.tables import (
     as_text,
@@ -26,6 +28,7 @@ __all__ = [
     "offsets_table",
     "outcome_line",
     "plan_table",
+    "question",
     "render",
     "verdict_table",
     "write_page",

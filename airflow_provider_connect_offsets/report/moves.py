@@ -22,6 +22,9 @@ class Log:
     def __len__(self) -> int:
         return self.end - self.start
 
+    def __str__(self) -> str:
+        return f"{self.start:,} to {self.end:,}"
+
 
 class ReadBack(StrEnum):
     """What a partition was found at in the end."""

@@ -14,6 +14,7 @@ class Pending(StrEnum):
 
     APPROVAL = "approval"
     DRY_RUN = "dry_run"
+    REJECTED = "rejected"
 
 
 class Tone(StrEnum):
@@ -46,6 +47,7 @@ _ENDS = {
 _WAITS = {
     Pending.APPROVAL: ("Waiting for approval", "Nothing has been stopped or changed."),
     Pending.DRY_RUN: ("Dry run: nothing was changed", "The change was planned and checked, and that was all."),
+    Pending.REJECTED: ("Rejected: nothing was changed", "Whoever was asked said no, or nobody answered in time."),
     None: ("Planned, not applied", "No outcome is recorded: this is a dry run, or a change that has yet to be made."),
 }
 

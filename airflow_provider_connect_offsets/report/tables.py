@@ -103,7 +103,7 @@ def _plain(*cells: str) -> Iterable[Text]:
 
 
 def _log(move: Move) -> str:
-    return "" if move.log is None else f"{move.log.start:,} to {move.log.end:,}"
+    return "" if move.log is None else str(move.log)
 
 
 def _plan_note(change: Change, limit: int) -> str:

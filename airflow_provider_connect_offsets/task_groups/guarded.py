@@ -31,6 +31,7 @@ def guarded_offset_change(  # noqa: PLR0913 - what a change needs, each by its n
     approval: bool | str = True,
     dry_run: bool | str = False,
     approval_timeout: timedelta | None = timedelta(hours=12),
+    plan_ttl: timedelta = timedelta(hours=1),
     connect_conn_id: str = "kafka_connect_default",
     kafka_conn_id: str = "kafka_default",
     spark_conn_id: str = "spark_default",
@@ -40,7 +41,9 @@ def guarded_offset_change(  # noqa: PLR0913 - what a change needs, each by its n
 ) -> TaskGroup:
     """Snapshot, plan, approve, begin, apply, outcome, and restore as teardown.
 
-    Every argument but the timeout, ``spark`` and ``group_id`` may be a template. ``spark``: more arguments for the
+    Every argument but the durations, ``spark`` and ``group_id`` may be a template. After ``approval_timeout`` without
+    an answer, or after a rejection, all that follows is skipped. A plan that is older than ``plan_ttl`` when it is
+    approved is refused, and has to be made anew. ``spark``: more arguments for the
     ``SparkSubmitOperator`` that plans (``conf``, ``executor_memory``, …). ``part`` keeps several groups of a DAG apart.
 
     ``begin`` is the setup, so that ``restore`` runs whatever becomes of ``apply``; ``outcome`` is the leaf that is no
@@ -71,9 +74,11 @@ def guarded_offset_change(  # noqa: PLR0913 - what a change needs, each by its n
             plan_only=dry_run,
             defaults=ApproveOffsetPlanOperator.REJECT,
             response_timeout=approval_timeout,
-            retries=0,  # a rejection is an answer
+            retries=0,  # no second question
         )
-        begin = BeginOffsetChangeOperator(task_id="begin", run_uri=run_uri, **doors, **patient)
+        begin = BeginOffsetChangeOperator(
+            task_id="begin", run_uri=run_uri, plan_ttl=plan_ttl.total_seconds(), **doors, **patient
+        )
         summary: Any = plan.output
         apply = ApplyOffsetPlanOperator(task_id="apply", run_uri=run_uri, digest=summary["digest"], **doors, **patient)
         restore = RestoreConnectorOffsetsOperator(

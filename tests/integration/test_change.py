@@ -4,50 +4,42 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
 from lying_worker import lying_worker, read_back_wrong
 
-from airflow_provider_connect_offsets.change import recovery
-from airflow_provider_connect_offsets.change.journal import Entry
-from airflow_provider_connect_offsets.change.record import Owner, Phase
+from airflow_provider_connect_offsets.change.record import Owner
 from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped, NotApplied, Overlap
 from airflow_provider_connect_offsets.workspace.outcome import Result
 
 
-@pytest.mark.parametrize("position", [0, 1, RECORDS // 2, RECORDS])
-def test_first_record_replicated_is_the_one_asked_for(
-    mirror: MirrorFlow, source_changer: Changer, position: int
-) -> None:
+def test_first_record_replicated_is_the_one_asked_for(mirror: MirrorFlow, source_changer: Changer) -> None:
     """Whatever position a MirrorSource is put to, from wherever it stood, that very record is replicated next."""
-    mirror.sandbox.connect.stop(mirror.name)
-    mirror.sandbox.connect.alter(
-        mirror.name,
-        [{"partition": {"cluster": "source", "topic": mirror.topic, "partition": 0}, "offset": {"offset": 29}}],
-    )
+    for position in (0, 1, RECORDS // 2, mirror.source_end() + 3):  # three more records until it is the log end's turn
+        mirror.sandbox.connect.stop(mirror.name)
+        elsewhere = {"cluster": "source", "topic": mirror.topic, "partition": 0}
+        mirror.sandbox.connect.alter(mirror.name, [{"partition": elsewhere, "offset": {"offset": 29}}])
 
-    first = mirror.first_replicated_after(
-        lambda: source_changer.change(mirror.name, "offset", str(position), partitions="0")
-    )
+        first = mirror.first_replicated_after(
+            partial(source_changer.change, mirror.name, "offset", str(position), partitions="0")
+        )
 
-    assert first == f"0:{position}"
+        assert first == f"0:{position}"
 
 
-@pytest.mark.parametrize("position", [0, 1, RECORDS // 2, RECORDS])
-def test_first_record_written_is_the_one_asked_for(sink: SinkFlow, target_changer: Changer, position: int) -> None:
+def test_first_record_written_is_the_one_asked_for(sink: SinkFlow, target_changer: Changer) -> None:
     """Whatever position a sink is put to, from wherever it stood, that very record is written next."""
-    sink.sandbox.connect.stop(sink.name)
-    sink.sandbox.connect.alter(
-        sink.name,
-        [{"partition": {"kafka_topic": sink.topic, "kafka_partition": 0}, "offset": {"kafka_offset": 30}}],
-    )
+    for position in (0, 1, RECORDS // 2, sink.end() + 3):
+        sink.sandbox.connect.stop(sink.name)
+        elsewhere = {"kafka_topic": sink.topic, "kafka_partition": 0}
+        sink.sandbox.connect.alter(sink.name, [{"partition": elsewhere, "offset": {"kafka_offset": 30}}])
 
-    first = sink.first_written_after(lambda: target_changer.change(sink.name, "offset", str(position)))
+        first = sink.first_written_after(partial(target_changer.change, sink.name, "offset", str(position)))
 
-    assert first == str(position)
+        assert first == str(position)
 
 
 def test_a_running_connector_delivers_as_many_records_again_as_predicted(
@@ -235,41 +227,3 @@ def test_an_attempt_that_had_applied_is_never_repeated(mirror: MirrorFlow, sourc
     assert "earlier attempt" in third.message
     assert (third.prior_state, third.final_state) == ("RUNNING", "RUNNING")
     assert mirror.target_ends() == ends
-
-
-@pytest.mark.parametrize("killed_at", [Phase.STOPPING, Phase.STOPPED, Phase.ALTERING, Phase.PROVED])
-def test_what_a_killed_attempt_left_ends_in_the_plan_applied(
-    mirror: MirrorFlow, source_changer: Changer, monkeypatch: pytest.MonkeyPatch, killed_at: Phase
-) -> None:
-    """Ended right after any note in its journal, the next attempt of the same task finishes it, or starts afresh."""
-    run, _summary = source_changer.plan(mirror.name, "offset", "90")
-    before = mirror.target_ends()
-    note = Entry.note
-
-    def end_after(entry: Entry, phase: Phase, **known: Any) -> None:
-        if phase is killed_at:
-            monkeypatch.setattr(recovery, "restore", _not_reached)
-            monkeypatch.setattr(recovery, "give_back_state", _not_reached)
-            note(entry, phase, **known)
-            raise _Killed
-        note(entry, phase, **known)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Entry, "note", end_after)
-        with pytest.raises(_Killed):
-            source_changer.apply(run, name="test/killed")
-    monkeypatch.undo()
-
-    outcome = source_changer.apply(run, name="test/killed")
-
-    assert outcome.result is Result.APPLIED
-    mirror.wait_until_caught_up()
-    assert mirror.target_ends() == {partition: end + RECORDS - 90 for partition, end in before.items()}
-
-
-class _Killed(BaseException):
-    """The process has ended here: nothing after it runs."""
-
-
-def _not_reached(*_arguments: Any) -> None:
-    raise _Killed

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.change.journal import DEAD_AFTER, Journal
 from airflow_provider_connect_offsets.change.record import Owner, Phase, Record
-from airflow_provider_connect_offsets.exceptions import Overlap
+from airflow_provider_connect_offsets.exceptions import JournalDamaged, Overlap
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace import files
@@ -199,6 +199,27 @@ def test_a_hold_is_kept_for_the_next_task_of_the_run_and_no_other(journal: Journ
     journal.refuse_overlap("dag/other")
     with pytest.raises(Overlap, match="not held by this run"):
         journal.held(alter, seconds=100)
+
+
+@pytest.mark.parametrize("name", ["record", "lease"])
+@pytest.mark.parametrize("content", [b"", b'{"connector"', b"[]", b'{"phase": "unheard of"}'])
+def test_a_damaged_journal_stops_every_change(journal: Journal, time: Time, name: str, content: bytes) -> None:
+    """What can't be read is never taken for nothing; the error names the file, and moving it away helps."""
+    _leave(journal, Owner("dag/dead", "apply", ELSEWHERE, 1))
+    time.now += DEAD_AFTER + 1
+    files.write_bytes(journal.file(1, name), content)
+
+    for _attempt in range(2):
+        with (
+            pytest.raises(JournalDamaged, match=rf"'a sink/ü' is damaged.*000001\.{name}\.json.*move that file away"),
+            journal.claim(Owner.here(run="dag/next", task="apply")),
+        ):
+            pass
+    assert journal.newest() == 1
+
+    files.remove_tree(journal.file(1, name))
+    with journal.claim(Owner.here(run="dag/next", task="apply")):
+        pass
 
 
 @given(

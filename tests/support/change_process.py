@@ -1,0 +1,52 @@
+"""A change in a process of its own, which can be killed: ``change_process.py RUN WORKER KAFKA WORKSPACE NAME``.
+
+Prints one line of JSON: how it ended (``applied``, …, or the error's class) and the sentence that a task would show.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from typing import Any
+
+from airflow_provider_connect_offsets.change.apply import apply_plan
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.journal import Journal
+from airflow_provider_connect_offsets.change.plans import read_plan
+from airflow_provider_connect_offsets.change.record import Owner
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
+from airflow_provider_connect_offsets.stores.connect import ConnectRest
+from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
+from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root
+
+
+def main(run: str, worker: str, kafka: str, workspace: str, name: str) -> None:
+    """Apply the plan of ``run``."""
+    # As Airflow ends a task: an exception where it stands, so that what it does on the way out is done.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    plan = read_plan(RunDirectory(run))
+    config = {"bootstrap.servers": kafka}
+    with (
+        ConnectRest(ConnectEndpoint((worker,)), patience=15) as connect,
+        KafkaLogs(config) as logs,
+        ConsumerGroups(config) as groups,
+    ):
+        doors = Doors(offsets=connect, control=connect, logs=logs, groups=groups, patience=15)
+        journal = Journal(journal_root(workspace), cluster="sandbox", connector=plan.connector)
+        try:
+            outcome = apply_plan(plan, doors, journal, Owner.here(run=name, task="apply"))
+        except ConnectOffsetsError as error:
+            _tell(type(error).__name__, str(error))
+        else:
+            _tell(outcome.result.value, outcome.message, warnings=outcome.warnings)
+
+
+def _tell(ended: str, message: str, **more: Any) -> None:
+    sys.stdout.write(json.dumps({"ended": ended, "message": message, **more}) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
