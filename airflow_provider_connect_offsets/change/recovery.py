@@ -93,15 +93,16 @@ def _abandoned(entry: Entry) -> str:
 def restore(doors: Doors, entry: Entry) -> None:
     """Put back the prior offsets, prove them, and give back the prior state.
 
-    Raises :class:`LeftStopped` where they can't be proved; the connector then stays STOPPED.
+    Raises :class:`LeftStopped` where they can't be proved; the connector then stays STOPPED. Raises
+    :class:`Interfered` where someone else has resumed it.
     """
     record = entry.record
     if record.prior_offsets is None or record.changes is None:
         raise ValueError(f"the record of {record.connector!r} holds no prior offsets to restore")
-    _refuse_if_resumed(doors, entry)
     entry.note(Phase.RESTORING)
     back = record.prior_offsets.only(change.partition for change in record.changes)
     try:
+        _refuse_if_resumed(doors, entry)
         if steps.differences(doors.offsets.read_offsets(record.connector), record.prior_offsets):
             steps.alter(doors, record.connector, back, expected=record.prior_offsets)
         # Once more: what an earlier request that had timed out still did would show up now.
