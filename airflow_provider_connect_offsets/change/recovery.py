@@ -102,11 +102,14 @@ def restore(doors: Doors, entry: Entry) -> None:
     entry.note(Phase.RESTORING)
     back = record.prior_offsets.only(change.partition for change in record.changes)
     try:
-        _refuse_if_resumed(doors, entry)
-        if steps.differences(doors.offsets.read_offsets(record.connector), record.prior_offsets):
-            steps.alter(doors, record.connector, back, expected=record.prior_offsets)
-        # Once more: what an earlier request that had timed out still did would show up now.
-        steps.prove(doors, record.connector, record.prior_offsets)
+        for attempt in steps.until_it_stands(doors):
+            with attempt:
+                _refuse_if_resumed(doors, entry)
+                # Even where all reads as before: the write that was given up may still be on its way, and Connect
+                # carries this one out behind it.
+                steps.alter(doors, record.connector, back, expected=record.prior_offsets)
+                # Once more: one that was overtaken all the same would show up now.
+                steps.prove(doors, record.connector, record.prior_offsets)
     except (StoreError, NotApplied) as error:
         raise left_stopped(entry, str(error)) from error
     give_back_state(doors, entry)

@@ -92,6 +92,18 @@ def _until_patience_ends(doors: Doors, repeated: type[StoreError]) -> tenacity.R
     )
 
 
+def until_it_stands(doors: Doors) -> tenacity.Retrying:
+    """Attempts at putting offsets back: three, and none begins once patience has ended; the last error is raised."""
+    deadline = doors.clock.now() + doors.patience
+    return tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(NotApplied),
+        wait=tenacity.wait_exponential(multiplier=0.1, max=1.0),
+        stop=lambda state: state.attempt_number >= 3 or doors.clock.now() > deadline,
+        sleep=doors.clock.sleep,
+        reraise=True,
+    )
+
+
 def is_in(status: ConnectorStatus, state: State, *, tasks: int | None = None) -> bool:
     """Whether a connector and its tasks are in ``state``; one that runs has tasks, unless it had none (``tasks`` 0)."""
     if state is State.STOPPED:

@@ -120,11 +120,17 @@ def _no_such_call(said: _Said) -> Refusal:
 def _conflict(said: _Said) -> Refusal:
     if "already exists" in said.message:
         return Refusal(Rejected(f"{said.sentence}. Choose another name, or delete that connector first."))
+    return _rebalance(said)
+
+
+def _rebalance(said: _Said) -> Refusal:
     text = f"{said.sentence} The workers are being rebalanced; nothing was done, try again later."
     return Refusal(RebalanceInProgress(text), repeat=True)
 
 
 def _server_error(said: _Said) -> Refusal:
+    if "a rebalance is expected" in said.message:  # the herder's own check, which reads answer as 500
+        return _rebalance(said)
     if said.message.startswith("No connector `"):  # a standalone worker
         return _unknown_connector(said)
     if "can be safely retried" in said.message:

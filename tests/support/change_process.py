@@ -1,4 +1,4 @@
-"""A change in a process of its own, which can be killed: ``change_process.py RUN WORKER KAFKA WORKSPACE NAME``.
+"""A change in a process of its own, which can be killed: ``change_process.py RUN WORKER KAFKA WORKSPACE PATIENCE``.
 
 Prints one line of JSON: how it ended (``applied``, …, or the error's class) and the sentence that a task would show.
 """
@@ -23,21 +23,21 @@ from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root
 
 
-def main(run: str, worker: str, kafka: str, workspace: str, name: str) -> None:
+def main(run: str, worker: str, kafka: str, workspace: str, patience: str) -> None:
     """Apply the plan of ``run``."""
     # As Airflow ends a task: an exception where it stands, so that what it does on the way out is done.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     plan = read_plan(RunDirectory(run))
     config = {"bootstrap.servers": kafka}
     with (
-        ConnectRest(ConnectEndpoint((worker,)), patience=15) as connect,
+        ConnectRest(ConnectEndpoint((worker,)), patience=float(patience)) as connect,
         KafkaLogs(config) as logs,
         ConsumerGroups(config) as groups,
     ):
-        doors = Doors(offsets=connect, control=connect, logs=logs, groups=groups, patience=15)
+        doors = Doors(offsets=connect, control=connect, logs=logs, groups=groups, patience=float(patience))
         journal = Journal(journal_root(workspace), cluster="sandbox", connector=plan.connector)
         try:
-            outcome = apply_plan(plan, doors, journal, Owner.here(run=name, task="apply"))
+            outcome = apply_plan(plan, doors, journal, Owner.here(run="faults", task="apply"))
         except ConnectOffsetsError as error:
             _tell(type(error).__name__, str(error))
         else:

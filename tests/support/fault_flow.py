@@ -1,23 +1,24 @@
-"""A sink whose change is broken on purpose, and what a test may find afterwards."""
+"""Connectors whose changes are broken on purpose, and what a test may find afterwards."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 import change_process
 from flows import Changer
 
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-from sandbox import Sandbox, wait_until
-from sandbox.connectors import file_sink_config
+from sandbox import Broker, RestRefusal, Sandbox, wait_until
+from sandbox.connectors import file_sink_config, mirror_source_config
 
 PARTITIONS, RECORDS = 3, 30
 # Of partition 0 the records from 10 on are delivered again, of partition 1 all, of partition 2 none.
@@ -34,35 +35,52 @@ class Told:
 
 
 @dataclass(frozen=True)
-class FaultFlow:
-    """A running FileStreamSink of a topic with three partitions, which has written all of it."""
+class FaultFlow(ABC):
+    """A running connector of a topic with three partitions, which has delivered all of it."""
 
     sandbox: Sandbox
     name: str
     topic: str
-    file: Path
 
     @classmethod
-    def start(cls, sandbox: Sandbox) -> FaultFlow:
-        """Create topic and connector, and wait until all is written and committed."""
+    def start(cls, sandbox: Sandbox) -> Self:
+        """Create topic and connector, and wait until all is delivered and committed."""
         mark = uuid4().hex[:8]
-        flow = cls(sandbox, f"fault-{mark}", f"faults-{mark}", sandbox.data / f"fault-{mark}.txt")
-        sandbox.target.create_topic(flow.topic, partitions=PARTITIONS)
+        flow = cls(sandbox, f"fault-{mark}", f"faults-{mark}")
+        flow.kafka.create_topic(flow.topic, partitions=PARTITIONS)
         for partition in range(PARTITIONS):
             values = [f"{partition}:{number}" for number in range(RECORDS)]
-            sandbox.target.produce(flow.topic, values, partition=partition)
+            flow.kafka.produce(flow.topic, values, partition=partition)
         flow.create()
         return flow
 
-    def create(self) -> None:
-        """Create the connector and wait until it has read to the end."""
-        self.sandbox.connect.create(self.name, file_sink_config(self.topic, self.file))
-        self.sandbox.connect.wait_state(self.name, "RUNNING", tasks=1)
-        self.wait_until_caught_up()
+    @property
+    @abstractmethod
+    def kafka(self) -> Broker:
+        """The cluster that the positions refer to."""
 
     @property
-    def path(self) -> str:
-        return f"/connectors/{self.name}"
+    @abstractmethod
+    def config(self) -> dict[str, str]:
+        """The connector's configuration."""
+
+    @abstractmethod
+    def entry(self, partition: int, position: int) -> dict[str, Any]:
+        """A position as the REST API has it."""
+
+    @abstractmethod
+    def positions(self) -> dict[int, int]:
+        """Where it resumes, by partition; one without an offset is left out."""
+
+    @abstractmethod
+    def delivered(self) -> int:
+        """How many records it has delivered."""
+
+    def create(self) -> None:
+        """Create the connector and wait until it has read to the end."""
+        self.sandbox.connect.create(self.name, self.config)
+        self.sandbox.connect.wait_state(self.name, "RUNNING", tasks=1)
+        self.wait_until_caught_up()
 
     def plan(self, changer: Changer, folder: Path) -> RunDirectory:
         """Plan to set one partition, to clear another, and to leave the third alone."""
@@ -73,48 +91,107 @@ class FaultFlow:
         return run
 
     @contextmanager
-    def changing(self, changer: Changer, run: RunDirectory, *, name: str, url: str) -> Iterator[subprocess.Popen[str]]:
+    def changing(
+        self, run: RunDirectory, *, workspace: str, url: str, patience: float
+    ) -> Iterator[subprocess.Popen[str]]:
         """Make the change in a process of its own, through ``url``; the process is gone at the end."""
         command = [sys.executable, str(change_process.__file__)]
-        arguments = [run.uri, url, changer.kafka.bootstrap, changer.workspace, name]
+        arguments = [run.uri, url, self.kafka_of_groups.bootstrap, workspace, str(patience)]
         with subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, text=True) as process:
             try:
                 yield process
             finally:
                 process.kill()
 
-    def change(self, changer: Changer, run: RunDirectory, *, name: str) -> Told:
-        """Make the change with nothing in its way."""
-        with self.changing(changer, run, name=name, url=self.sandbox.connect.url) as process:
-            return told(process)
+    @property
+    def kafka_of_groups(self) -> Broker:
+        """Where a sink's group is."""
+        return self.sandbox.target
+
+    def move(self, partition: int, position: int) -> None:
+        """Set a position by hand; it must be STOPPED."""
+        self.sandbox.connect.alter(self.name, [self.entry(partition, position)])
 
     def state(self) -> str:
-        """The connector's state, and FAILED where a task has failed."""
-        status = self.sandbox.connect.status(self.name)
+        """The connector's state, FAILED where a task has failed, and GONE where there is none."""
+        try:
+            status = self.sandbox.connect.status(self.name)
+        except RestRefusal as refusal:
+            if refusal.status_code == 404:
+                return "GONE"
+            raise
         states = {status["connector"]["state"], *(task["state"] for task in status["tasks"])}
         return "FAILED" if "FAILED" in states else str(status["connector"]["state"])
 
+    def is_caught_up(self) -> bool:
+        """Whether it runs, and all is delivered and committed."""
+        return self.state() == "RUNNING" and self.positions() == dict.fromkeys(range(PARTITIONS), RECORDS)
+
+    def wait_until_caught_up(self, timeout: float = 60) -> None:
+        """Wait until it runs, and all is delivered and committed."""
+        wait_until(self.is_caught_up, timeout, f"{self.name} has not caught up")
+
+
+class SinkFaults(FaultFlow):
+    """A FileStreamSink."""
+
+    @property
+    def kafka(self) -> Broker:
+        return self.sandbox.target
+
+    @property
+    def file(self) -> Path:
+        """What it writes."""
+        return self.sandbox.data / f"{self.name}.txt"
+
+    @property
+    def config(self) -> dict[str, str]:
+        return file_sink_config(self.topic, self.file)
+
+    def entry(self, partition: int, position: int) -> dict[str, Any]:
+        where = {"kafka_topic": self.topic, "kafka_partition": partition}
+        return {"partition": where, "offset": {"kafka_offset": position}}
+
     def positions(self) -> dict[int, int]:
-        """Committed positions by partition."""
         return {
             entry["partition"]["kafka_partition"]: entry["offset"]["kafka_offset"]
             for entry in self.sandbox.connect.offsets(self.name)
             if entry["offset"] is not None
         }
 
-    def written(self) -> int:
-        """How many lines the sink has written."""
+    def delivered(self) -> int:
         return len(self.file.read_text().splitlines()) if self.file.exists() else 0
 
-    def wait_until_caught_up(self) -> None:
-        """Wait until it runs, and all is written and committed."""
-        ends = dict.fromkeys(range(PARTITIONS), RECORDS)
-        wait_until(lambda: self.state() == "RUNNING" and self.positions() == ends, 60, f"{self.name} has not caught up")
+
+class MirrorFaults(FaultFlow):
+    """A MirrorSource."""
+
+    @property
+    def kafka(self) -> Broker:
+        return self.sandbox.source
+
+    @property
+    def config(self) -> dict[str, str]:
+        return mirror_source_config(self.sandbox, self.topic)
+
+    def entry(self, partition: int, position: int) -> dict[str, Any]:
+        where = {"cluster": "source", "topic": self.topic, "partition": partition}
+        return {"partition": where, "offset": {"offset": position - 1}}
+
+    def positions(self) -> dict[int, int]:
+        return {
+            entry["partition"]["partition"]: entry["offset"]["offset"] + 1
+            for entry in self.sandbox.connect.offsets(self.name)
+            if entry["offset"] is not None
+        }
+
+    def delivered(self) -> int:
+        return sum(end for _start, end in self.sandbox.target.log_bounds(f"source.{self.topic}").values())
 
 
-def told(process: subprocess.Popen[str]) -> Told:
+def told(process: subprocess.Popen[str], timeout: float = 120) -> Told:
     """Wait for the end of a change, and read what it said."""
-    printed, _ = process.communicate(timeout=120)
+    printed, _ = process.communicate(timeout=timeout)
     if not printed:
         return Told()
     line: dict[str, Any] = json.loads(printed.splitlines()[-1])

@@ -59,18 +59,27 @@ class Gate:
         self.reached = threading.Event()
         self._point, self._fault = point, fault
         self._passed: list[str] = []
-        self._lock = threading.Lock()
+        self._passing = threading.Condition()
         self.queue = threading.Lock()
 
     def fate(self, method: str, path: str, side: Side) -> Fate:
         """Let the fault happen where this is the point."""
-        with self._lock:
+        with self._passing:
             now = not self.reached.is_set() and self._point.is_reached(method, path, side, self._passed)
             if now:
                 self.reached.set()
             if side is Side.AFTER:
                 self._passed.append(f"{method} {path}")
+                self._passing.notify_all()
         return self._fault() if now else Fate.PASSES
+
+    def wait_for(self, method: str, path: str, timeout: float = 30) -> None:
+        """For a fault that holds a request up: wait until a later one with this method and end has been answered."""
+        with self._passing:
+            before = len(self._passed)
+            assert self._passing.wait_for(
+                lambda: any(call.startswith(method) and call.endswith(path) for call in self._passed[before:]), timeout
+            ), f"no {method} …{path} came"
 
 
 class _Server(ThreadingHTTPServer):
@@ -92,8 +101,12 @@ class _Handler(BaseHTTPRequestHandler):
         elif fate is Fate.IS_LOST:
             self.close_connection = True
         else:
-            with contextlib.nullcontext() if self.command == "GET" else self.server.gate.queue:
-                answer = self._hand_on(content)
+            try:
+                with contextlib.nullcontext() if self.command == "GET" else self.server.gate.queue:
+                    answer = self._hand_on(content)
+            except requests.ConnectionError:
+                self.close_connection = True  # the worker is gone
+                return
             if self.server.gate.fate(self.command, self.path, Side.AFTER) is Fate.IS_LOST:
                 self.close_connection = True
             else:

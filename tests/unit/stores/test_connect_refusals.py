@@ -30,6 +30,7 @@ STALE = (
 )
 NO_LEADER = "Cannot complete request momentarily due to no known leader URL, likely because a rebalance was underway."
 NOT_LEADER = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
+REBALANCE_EXPECTED = "Request cannot be completed because a rebalance is expected"
 NOT_STOPPED = (
     "Connectors must be in the STOPPED state before their offsets can be modified. This can be done for the specified "
     "connector by issuing a 'PUT' request to the '/connectors/c/stop' endpoint"
@@ -102,10 +103,11 @@ def test_a_refused_change_has_its_meaning_and_is_never_repeated(
         error(409, STALE),
         error(409, NO_LEADER),
         error(409, NOT_LEADER),
+        error(500, REBALANCE_EXPECTED),
         error(500, GROUP_NOT_EMPTY),
         Reply(404, JETTY_404),
     ],
-    ids=["stale", "no leader", "not leader", "group not empty", "still starting"],
+    ids=["stale", "no leader", "not leader", "rebalance expected", "group not empty", "still starting"],
 )
 def test_a_change_is_repeated_where_the_refusal_says_nothing_was_done(
     connect_to: Connect, worker: Worker, reply: Reply
@@ -156,6 +158,7 @@ def test_a_connector_that_exists_is_not_a_rebalance(connect_to: Connect, worker:
     ("reply", "repeated"),
     [
         (error(409, STALE), True),
+        (error(500, REBALANCE_EXPECTED), True),
         (error(500, "Request timed out"), True),
         (error(500, "IO Error trying to forward REST request: null"), True),
         (Reply(404, JETTY_404), True),

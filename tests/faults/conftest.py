@@ -1,0 +1,53 @@
+"""What the cells of the fault matrix share, and the matrix as a table at the end of the run."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+from fault_cell import STEPS, Scenes
+from fault_table import Ending, Note, table
+from pyspark.sql import SparkSession
+
+from sandbox import Sandbox
+
+SEED = "FAULT_SEED"
+
+
+@pytest.fixture(scope="session")
+def scenes(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scenes]:
+    """The connectors that are changed."""
+    shared = Scenes(sandbox, spark, tmp_path_factory.mktemp("faults"))
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def note(record_property: Callable[[str, object], None]) -> Note:
+    """Write into the table how a cell ended."""
+
+    def write(fault: str, step: str, kind: str, ending: Ending) -> None:
+        record_property("cell", (fault, step, str(kind), str(ending)))
+
+    return write
+
+
+def pytest_configure() -> None:
+    """Draw the random kill points, the same ones again where a seed is given."""
+    os.environ.setdefault(SEED, str(random.SystemRandom().randrange(10**6)))
+
+
+def pytest_report_header() -> str:
+    """Say how to draw the same kill points again."""
+    return f"random kill points: {SEED}={os.environ[SEED]}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the matrix."""
+    reports = [report for found in ("passed", "failed") for report in terminalreporter.stats.get(found, [])]
+    cells = [tuple(value) for report in reports for name, value in report.user_properties if name == "cell"]
+    if cells:
+        terminalreporter.section(f"fault matrix: {len(cells)} cells ({SEED}={os.environ[SEED]})")
+        terminalreporter.write_line(table(cells, STEPS))

@@ -1,0 +1,115 @@
+"""A worker or a broker goes away and comes back: one outage for all steps, a change held at each."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import product
+
+import pytest
+from fault_cell import STEPS, Cell, Kind, Scene, Scenes
+from fault_flow import AGAIN, Told, told
+from fault_table import Note
+from gate import Fate
+
+from sandbox import Sandbox
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
+BROKER_IS_AWAY = 20.0
+CELLS = list(product(Kind, STEPS))
+_AT_ONCE = 4  # more would only wait for each other on two cores
+
+
+@dataclass
+class Held:
+    """Changes that wait at their steps until the world breaks."""
+
+    released: threading.Event = field(default_factory=threading.Event)
+
+    def hold(self, _process: subprocess.Popen[str]) -> Fate:
+        """The fault of each: wait."""
+        assert self.released.wait(300)
+        return Fate.PASSES
+
+
+def worker_restarts(sandbox: Sandbox, go_on: Callable[[], None]) -> None:
+    """The only worker is killed, and started again."""
+    sandbox.connect.process.kill()
+    go_on()
+    sandbox.connect.process.start()
+
+
+def another_worker_joins(sandbox: Sandbox, go_on: Callable[[], None]) -> None:
+    """The worker is killed and started again while a second one joins: the changes go on in the midst of it."""
+    sandbox.connect.process.kill()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        joining = pool.submit(sandbox.add_worker)
+        sandbox.connect.process.start()
+        go_on()
+        joining.result()
+
+
+def broker_is_down(sandbox: Sandbox, go_on: Callable[[], None]) -> None:
+    """The broker that has Connect's topics, the sinks' groups and all that is delivered is away for a while."""
+    sandbox.target.process.kill()
+    go_on()
+    time.sleep(BROKER_IS_AWAY)  # the length of the outage is what is tested
+    sandbox.target.process.start()
+
+
+OUTAGES = {
+    "worker killed and restarted": worker_restarts,
+    "worker restarted, another joins": another_worker_joins,
+    "broker down for 20 s": broker_is_down,
+}
+
+
+@dataclass(frozen=True)
+class Outage:
+    """One that is over: what the change at each step said to it."""
+
+    name: str
+    cells: dict[tuple[Kind, str], Cell]
+    ended: dict[tuple[Kind, str], Told]
+
+
+@pytest.fixture(scope="module")
+def stages(scenes: Scenes) -> dict[tuple[Kind, str], Scene]:
+    """A connector and a plan for each cell."""
+    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+        return dict(zip(CELLS, pool.map(lambda cell: scenes.new(cell[0]), CELLS), strict=True))
+
+
+@pytest.fixture(scope="module", params=OUTAGES)
+def outage(request: pytest.FixtureRequest, sandbox: Sandbox, stages: dict[tuple[Kind, str], Scene]) -> Iterator[Outage]:
+    """Begin all changes, hold each at its step, break the world, and let all go on in the broken one."""
+    name: str = request.param
+    held = Held()
+    cells = {
+        at: Cell(scene, STEPS[at[1]], patience=60, most=2 * AGAIN if at[1] == "while resuming" else AGAIN)
+        for at, scene in stages.items()
+    }
+    with ExitStack() as stack:
+        under_way = {at: stack.enter_context(cell.under_way(held.hold)) for at, cell in cells.items()}
+        stack.callback(held.released.set)
+        for at, (gate, process) in under_way.items():
+            assert gate.reached.wait(120), f"the change never came to {at}: {told(process)}"
+        OUTAGES[name](sandbox, held.released.set)
+        ended = {at: told(process, timeout=300) for at, (_gate, process) in under_way.items()}
+    yield Outage(name, cells, ended)
+    while len(sandbox.workers) > 1:
+        sandbox.workers.pop().process.close()
+
+
+@pytest.mark.parametrize(("kind", "step"), CELLS)
+def test_outage(outage: Outage, note: Note, kind: Kind, step: str) -> None:
+    """What the change says is what stands, and where it was not applied, the next attempt applies it."""
+    cell, ended = outage.cells[kind, step], outage.ended[kind, step]
+
+    assert ended.ended != "killed", "it must say how it ended"
+    note(outage.name, step, kind, cell.settle(ended))

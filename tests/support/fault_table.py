@@ -1,0 +1,52 @@
+"""The fault matrix as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Protocol
+
+from tabulate import tabulate
+
+
+class Ending(StrEnum):
+    """How a cell ended."""
+
+    APPLIED = "A"
+    NEXT = "N"
+    RESTORED = "R"
+    STOPPED = "S"
+    DRIFT = "D"
+    THEIRS = "T"
+
+
+LEGEND = {
+    Ending.APPLIED: "applied and proved by the attempt that met the fault",
+    Ending.NEXT: "killed, so it said nothing; the next attempt applied the plan, once",
+    Ending.RESTORED: "prior offsets and state were put back; the next attempt applied the plan, once",
+    Ending.STOPPED: "left STOPPED, and the error says what stands and what to do; the next attempt applied the plan",
+    Ending.DRIFT: "drift: nothing was written, and the error names the partition",
+    Ending.THEIRS: "someone else resumed or deleted it: the error says so, and it stays as they wanted it",
+}
+
+
+class Note(Protocol):
+    """Writes into the table how a cell ended."""
+
+    def __call__(self, fault: str, step: str, kind: str, ending: Ending) -> None:
+        """Of one fault at one step, with one kind of connector."""
+
+
+def table(cells: Iterable[tuple[str, str, str, str]], steps: Iterable[str]) -> str:
+    """A line per fault and kind, a column per step, in Markdown; where a cell was run more than once, all its letters.
+
+    ``steps`` are the columns that come first, in this order.
+    """
+    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    columns = dict.fromkeys(steps)
+    for fault, step, kind, ending in cells:
+        columns[step] = None
+        found.setdefault((fault, kind), {}).setdefault(step, []).append(ending)
+    rows = [[*key, *(" ".join(row.get(step, [])) for step in columns)] for key, row in found.items()]
+    legend = "\n".join(f"- {ending}: {meaning}" for ending, meaning in LEGEND.items())
+    return f"{tabulate(rows, headers=['fault', 'connector', *columns], tablefmt='github')}\n\n{legend}"
