@@ -23,6 +23,7 @@ Callers catch by meaning, never by status code::
         ├── Drift                   the world is no longer what the plan saw; nothing was written
         ├── Interfered              someone else resumed the connector in the midst; its offsets are left as they are
         ├── NotApplied              the plan was not applied; prior offsets and state were put back
+        ├── FleetIncomplete         of many connectors some were not changed; each error stands in the run's page
         ├── NotRunning              the offsets are proved, but the connector did not come back to its state
         └── LeftStopped             neither plan nor prior offsets could be proved; the connector stays STOPPED
 """
@@ -112,6 +113,10 @@ class Interfered(ChangeError):
 
 class NotApplied(ChangeError):
     """The plan was not applied; prior offsets were proved and the prior state was given back."""
+
+
+class FleetIncomplete(ChangeError):
+    """Of many connectors some were not changed; the text names them, and the others are as planned."""
 
 
 class NotRunning(ChangeError):

@@ -26,7 +26,12 @@ def get_provider_info() -> dict[str, Any]:
             }
         ],
         "operators": _modules(
-            "operators.apply", "operators.connector", "operators.plan", "operators.restore", "operators.snapshot"
+            "operators.apply",
+            "operators.connector",
+            "operators.fleet",
+            "operators.plan",
+            "operators.restore",
+            "operators.snapshot",
         ),
         "sensors": _modules("sensors.connector"),
         "hooks": _modules("hooks.kafka", "hooks.kafka_connect"),

@@ -7,7 +7,7 @@ from datetime import timedelta
 from airflow.sdk import DAG
 
 from airflow_provider_connect_offsets.task_groups import guarded_offset_change
-from airflow_provider_connect_offsets.task_groups.params import change_arguments, change_params
+from airflow_provider_connect_offsets.task_groups.params import as_arguments, change_params
 
 DOC = """
 ### Change where a connector resumes
@@ -45,4 +45,4 @@ with DAG(
     render_template_as_native_obj=False,
     tags=["kafka-connect", "offsets"],
 ) as dag:
-    guarded_offset_change(**change_arguments())
+    guarded_offset_change(**as_arguments(change_params()))

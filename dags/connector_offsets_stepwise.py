@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.operators.connector import (
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.restore import RestoreConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnectorOffsetsOperator
-from airflow_provider_connect_offsets.task_groups.params import change_arguments, change_params
+from airflow_provider_connect_offsets.task_groups.params import as_arguments, change_params
 
 DOC = """
 ### Change where a connector resumes, step by step
@@ -44,7 +44,7 @@ with DAG(
     params=change_params(),
     tags=["kafka-connect", "offsets"],
 ) as dag:
-    asked = change_arguments()
+    asked = as_arguments(change_params())
     doors = {name: asked[name] for name in ("connect_conn_id", "kafka_conn_id")}
     step = {"connector": asked["connector"], **doors}
 

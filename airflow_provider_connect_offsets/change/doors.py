@@ -15,8 +15,8 @@ from airflow_provider_connect_offsets.stores.protocols import ConnectorControl, 
 
 Reading = TypeVar("Reading")
 
-# Short at first, as most states are reached within a second and every wait is downtime.
-_WAIT = tenacity.wait_exponential(multiplier=0.02, max=1.0)
+# Short at first, and never longer than a tenth of a second: what is waited too long is downtime.
+_WAIT = tenacity.wait_exponential(multiplier=0.02, max=0.1)
 
 
 class Bounds(Protocol):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from airflow_provider_connect_offsets.exceptions import PlanRefused
-from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
+from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow, plan_digest
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
@@ -34,6 +35,21 @@ def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
             f"{plan.digest}, not {digest}. Plan again."
         )
     return plan
+
+
+def read_plans(members: Mapping[str, RunDirectory], *, digest: str | None = None) -> dict[str, OffsetPlan]:
+    """Read the plans of a fleet by connector; ``digest`` is the one of all of them that was approved.
+
+    Raises as :func:`read_plan` does.
+    """
+    plans = {name: read_plan(run) for name, run in members.items()}
+    together = plan_digest(plan.digest for plan in plans.values())
+    if digest is not None and together != digest:
+        raise PlanRefused(
+            f"Nothing was stopped or changed. The plans of {len(plans)} connectors are not the ones that were "
+            f"approved: their digest is {together}, not {digest}. Plan again."
+        )
+    return plans
 
 
 def refuse_stale(run: RunDirectory, *, ttl: timedelta) -> None:

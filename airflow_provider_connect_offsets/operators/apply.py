@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.change.journal import Journal
     from airflow_provider_connect_offsets.change.record import Owner
     from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+    from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
@@ -55,18 +56,27 @@ class ApproveOffsetPlanOperator(ApprovalOperator):
         """Ask, go on, or skip the rest."""
         with failing_clearly():
             ask, plan_only = is_true(self.approval), is_true(self.plan_only)
-        from airflow_provider_connect_offsets.report import Change, Pending, question  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import Pending  # noqa: PLC0415
 
-        run = _directory(self.summary["run_uri"])
         if plan_only:
-            page_of(run, pending=Pending.DRY_RUN)
+            self.page(Pending.DRY_RUN)
             raise AirflowSkipException(f"Dry run: nothing is stopped or changed. The plan: {self.summary['report']}")
         if not ask:
             return None
-        page_of(run, pending=Pending.APPROVAL)
-        self.subject = f"Change the offsets of {self.summary['connector']}?"
-        self.body = question(Change.read(run))
+        self.page(Pending.APPROVAL)
+        self.subject, self.body = self.question()
         return super().execute(context)
+
+    def page(self, pending: Pending) -> None:
+        """Write the page anew."""
+        page_of(_directory(self.summary["run_uri"]), pending=pending)
+
+    def question(self) -> tuple[str, str]:
+        """Subject and body, in Markdown."""
+        from airflow_provider_connect_offsets.report import Change, question  # noqa: PLC0415
+
+        change = Change.read(_directory(self.summary["run_uri"]))
+        return f"Change the offsets of {self.summary['connector']}?", question(change)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
         """Go on, or skip the rest and let the page say that the plan was rejected."""
@@ -74,8 +84,8 @@ class ApproveOffsetPlanOperator(ApprovalOperator):
 
         answer = super().execute_complete(context, event)
         if self.REJECT in answer["chosen_options"]:
-            self.log.warning("Rejected: nothing of %r was stopped or changed.", self.summary["connector"])
-            page_of(_directory(self.summary["run_uri"]), pending=Pending.REJECTED)
+            self.log.warning("Rejected: nothing was stopped or changed. %s", self.subject)
+            self.page(Pending.REJECTED)
         return answer
 
 
@@ -161,15 +171,25 @@ class ApplyOffsetPlanOperator(BaseOperator):
         with failing_clearly():
             plan = read_plan(run, digest=self.digest)
             with open_doors(self.connect_conn_id, self.kafka_conn_id, patience=float(self.patience)) as opened:
-                outcome = _applied(plan, opened, owner, run)
+                try:
+                    outcome = applied(plan, opened, owner, run)
+                finally:
+                    page = page_of(run)
         self.log.info(outcome.message)
         for warning in outcome.warnings:
             self.log.warning(warning)
-        return summary_of(outcome, page_of(run))
+        return summary_of(outcome, page)
+
+    def on_kill(self) -> None:
+        """Break off where the change is: what was written is put back on the way out, or by who comes next.
+
+        Airflow calls this when a task is cleared, failed by hand, or over its time, and kills it five seconds later.
+        """
+        raise SystemExit("The task was ended from outside while it changed offsets.")
 
 
-def _applied(plan: OffsetPlan, opened: Opened, owner: Owner, run: RunDirectory) -> Outcome:
-    """Apply, and leave an outcome and a page that tell the truth, however it ends."""
+def applied(plan: OffsetPlan, opened: Opened, owner: Owner, run: RunDirectory) -> Outcome:
+    """Apply, and leave an outcome that tells the truth, however it ends; the page is the caller's."""
     from airflow_provider_connect_offsets.change.apply import apply_plan  # noqa: PLC0415
 
     journal = opened.journal(plan.connector)
@@ -183,14 +203,13 @@ def _applied(plan: OffsetPlan, opened: Opened, owner: Owner, run: RunDirectory) 
 
 
 def _tell_of(error: BaseException, plan: OffsetPlan, journal: Journal, owner: Owner, run: RunDirectory) -> None:
-    """Write outcome and page of a change that failed with ``error``, which stays what the task fails with."""
+    """Write the outcome of a change that failed with ``error``, which stays what the task fails with."""
     from airflow_provider_connect_offsets.change import outcomes  # noqa: PLC0415
 
     try:
         outcomes.failed(plan, owner, error, journal.record_of(owner.run, plan.digest)).write(run.outcome)
     except Exception:
         log.warning("The outcome %s could not be written.", run.outcome, exc_info=True)
-    page_of(run)
 
 
 def summary_of(outcome: Outcome, page: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,17 +94,22 @@ def open_doors(connect_conn_id: str, kafka_conn_id: str | None, *, patience: flo
 
 
 def page_of(run: RunDirectory, *, pending: Pending | None = None) -> str:
-    """Write the run's page anew, and return its URI; ``pending`` is why its plan is not applied yet.
+    """Write the run's page anew, and return its URI; ``pending`` is why its plan is not applied yet."""
+    from airflow_provider_connect_offsets.report import write_page  # noqa: PLC0415
+
+    return page_written(lambda: write_page(run, pending=pending), run.report)
+
+
+def page_written(write: Callable[[], object], uri: str) -> str:
+    """Write the page at ``uri``, and return that.
 
     A page that can't be written is a warning: it must neither fail a change that was applied nor hide why one wasn't.
     """
-    from airflow_provider_connect_offsets.report import write_page  # noqa: PLC0415
-
     try:
-        write_page(run, pending=pending)
+        write()
     except Exception:
-        log.warning("The page %s could not be written; datasets and journal are complete.", run.report, exc_info=True)
-    return run.report
+        log.warning("The page %s could not be written; datasets and journal are complete.", uri, exc_info=True)
+    return uri
 
 
 def is_true(value: object) -> bool:

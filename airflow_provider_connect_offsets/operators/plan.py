@@ -67,14 +67,19 @@ class PlanConnectorOffsetsOperator(SparkSubmitOperator):
                 self.env_vars = {"PYSPARK_PYTHON": sys.executable, **(self.env_vars or {})}
             self.application = str(plan_job_path())
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
-            self.application_args = [self.run_uri]
+            self.application_args = self.directories()
             self.conf = {**_QUIET, **QUICK_START, **(self.conf or {})}
             self._spark_binary = self._spark_binary or _spark_submit()
             super().execute(context)
         with failing_clearly():
-            return self._judged()
+            return self.judged()
 
-    def _judged(self) -> dict[str, Any]:
+    def directories(self) -> list[str]:
+        """URIs of the run directories to plan."""
+        return [self.run_uri]
+
+    def judged(self) -> dict[str, Any]:
+        """Show what the job found; raises :class:`PlanRefused` where that is an error."""
         from airflow_provider_connect_offsets.report import Change, as_text, plan_table, verdict_table  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.layout import RunDirectory  # noqa: PLC0415

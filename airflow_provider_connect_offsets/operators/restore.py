@@ -9,10 +9,12 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.common import open_doors, owner_of, page_of
+from airflow_provider_connect_offsets.operators.common import Opened, open_doors, owner_of, page_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+    from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 
 class RestoreConnectorOffsetsOperator(BaseOperator):
@@ -42,17 +44,24 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
 
     def execute(self, context: Context) -> str:
         """Restore where something is left to restore."""
-        from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
-        from airflow_provider_connect_offsets.change.plans import read_plan  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.layout import RunDirectory  # noqa: PLC0415
 
-        run = RunDirectory(self.run_uri)
-        with failing_clearly(except_for=LeftStopped):
-            plan = read_plan(run)
-            with open_doors(self.connect_conn_id, self.kafka_conn_id, patience=float(self.patience)) as opened:
-                outcome = stepwise.take_back(plan, opened.doors, opened.journal(plan.connector), owner_of(context))
+        with (
+            failing_clearly(except_for=LeftStopped),
+            open_doors(self.connect_conn_id, self.kafka_conn_id, patience=float(self.patience)) as opened,
+        ):
+            told = self.take_back(RunDirectory(self.run_uri), opened, context)
+        return told or "Nothing was left to restore."
+
+    def take_back(self, run: RunDirectory, opened: Opened, context: Context) -> str | None:
+        """Restore one connector, and say what was done; None where nothing was left."""
+        from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
+        from airflow_provider_connect_offsets.change.plans import read_plan  # noqa: PLC0415
+
+        plan = read_plan(run)
+        outcome = stepwise.take_back(plan, opened.doors, opened.journal(plan.connector), owner_of(context))
         if outcome is None:
-            return f"Nothing was left to restore of {plan.connector!r}."
+            return None
         outcome.write(run.outcome)
         page_of(run)
         return outcome.message

@@ -14,6 +14,8 @@ from airflow_provider_connect_offsets.operators.common import directory_of, open
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_connect_offsets.offsets.request import Request
+
 
 class SnapshotConnectorOffsetsOperator(BaseOperator):
     """Check a request, and write what a plan for it needs: the connector, its offsets, the bounds of the logs.
@@ -63,18 +65,10 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
     def execute(self, context: Context) -> str:
         """Write the snapshot; fails before it touches anything where the request makes no sense."""
         from airflow_provider_connect_offsets.change.snapshot import take_snapshot  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.request import Request  # noqa: PLC0415
 
         run = directory_of(context, part=self.part)
         with failing_clearly():
-            request = Request.parse(
-                connector=self.connector,
-                to=self.to,
-                value=self.value,
-                topics=self.topics,
-                partitions=self.partitions,
-                now=datetime.now(tz=UTC),
-            )
+            request = self.request(self.connector, now=datetime.now(tz=UTC))
             with open_doors(self.connect_conn_id, self.kafka_conn_id) as opened:
                 taken = take_snapshot(request, opened.doors, run, cluster=opened.cluster)
         self.log.info(
@@ -85,3 +79,16 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
             run.uri,
         )
         return run.uri
+
+    def request(self, connector: str, *, now: datetime) -> Request:
+        """What was asked for of ``connector``; raises :class:`InvalidRequest`."""
+        from airflow_provider_connect_offsets.offsets.request import Request  # noqa: PLC0415
+
+        return Request.parse(
+            connector=connector,
+            to=self.to,
+            value=self.value,
+            topics=self.topics,
+            partitions=self.partitions,
+            now=now,
+        )

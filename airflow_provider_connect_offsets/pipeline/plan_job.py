@@ -1,4 +1,4 @@
-"""spark-submit's entry for the plan: ``plan_job.py RUN_DIRECTORY``.
+"""spark-submit's entry for the plan: ``plan_job.py RUN_DIRECTORY [RUN_DIRECTORY …]``, one directory per connector.
 
 Reads ``request.json``, ``connectors``, ``connector_offsets`` and ``log_bounds`` under the run directory (a URI that
 Hadoop understands) and writes ``offset_plan``, ``verdicts`` and, last of all, ``summary.json``.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +24,8 @@ from airflow_provider_connect_offsets.pipeline.plan import Planned, plan
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 SAMPLE = 20
+# Most of a small plan's time goes into Spark's driver, one thread at a time.
+AT_ONCE = 4
 # A plan is as small as one connector's offsets: more tasks, or plans adapted while they run, would only cost time.
 SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false"}
 
@@ -88,13 +91,15 @@ def _messages(sample: list[dict[str, Any]], severity: Severity) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """Run as a Spark application."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: plan_job.py RUN_DIRECTORY\n")
+    if not arguments:
+        sys.stderr.write("usage: plan_job.py RUN_DIRECTORY [RUN_DIRECTORY ...]\n")
         return 2
     spark = SparkSession.builder.appName("connect-offsets plan").getOrCreate()
     for name, value in SETTINGS.items():
         spark.conf.set(name, value)
-    run(spark, RunDirectory(arguments[0]))
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        for _summary in pool.map(lambda uri: run(spark, RunDirectory(uri)), arguments):
+            pass  # each has written its own; the first error ends the application
     spark.stop()
     return 0
 

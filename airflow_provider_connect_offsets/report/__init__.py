@@ -7,9 +7,11 @@ What stands here is public::
     question(change)                      # what an approver is asked, in Markdown
     write_page(run)                       # report.html of one run
     render([first, second], title="…")    # one page over several
+    write_fleet_page(fleet)               # a line for each connector, with links to their pages
 """
 
 from airflow_provider_connect_offsets.report.change import Change
+from airflow_provider_connect_offsets.report.fleet import FleetChange, fleet_question, fleet_table, write_fleet_page
 from airflow_provider_connect_offsets.report.page import render, write_page
 from airflow_provider_connect_offsets.report.question import question
 from airflow_provider_connect_offsets.report.standing import Pending
@@ -23,13 +25,17 @@ from airflow_provider_connect_offsets.report.tables import (
 
 __all__ = [
     "Change",
+    "FleetChange",
     "Pending",
     "as_text",
+    "fleet_question",
+    "fleet_table",
     "offsets_table",
     "outcome_line",
     "plan_table",
     "question",
     "render",
     "verdict_table",
+    "write_fleet_page",
     "write_page",
 ]

@@ -39,7 +39,7 @@ def write_page(run: RunDirectory, *, pending: Pending | None = None) -> str:
 def render(changes: Sequence[Change], *, title: str, notes: Sequence[str] = ()) -> str:
     """Give one page over ``changes``, in their order; ``notes`` are paragraphs that introduce it."""
     return (
-        _environment()
+        environment()
         .get_template("page.html.j2")
         .render(
             title=title,
@@ -141,7 +141,8 @@ def _datasets(change: Change) -> tuple[tuple[str, str], ...]:
     return tuple((name, words.without_credentials(uri)) for name, uri in there)
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Where the templates of pages are, and how they write what is somebody's text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only a page needs it
 
     environment = Environment(

@@ -17,7 +17,7 @@ def question(change: Change, *, limit: int = MOST_ROWS) -> str:
     """Tell what would change, worst first, what the rules found, and that nothing has happened yet."""
     if change.summary is None:
         return f"There is no plan in {words.without_credentials(change.run.uri)}."
-    records = f"delivered again: **{_number(change.records_again)}**; never: **{_number(change.records_never)}**"
+    records = f"delivered again: **{number(change.records_again)}**; never: **{number(change.records_never)}**"
     changed = f"{change.summary.changed:,} of {words.count(change.summary.partitions, 'partition')}"
     parts = [
         f"{_prose(words.request(change.request))} **{changed}** would be changed.",
@@ -38,33 +38,35 @@ def _table(change: Change, limit: int) -> str:
         "|---|--:|--:|--:|--:|",
         *(_row(move) for move in change.moves[:limit]),
     ]
-    return "\n".join([*rows, *_more(len(change.moves), limit, "partitions")])
+    return "\n".join([*rows, *more(len(change.moves), limit, "partitions")])
 
 
 def _verdicts(change: Change, limit: int) -> list[str]:
     found = [f"- **{verdict.severity}**: {_prose(verdict.message)}" for verdict in change.verdicts[:limit]]
-    return ["\n".join([*found, *_more(len(change.verdicts), limit, "verdicts")])] if found else []
+    return ["\n".join([*found, *more(len(change.verdicts), limit, "verdicts")])] if found else []
 
 
-def _more(number: int, limit: int, things: str) -> list[str]:
-    return ["", f"… and {number - limit:,} more {things} on the page."] if number > limit else []
+def more(count: int, limit: int, things: str) -> list[str]:
+    """Say how many a shortened table leaves out."""
+    return ["", f"… and {count - limit:,} more {things} on the page."] if count > limit else []
 
 
-def _number(number: int | None) -> str:
-    return "unknown" if number is None else f"{number:,}"
+def number(counted: int | None) -> str:
+    """A number of records, which may not be known."""
+    return "unknown" if counted is None else f"{counted:,}"
 
 
 def _row(move: Move) -> str:
     log = "" if move.log is None else str(move.log)
-    return f"| {' | '.join(_plain(cell) for cell in (move.where, log, move.before, move.after, move.effect))} |"
+    return f"| {' | '.join(plain(cell) for cell in (move.where, log, move.before, move.after, move.effect))} |"
 
 
 def _prose(text: str) -> str:
     """A verdict's sentence: its backticks are meant as such, all else is somebody's names."""
     quoted = words.without_credentials(text).split("`")
-    return "`".join(part if number % 2 else _plain(part) for number, part in enumerate(quoted))
+    return "`".join(part if number % 2 else plain(part) for number, part in enumerate(quoted))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text as it is: what looks like Markdown in it is somebody's name."""
     return _MARKDOWN.sub(r"\\\1", text)

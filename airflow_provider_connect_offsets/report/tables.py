@@ -26,39 +26,39 @@ _TONES = {Tone.GOOD: "bold green", Tone.CALM: "bold", Tone.BAD: "bold red", Tone
 
 def plan_table(change: Change, *, limit: int = MOST_ROWS) -> Group:
     """What the plan does to each partition that it changes, worst first."""
-    table = _table("Partition")
+    table = new_table("Partition")
     for heading in ("Log", "Before", "After", "Records"):
         table.add_column(heading, justify="right")
     for move in change.moves[:limit]:
         planned = replace(move, proved=None)  # as the approver saw it
-        table.add_row(*_plain(planned.where, _log(planned), planned.before, planned.after, planned.effect))
-    return _titled(f"Plan: {words.request(change.request)}", table, _plan_note(change, limit))
+        table.add_row(*cells(planned.where, _log(planned), planned.before, planned.after, planned.effect))
+    return titled(f"Plan: {words.request(change.request)}", table, _plan_note(change, limit))
 
 
 def verdict_table(change: Change, *, limit: int = MOST_ROWS) -> Group:
     """What the rules found, worst first."""
-    table = _table("Severity", "Rule", "What was found")
+    table = new_table("Severity", "Rule", "What was found")
     for verdict in change.verdicts[:limit]:
         message = words.without_credentials(verdict.message)
-        table.add_row(Text(verdict.severity.upper(), _STYLES[verdict.severity]), *_plain(verdict.rule, message))
+        table.add_row(Text(verdict.severity.upper(), _STYLES[verdict.severity]), *cells(verdict.rule, message))
     if not change.verdicts:
-        return _titled("Verdicts", table, "None." if change.summary else "There is no plan yet.")
-    return _titled("Verdicts", table, _more(len(change.verdicts), limit, change.run.verdicts))
+        return titled("Verdicts", table, "None." if change.summary else "There is no plan yet.")
+    return titled("Verdicts", table, _more(len(change.verdicts), limit, change.run.verdicts))
 
 
 def offsets_table(change: Change, *, limit: int = MOST_ROWS) -> Group:
     """Where each partition stood, where it was to stand, and what was read back at the end."""
-    table = _table("Partition")
+    table = new_table("Partition")
     for heading in ("Before", "Wanted", "Read back"):
         table.add_column(heading, justify="right")
     table.add_column("That is")
     proved = [move for move in change.moves if move.proved is not None]
     for move in proved[:limit]:
         found = Text(move.read_back or "", _FOUND.get(move.read_back or ReadBack.NEITHER, "bold red"))
-        table.add_row(*_plain(move.where, move.before, move.after, move.stands or ""), found)
+        table.add_row(*cells(move.where, move.before, move.after, move.stands or ""), found)
     if not proved:
-        return _titled("Offsets", table, "Nothing was read back." if change.outcome else "No outcome is recorded.")
-    return _titled("Offsets", table, _more(len(proved), limit, change.run.outcome))
+        return titled("Offsets", table, "Nothing was read back." if change.outcome else "No outcome is recorded.")
+    return titled("Offsets", table, _more(len(proved), limit, change.run.outcome))
 
 
 def outcome_line(change: Change) -> Text:
@@ -80,14 +80,15 @@ def as_text(renderable: RenderableType, *, width: int = 140) -> str:
     return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n")
 
 
-def _table(*columns: str) -> Table:
+def new_table(*columns: str) -> Table:
+    """A table whose cells fold rather than be cut off."""
     table = Table(box=SIMPLE_HEAD)
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
 
 
-def _titled(title: str, table: Table, note: str) -> Group:
+def titled(title: str, table: Table, note: str) -> Group:
     """Title and note beside the table, not in it, as they would be folded to its width; no table without rows."""
     parts: list[RenderableType] = [
         Text(title, "bold"),
@@ -97,9 +98,9 @@ def _titled(title: str, table: Table, note: str) -> Group:
     return Group(*parts)
 
 
-def _plain(*cells: str) -> Iterable[Text]:
+def cells(*texts: str) -> Iterable[Text]:
     """Cells as they are: what looks like rich's markup in them is somebody's name."""
-    return (Text(cell) for cell in cells)
+    return (Text(text) for text in texts)
 
 
 def _log(move: Move) -> str:

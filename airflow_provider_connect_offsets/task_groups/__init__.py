@@ -1,5 +1,6 @@
 """Airflow task groups, wired so that a change that was not applied never looks like success."""
 
+from airflow_provider_connect_offsets.task_groups.fleet import guarded_fleet_change
 from airflow_provider_connect_offsets.task_groups.guarded import guarded_offset_change
 
-__all__ = ["guarded_offset_change"]
+__all__ = ["guarded_fleet_change", "guarded_offset_change"]

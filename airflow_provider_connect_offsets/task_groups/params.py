@@ -66,9 +66,38 @@ def change_params() -> dict[str, Param]:
     }
 
 
-def change_arguments() -> dict[str, Any]:
+def fleet_params() -> dict[str, Param]:
+    """Params of a change over many connectors: those of one, but for its name, and how many may be down."""
+    shared = change_params()
+    del shared["connector"]
+    return {
+        "connectors": Param(
+            type="string",
+            minLength=1,
+            title="Connectors",
+            description="Regular expression that matches whole names of connectors.",
+        ),
+        **shared,
+        "max_down": Param(
+            5,
+            type="integer",
+            minimum=1,
+            title="Down at once",
+            description="How many connectors may stand still at the same time.",
+        ),
+        "max_failures": Param(
+            5,
+            type="integer",
+            minimum=1,
+            title="Failures",
+            description="After so many connectors that could not be changed, no further one is stopped.",
+        ),
+    }
+
+
+def as_arguments(params: dict[str, Param]) -> dict[str, Any]:
     """The same Params as templated arguments of a change's task group."""
-    return {name: f"{{{{ params.{name} }}}}" for name in change_params() if name != "control"}
+    return {name: f"{{{{ params.{name} }}}}" for name in params if name != "control"}
 
 
 def _text(title: str, description: str, *, default: str = "") -> Param:

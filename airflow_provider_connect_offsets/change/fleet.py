@@ -1,0 +1,142 @@
+"""The same change for many connectors: which ones, looked at together, and only so many down at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from threading import Event
+from typing import Generic, TypeVar
+
+from airflow_provider_connect_offsets.change.doors import Bounds, Doors, Logs
+from airflow_provider_connect_offsets.change.snapshot import take_snapshot
+from airflow_provider_connect_offsets.exceptions import (
+    AccessDenied,
+    FleetIncomplete,
+    InvalidRequest,
+    Rejected,
+    StoreError,
+    UnknownConnector,
+)
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+
+Member = TypeVar("Member")
+Result = TypeVar("Result")
+
+_LASTING = (AccessDenied, Rejected, UnknownConnector)
+
+
+def take_snapshots(requests: Sequence[Request], doors: Doors, fleet: FleetDirectory, *, cluster: str) -> None:
+    """Write the snapshot of each request's connector under ``fleet``, then the list; the logs are looked at once.
+
+    Raises as ``take_snapshot`` does, at the first connector of which none can be taken; nothing is changed.
+    """
+    together = replace(doors, logs=None if doors.logs is None else _LookedAtOnce(doors.logs, doors.logs.servers))
+    for request in requests:
+        take_snapshot(request, together, fleet.member(request.connector), cluster=cluster)
+    fleet.publish(request.connector for request in requests)
+
+
+def select(connectors: Iterable[str], pattern: str) -> list[str]:
+    """The connectors whose whole name matches ``pattern``; raises :class:`InvalidRequest` where none does."""
+    there = sorted(connectors)
+    try:
+        found = [name for name in there if re.fullmatch(pattern, name)]
+    except re.error as error:
+        raise InvalidRequest(f"connectors: {pattern!r} is no regular expression: {error}") from error
+    if not found:
+        raise InvalidRequest(f"connectors: {pattern!r} matches none of the {len(there)} connectors: {_some(there)}.")
+    return found
+
+
+@dataclass(slots=True)
+class Fleet(Generic[Member, Result]):
+    """Changes one member after the other, ``at_once`` at a time, and begins none after ``max_failures`` have failed.
+
+    ``change`` raises where its member was not changed; each puts its own connector back then, and touches no other.
+    """
+
+    change: Callable[[Member], Result]
+    at_once: int
+    max_failures: int
+    _halted: Event = field(default_factory=Event)
+
+    def __post_init__(self) -> None:
+        """Refuse numbers with which nothing would ever be done."""
+        if self.at_once < 1 or self.max_failures < 1:
+            raise InvalidRequest(
+                f"max_down ({self.at_once}) and max_failures ({self.max_failures}) must be 1 or greater."
+            )
+
+    def halt(self) -> None:
+        """Begin no more; those under way end in order."""
+        self._halted.set()
+
+    def run(self, members: Iterable[Member]) -> Iterator[tuple[Member, Result | Exception]]:
+        """Give each member that was begun with what became of it, as they end."""
+        waiting, failures = iter(members), 0
+        under_way: dict[Future[Result], Member] = {}
+        with ThreadPoolExecutor(max_workers=self.at_once) as pool:
+            while True:
+                while len(under_way) < self.at_once and failures < self.max_failures and not self._halted.is_set():
+                    member = next(waiting, None)
+                    if member is None:
+                        break
+                    under_way[pool.submit(self.change, member)] = member
+                if not under_way:
+                    return
+                for ended in wait(under_way, return_when=FIRST_COMPLETED).done:
+                    error = ended.exception()
+                    if error is not None and not isinstance(error, Exception):
+                        raise error
+                    failures += error is not None
+                    yield under_way.pop(ended), error if error is not None else ended.result()
+
+
+def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str]) -> None:
+    """Raise where any of ``connectors`` has not ended, or ended with an exception, and say which.
+
+    :class:`FleetIncomplete`, or plain :class:`StoreError` where each failure may pass by itself.
+    """
+    failed = {name: error for name, error in ended.items() if isinstance(error, Exception)}
+    waiting = [name for name in connectors if name not in ended]
+    if not failed and not waiting:
+        return
+    text = f"{len(failed)} of {len(connectors)} connectors were not changed: {_some(sorted(failed))}."
+    text += f" {len(waiting)} were not begun: {_some(waiting)}." if waiting else ""
+    text += f" The other {len(ended) - len(failed)} are as planned. " + " ".join(map(str, list(failed.values())[:3]))
+    passing = all(isinstance(error, StoreError) and not isinstance(error, _LASTING) for error in failed.values())
+    raise (StoreError if failed and passing else FleetIncomplete)(text) from next(iter(failed.values()), None)
+
+
+@dataclass(slots=True)
+class _LookedAtOnce:
+    """Logs as they were when first looked at: a fleet's connectors share most of their topics."""
+
+    logs: Logs
+    servers: str
+    _topics: Mapping[str, int] | None = None
+    _bounds: dict[tuple[frozenset[TopicPartition], datetime | None], Mapping[TopicPartition, Bounds]] = field(
+        default_factory=dict
+    )
+
+    def topics(self) -> Mapping[str, int]:
+        if self._topics is None:
+            self._topics = self.logs.topics()
+        return self._topics
+
+    def bounds(
+        self, partitions: Iterable[TopicPartition], *, moment: datetime | None = None
+    ) -> Mapping[TopicPartition, Bounds]:
+        asked = frozenset(partitions), moment
+        if asked not in self._bounds:
+            self._bounds[asked] = self.logs.bounds(asked[0], moment=moment)
+        return self._bounds[asked]
+
+
+def _some(names: Sequence[str], limit: int = 5) -> str:
+    return ", ".join(names[:limit]) + (", …" if len(names) > limit else "")

@@ -1,0 +1,149 @@
+"""One change over many real connectors: how many are down at once, and what becomes of one that fails."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from dag_runs import Ran
+from gate import Fate, Gate, Point, Side, open_gate
+
+from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
+from sandbox import Sandbox, wait_until
+from sandbox.connectors import file_source_config
+
+RunDag = Callable[..., Ran]
+LINES = ["one", "two", "three"]
+MAX_DOWN = 5
+
+
+@dataclass(frozen=True)
+class Files:
+    """FileStreamSources that have each read a file of three lines into one topic."""
+
+    sandbox: Sandbox
+    mark: str
+    names: list[str]
+
+    @classmethod
+    def start(cls, sandbox: Sandbox, count: int) -> Files:
+        """Create them, and wait until all is read and their offsets are stored."""
+        mark = uuid4().hex[:8]
+        flow = cls(sandbox, mark, [f"file-{mark}-{number:03d}" for number in range(count)])
+        sandbox.target.create_topic(flow.topic)
+        for name in flow.names:
+            file = sandbox.data / f"{name}.txt"
+            file.write_text("".join(f"{line}\n" for line in LINES))
+            sandbox.connect.create(name, file_source_config(flow.topic, file))
+        flow.wait_until_read()
+        return flow
+
+    @property
+    def topic(self) -> str:
+        return f"files-{self.mark}"
+
+    @property
+    def pattern(self) -> str:
+        return f"file-{self.mark}-.*"
+
+    def wait_until_read(self) -> None:
+        """Wait until all run, and have stored where their files end."""
+        end = sum(len(line) + 1 for line in LINES)
+        for name in self.names:
+            self.sandbox.connect.wait_state(name, "RUNNING", tasks=1)
+            wait_until(lambda name=name: self.position(name) == end, 60, f"{name} has not read its file")
+
+    def position(self, name: str) -> int | None:
+        """Where it is in its file."""
+        offsets = self.sandbox.connect.offsets(name)
+        return offsets[0]["offset"]["position"] if offsets and offsets[0]["offset"] else None
+
+    def delivered(self) -> int:
+        """How many lines the topic has."""
+        return self.sandbox.target.log_bounds(self.topic)[0][1]
+
+    def delete(self) -> None:
+        """Remove them."""
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            list(pool.map(self.sandbox.connect.delete, self.names))
+
+
+@dataclass
+class Watch:
+    """Looks again and again how many connectors stand still."""
+
+    sandbox: Sandbox
+    most: int = 0
+    _over: threading.Event = field(default_factory=threading.Event)
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """Look, until the end of the block."""
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            looked = pool.submit(self._look)
+            try:
+                yield
+            finally:
+                self._over.set()
+            looked.result()
+
+    def _look(self) -> None:
+        while not self._over.wait(0.02):
+            seen: Mapping[str, Any] = self.sandbox.connect.call("GET", "/connectors?expand=status")
+            states = [one["status"]["connector"]["state"] for one in seen.values()]
+            self.most = max(self.most, states.count("STOPPED"))
+
+
+@pytest.mark.parametrize("count", [12, pytest.param(200, marks=[pytest.mark.faults, pytest.mark.timeout(900)])])
+def test_one_fails_and_the_others_are_changed(
+    sandbox: Sandbox, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """All but one are applied, that one is restored, the run fails, all run, and never more than five were down."""
+    flow = Files.start(sandbox, count)
+    victim, watch, delivered = flow.names[count // 2], Watch(sandbox), flow.delivered()
+    gate = Gate(sandbox.connect.url, Point("PATCH", f"/{victim}/offsets", Side.BEFORE), lambda: Fate.IS_LOST)
+    with open_gate(gate) as url, watch.looking():
+        host, _, port = url.removeprefix("http://").partition(":")
+        gated = {"conn_type": "kafka_connect", "schema": "http", "host": host, "port": int(port)}
+        monkeypatch.setenv("AIRFLOW_CONN_GATED", json.dumps(gated))
+
+        ran = run_dag(
+            "connector_offsets_fleet",
+            connectors=flow.pattern,
+            to="clear",
+            kafka_conn_id="",
+            connect_conn_id="gated",
+            max_down=MAX_DOWN,
+        )
+
+    assert (ran.state, ran.tasks["apply"], ran.tasks["restore"]) == ("failed", "failed", "success")
+    ended = {name: Outcome.read(run.outcome) for name, run in FleetDirectory(ran.directory.uri).members().items()}
+    results = {name: outcome.result if outcome else None for name, outcome in ended.items()}
+    assert results == {name: Result.RESTORED if name == victim else Result.APPLIED for name in flow.names}
+    flow.wait_until_read()
+    assert flow.delivered() - delivered == (count - 1) * len(LINES)
+    assert 2 <= watch.most <= MAX_DOWN
+    assert f"1 of {count} connectors were not changed: {victim}. The other {count - 1} are as planned." in ran.output
+    page = Path(FleetDirectory(ran.directory.uri).report.removeprefix("file://")).read_text()
+    assert page.index(victim) < page.index(flow.names[0])  # worst first
+    assert f"{count - 1} connectors: Applied" in page
+    flow.delete()
+
+
+def test_what_can_not_be_meant_is_refused(sandbox: Sandbox, run_dag: RunDag) -> None:
+    """A pattern that matches nothing fails the first task, in one sentence."""
+    del sandbox
+
+    ran = run_dag("connector_offsets_fleet", connectors="no-such-.*", to="clear")
+
+    assert (ran.state, ran.tasks["snapshot"], ran.tasks["plan"]) == ("failed", "failed", "upstream_failed")
+    assert "connectors: 'no-such-.*' matches none of the" in ran.output
