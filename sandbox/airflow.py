@@ -84,19 +84,24 @@ class AirflowAt(Airflow):
 class AirflowStandalone(Airflow):
     """``airflow standalone`` that works on a sandbox, on free ports, with no password.
 
-    ``workspace`` is where the DAG runs keep their datasets and pages. Everything else of it lies in the sandbox and
-    goes with it.
+    ``workspace`` is where the DAG runs keep their datasets and pages, ``dags`` the folder of DAG files. Everything
+    else of it lies in the sandbox and goes with it.
     """
 
-    def __init__(self, sandbox: Sandbox, *, workspace: Path) -> None:
-        home = sandbox.root / "processes" / "airflow"  # two levels down, where a tether wants it
-        recipe = _Recipe(sandbox, workspace)
-        self.process = ServerProcess("airflow", home, recipe, grace=15)
+    def __init__(self, sandbox: Sandbox, *, workspace: Path, dags: Path = DAGS) -> None:
+        self._home = sandbox.root / "processes" / "airflow"  # two levels down, where a tether wants it
+        recipe = _Recipe(sandbox, workspace, dags)
+        self.process = ServerProcess("airflow", self._home, recipe, grace=15)
 
     @property
     def url(self) -> str:
         """The address of its UI and its REST API, without a slash at the end."""
         return _url(self.process.ports)
+
+    def environment(self) -> dict[str, str]:
+        """What its processes are told by their environment, once it has started."""
+        told: dict[str, str] = json.loads(_environment_file(self._home).read_text())
+        return told
 
     def start(self) -> None:
         """Start it and wait until all its parts are healthy."""
@@ -115,13 +120,16 @@ class AirflowStandalone(Airflow):
 class _Recipe:
     sandbox: Sandbox
     workspace: Path
+    dags: Path
     ports: int = 3
 
     def prepare(self, home: Path, ports: Sequence[int]) -> list[list[str]]:
         own = airflow_environment(home, sandbox_env=self.sandbox.to_connections(), workspace=self.workspace)
         path = _environment_file(home)
         path.touch(mode=0o600)
-        path.write_text(json.dumps({**own, **_standalone(ports)}, indent=1))
+        path.write_text(
+            json.dumps({**own, **_standalone(ports), "AIRFLOW__CORE__DAGS_FOLDER": str(self.dags)}, indent=1)
+        )
         return []
 
     def command(self, home: Path) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
 import tenacity
 
@@ -34,7 +33,12 @@ def stop(doors: Doors, connector: str) -> None:
 
     Raises :class:`NotStopped` that says what still runs, :class:`UnknownConnector`, and other store errors.
     """
-    _ask(doors, doors.control.stop, connector)
+    ask_for(doors, connector, State.STOPPED)
+    await_stopped(doors, connector)
+
+
+def await_stopped(doors: Doors, connector: str) -> None:
+    """Wait until a connector that was asked to stop stands still; raises as :func:`stop` does."""
     status = doors.settle(lambda: doors.control.status(connector), until=lambda seen: seen.stands_still)
     if not status.stands_still:
         raise NotStopped(
@@ -60,8 +64,12 @@ def give_back(doors: Doors, connector: str, state: State, *, tasks: int | None =
     tasks: how many it had; 0 means that none is waited for, None that it isn't known.
     Raises :class:`NotRunning` where a task failed or the state was not reached in time.
     """
-    asked = {State.RUNNING: doors.control.resume, State.PAUSED: doors.control.pause, State.STOPPED: doors.control.stop}
-    _ask(doors, asked[state], connector)
+    ask_for(doors, connector, state)
+    return await_state(doors, connector, state, tasks=tasks)
+
+
+def await_state(doors: Doors, connector: str, state: State, *, tasks: int | None = None) -> ConnectorStatus:
+    """Wait until a connector is in the state that it was asked to be in; raises as :func:`give_back` does."""
     status = doors.settle(
         lambda: doors.control.status(connector), until=lambda seen: seen.has_failed or is_in(seen, state, tasks=tasks)
     )
@@ -75,9 +83,10 @@ def give_back(doors: Doors, connector: str, state: State, *, tasks: int | None =
     return status
 
 
-def _ask(doors: Doors, request: Callable[[str], None], connector: str) -> None:
-    """Ask for a state until the request is answered, as it may be repeated; a lost answer decides nothing."""
-    _until_patience_ends(doors, OutcomeUnknown)(request, connector)
+def ask_for(doors: Doors, connector: str, state: State) -> None:
+    """Ask for RUNNING, PAUSED or STOPPED until it is answered; it may be repeated, and a lost answer tells nothing."""
+    asked = {State.RUNNING: doors.control.resume, State.PAUSED: doors.control.pause, State.STOPPED: doors.control.stop}
+    _until_patience_ends(doors, OutcomeUnknown)(asked[state], connector)
 
 
 def _until_patience_ends(doors: Doors, repeated: type[StoreError]) -> tenacity.Retrying:

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 
 # Another attempt would end the same way. What isn't listed (a worker that is down, a rebalance) may pass by itself.
-_PERMANENT = (InvalidInput, AccessDenied, UnknownConnector, Rejected, DatasetError, ChangeError)
+PERMANENT = (InvalidInput, AccessDenied, UnknownConnector, Rejected, DatasetError, ChangeError)
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def failing_clearly(*, except_for: type[ConnectOffsetsError] | None = None) -> I
     """Fail a task for good, with one readable sentence, where a retry can't help; let other errors be retried."""
     try:
         yield
-    except _PERMANENT as error:
+    except PERMANENT as error:
         if except_for is not None and isinstance(error, except_for):
             raise
         raise AirflowFailException(str(error)) from error

@@ -11,15 +11,9 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import BaseOperator
 
+from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.common import (
-    Opened,
-    is_true,
-    open_doors,
-    owner_of,
-    page_of,
-    run_key,
-)
+from airflow_provider_connect_offsets.operators.common import is_true, owner_of, page_of, run_key
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from airflow.providers.common.compat.sdk import AirflowFailException, conf
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
+from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.common import Opened, open_doors, owner_of
+from airflow_provider_connect_offsets.operators.common import owner_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_connect_offsets.stores.protocols import State
 
 #: Seconds for which a step keeps the connector held for the next one.
 HOLD = 3600.0
@@ -50,56 +54,123 @@ class _ConnectorOperator(BaseOperator):
         raise NotImplementedError
 
 
-class StopConnectorOperator(_ConnectorOperator):
-    """Stop a connector and wait until it is STOPPED without tasks (a sink's group empty). Returns the state before.
+class _StateOperator(_ConnectorOperator):
+    """A step that brings the connector into ``target`` and waits until it is there.
 
-    ``kafka_conn_id``: a sink's own cluster, so that its group can be looked at; may be left out.
+    With ``deferrable`` a triggerer does the waiting, which takes no worker's slot, but about a second more.
     """
 
+    def __init__(
+        self,
+        *,
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.deferrable = deferrable
+
+    def target(self) -> State:
+        """The state that is asked for."""
+        raise NotImplementedError
+
+    def answer(self, before: str) -> str:
+        """What the task returns."""
+        del before
+        return self.target().value
+
     def step(self, opened: Opened, context: Context) -> str:
-        """Stop."""
+        """Ask for the state, and wait for it here or elsewhere; gives the state before."""
         from airflow_provider_connect_offsets.change import steps  # noqa: PLC0415
 
         del context
-        before = opened.doors.control.status(self.connector)
-        steps.stop(opened.doors, self.connector)
-        self.log.info("%r was %s and is STOPPED without tasks.", self.connector, before.state)
-        return before.state.value
+        target = self.target()
+        before = opened.doors.control.status(self.connector).state.value
+        steps.ask_for(opened.doors, self.connector, target)
+        if self.deferrable:
+            self._defer_until(target, before)
+        return self._there(opened, target, before)
 
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> str:
+        """Go on where the triggerer has seen the state; fails where it can never be reached."""
+        del context
+        if not event["reached"]:
+            raise AirflowFailException(event["message"])
+        patience = float(self.patience)
+        with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id, patience=patience) as opened:
+            return self._there(opened, self.target(), event["before"])
 
-class PauseConnectorOperator(_ConnectorOperator):
-    """Pause a connector and wait until it and its tasks are PAUSED. To change its offsets, stop it."""
-
-    def step(self, opened: Opened, context: Context) -> str:
-        """Pause."""
+    def _there(self, opened: Opened, target: State, before: str) -> str:
         from airflow_provider_connect_offsets.change import steps  # noqa: PLC0415
         from airflow_provider_connect_offsets.stores.protocols import State  # noqa: PLC0415
 
-        del context
-        return steps.give_back(opened.doors, self.connector, State.PAUSED).state.value
+        if target is State.STOPPED:
+            steps.await_stopped(opened.doors, self.connector)
+        else:
+            steps.await_state(opened.doors, self.connector, target)
+        self.log.info("%r was %s and is %s.", self.connector, before, target)
+        return self.answer(before)
+
+    def _defer_until(self, target: State, before: str) -> NoReturn:
+        from airflow_provider_connect_offsets.triggers.waiting import ConnectorStateTrigger  # noqa: PLC0415
+
+        trigger = ConnectorStateTrigger(
+            connector=self.connector,
+            state=target.value,
+            connect_conn_id=self.connect_conn_id,
+            before=before,
+            most=0.1,  # what is waited too long is downtime
+            until=time.time() + float(self.patience),
+        )
+        self.defer(trigger=trigger, method_name="execute_complete")
 
 
-class ResumeConnectorOperator(_ConnectorOperator):
+class StopConnectorOperator(_StateOperator):
+    """Stop a connector and wait until it is STOPPED without tasks (a sink's group empty). Returns the state before.
+
+    ``kafka_conn_id``: a sink's own cluster, so that its group can be looked at; may be left out. ``deferrable``: a
+    triggerer does the waiting, which takes no worker's slot, but about a second more.
+    """
+
+    def target(self) -> State:
+        """STOPPED."""
+        from airflow_provider_connect_offsets.stores.protocols import State  # noqa: PLC0415
+
+        return State.STOPPED
+
+    def answer(self, before: str) -> str:
+        """The state before."""
+        return before
+
+
+class PauseConnectorOperator(_StateOperator):
+    """Pause a connector and wait until it and its tasks are PAUSED. To change its offsets, stop it."""
+
+    def target(self) -> State:
+        """PAUSED."""
+        from airflow_provider_connect_offsets.stores.protocols import State  # noqa: PLC0415
+
+        return State.PAUSED
+
+
+class ResumeConnectorOperator(_StateOperator):
     """Resume a connector and wait until its tasks run, or give it the ``state`` it had: RUNNING, PAUSED or STOPPED.
 
     Fails where a task fails right after the resume.
     """
 
-    template_fields: Sequence[str] = (*_ConnectorOperator.template_fields, "state")
+    template_fields: Sequence[str] = (*_StateOperator.template_fields, "state")
 
     def __init__(self, *, state: str = "RUNNING", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.state = state
 
-    def step(self, opened: Opened, context: Context) -> str:
-        """Resume."""
-        from airflow_provider_connect_offsets.change import steps  # noqa: PLC0415
+    def target(self) -> State:
+        """The state asked for; raises :class:`InvalidRequest` for another word."""
         from airflow_provider_connect_offsets.stores.protocols import State  # noqa: PLC0415
 
-        del context
         if self.state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
             raise InvalidRequest(f"{self.connector!r}: state {self.state!r} is none of RUNNING, PAUSED and STOPPED.")
-        return steps.give_back(opened.doors, self.connector, State(self.state)).state.value
+        return State(self.state)
 
 
 class GetConnectorOffsetsOperator(_ConnectorOperator):

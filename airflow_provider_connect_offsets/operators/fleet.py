@@ -10,6 +10,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped, PlanRefused
+from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.apply import (
     ApplyOffsetPlanOperator,
@@ -17,15 +18,7 @@ from airflow_provider_connect_offsets.operators.apply import (
     BeginOffsetChangeOperator,
     applied,
 )
-from airflow_provider_connect_offsets.operators.common import (
-    Opened,
-    directory_of,
-    open_doors,
-    owner_of,
-    page_of,
-    page_written,
-    run_key,
-)
+from airflow_provider_connect_offsets.operators.common import directory_of, owner_of, page_of, page_written, run_key
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.restore import RestoreConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnectorOffsetsOperator

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped
+from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.common import Opened, open_doors, owner_of, page_of
+from airflow_provider_connect_offsets.operators.common import owner_of, page_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

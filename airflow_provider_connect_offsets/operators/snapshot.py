@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_connect_offsets.hooks.doors import open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.common import directory_of, open_doors
+from airflow_provider_connect_offsets.operators.common import directory_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -60,12 +61,11 @@ class Files:
         end = sum(len(line) + 1 for line in LINES)
         for name in self.names:
             self.sandbox.connect.wait_state(name, "RUNNING", tasks=1)
-            wait_until(lambda name=name: self.position(name) == end, 60, f"{name} has not read its file")
+            wait_until(partial(self._is_at, name, end), 60, f"{name} has not read its file")
 
-    def position(self, name: str) -> int | None:
-        """Where it is in its file."""
+    def _is_at(self, name: str, position: int) -> bool:
         offsets = self.sandbox.connect.offsets(name)
-        return offsets[0]["offset"]["position"] if offsets and offsets[0]["offset"] else None
+        return [entry["offset"] for entry in offsets] == [{"position": position}]
 
     def delivered(self) -> int:
         """How many lines the topic has."""

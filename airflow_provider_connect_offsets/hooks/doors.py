@@ -1,0 +1,59 @@
+"""What a change goes through, opened from Airflow connections, and where its workspace is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow.providers.common.compat.sdk import conf
+
+if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.change.doors import Doors
+    from airflow_provider_connect_offsets.change.journal import Journal
+
+
+def workspace_uri() -> str:
+    """Where datasets, journals and reports are kept: ``[connect_offsets] workspace``, by default in AIRFLOW_HOME."""
+    configured = str(conf.get("connect_offsets", "workspace", fallback="") or "")
+    if configured:
+        return configured
+    home = os.environ.get("AIRFLOW_HOME") or Path("~/airflow").expanduser()
+    return Path(home, "connect_offsets").absolute().as_uri()
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The doors of a change while they are open, and the id of the Kafka cluster that Connect works on."""
+
+    doors: Doors
+    cluster: str
+
+    def journal(self, connector: str) -> Journal:
+        """The journal of a connector of this Connect cluster."""
+        from airflow_provider_connect_offsets.change.journal import Journal  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.layout import journal_root  # noqa: PLC0415
+
+        return Journal(journal_root(workspace_uri()), cluster=self.cluster, connector=connector)
+
+
+@contextmanager
+def open_doors(connect_conn_id: str, kafka_conn_id: str | None, *, patience: float = 120.0) -> Iterator[Opened]:
+    """Open what a change goes through; ``kafka_conn_id`` is the cluster whose logs the positions refer to.
+
+    That is a sink's own cluster, so its consumer group is looked at there too. patience: seconds for each state.
+    """
+    # Late, as the Kafka provider's hook imports its client, which no DAG needs for being parsed.
+    from airflow_provider_connect_offsets.change.doors import Doors  # noqa: PLC0415
+    from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_logs  # noqa: PLC0415
+    from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
+
+    with ExitStack() as stack:
+        connect = stack.enter_context(KafkaConnectHook(connect_conn_id).get_conn())
+        logs = stack.enter_context(kafka_logs(kafka_conn_id)) if kafka_conn_id else None
+        groups = stack.enter_context(consumer_groups(kafka_conn_id)) if kafka_conn_id else None
+        doors = Doors(offsets=connect, control=connect, logs=logs, groups=groups, patience=patience)
+        yield Opened(doors, connect.version().kafka_cluster_id)

@@ -1,0 +1,1 @@
+"""Airflow triggers: what deferred tasks wait for without a worker's slot."""

@@ -1,0 +1,224 @@
+"""Sensors and deferred operators on real connectors: what they wait for, and that another triggerer can go on."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk.exceptions import TaskDeferred
+from confluent_kafka import Consumer
+from dag_runs import Ran
+from flows import RECORDS, MirrorFlow, SinkFlow
+
+from airflow_provider_connect_offsets.operators.connector import StopConnectorOperator
+from airflow_provider_connect_offsets.sensors.connector import ConnectorPositionSensor, ConnectorStateSensor
+from airflow_provider_connect_offsets.sensors.group import ConsumerGroupInactiveSensor
+from airflow_provider_connect_offsets.triggers.waiting import ConnectorStateTrigger, WaitingTrigger
+from sandbox import Sandbox, wait_until
+from sandbox.airflow import AirflowStandalone
+
+RunDag = Callable[..., Ran]
+DAGS = Path(__file__).parent / "dags"
+
+
+def test_all_that_waits_can_be_deferred(sink: SinkFlow, run_dag: RunDag) -> None:
+    """Stop, replay, resume, and the last sensor ends once all was delivered again."""
+    written = len(sink.lines())
+
+    ran = run_dag("deferred_steps", DAGS, connector=sink.name, topic=sink.topic)
+
+    assert (ran.state, set(ran.tasks.values())) == ("success", {"success"})
+    assert sink.position() == RECORDS
+    assert len(sink.lines()) == written + RECORDS
+
+
+@pytest.mark.usefixtures("connections")
+def test_another_triggerer_goes_on_where_one_was_ended(sink: SinkFlow) -> None:
+    """A trigger is nothing but its arguments: made again from them, it sees what comes after."""
+    sensor = ConnectorStateSensor(task_id="wait", connector=sink.name, state="STOPPED", deferrable=True)
+    with pytest.raises(TaskDeferred) as deferred:
+        run(sensor)
+    trigger = deferred.value.trigger
+    assert isinstance(trigger, WaitingTrigger)
+    asyncio.run(ended_early(trigger))
+
+    path, arguments = json.loads(json.dumps(trigger.serialize()))
+    module, _, name = path.rpartition(".")
+    again: WaitingTrigger = getattr(importlib.import_module(module), name)(**arguments)
+    threading.Timer(0.3, sink.sandbox.connect.stop, [sink.name]).start()
+
+    assert asyncio.run(first_event(again)) == {
+        "reached": True,
+        "message": f"'{sink.name}' is STOPPED; its tasks: none.",
+        "before": "",
+    }
+
+
+@pytest.mark.usefixtures("connections")
+def test_positions_are_awaited_by_lag_and_by_number(sink: SinkFlow, mirror: MirrorFlow) -> None:
+    """Also of partitions that nothing is stored for; records that nobody has read are told."""
+    caught_up = ConnectorPositionSensor(task_id="wait", connector=sink.name)
+    assert caught_up.poke({})
+    sink.sandbox.connect.stop(sink.name)
+    sink.sandbox.target.produce(sink.topic, ["one more"])
+    assert not caught_up.poke({})
+    assert caught_up.trigger().look().sentence.endswith(f"{sink.topic}-0 is at {RECORDS}, not {RECORDS + 1} yet.")
+    assert ConnectorPositionSensor(task_id="wait", connector=sink.name, max_lag="1").poke({})
+    assert ConnectorPositionSensor(task_id="wait", connector=sink.name, position=RECORDS).poke({})
+    assert not ConnectorPositionSensor(task_id="wait", connector=sink.name, position=str(RECORDS + 1)).poke({})
+
+    of_mirror = {"connector": mirror.name, "kafka_conn_id": "kafka_source"}
+    assert ConnectorPositionSensor(task_id="wait", **of_mirror).poke({})
+    mirror.sandbox.connect.stop(mirror.name)
+    mirror.sandbox.connect.reset(mirror.name)
+    assert not ConnectorPositionSensor(task_id="wait", **of_mirror).poke({})
+    assert ConnectorPositionSensor(task_id="wait", **of_mirror, max_lag=RECORDS).poke({})
+
+
+@pytest.mark.usefixtures("connections")
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"kafka_conn_id": ""}, "kafka_conn_id must name the cluster"),
+        ({"topics": "no-such-topic"}, "has no partition of topics 'no-such-topic' to wait for"),
+        ({"topics": "a("}, "'a\\(' is no regular expression"),
+        ({"partitions": "3-"}, "neither a number nor a range"),
+        ({"position": "-1"}, "position: '-1' is no number of records"),
+        ({"max_lag": "few"}, "max_lag: 'few' is no number of records"),
+    ],
+)
+def test_what_can_not_be_awaited_is_one_sentence(sink: SinkFlow, asked: dict[str, Any], sentence: str) -> None:
+    """At once, also where the waiting would be deferred."""
+    for deferrable in (False, True):
+        with pytest.raises(AirflowFailException, match=sentence):
+            run(ConnectorPositionSensor(task_id="wait", connector=sink.name, deferrable=deferrable, **asked))
+
+
+@pytest.mark.usefixtures("connections")
+def test_a_group_is_inactive_once_its_last_member_has_gone(sandbox: Sandbox, sink: SinkFlow) -> None:
+    """A member that is not the connector's counts as well."""
+    group = f"connect-{sink.name}"
+    sensor = ConsumerGroupInactiveSensor(task_id="wait", group=group)
+    sandbox.connect.stop(sink.name)
+    with member_of(sandbox, group, sink.topic):
+        assert not sensor.poke({})
+    assert sensor.poke({})
+
+
+@pytest.mark.usefixtures("connections")
+def test_a_deferred_stop_that_takes_too_long_says_what_was_seen(sink: SinkFlow) -> None:
+    """The event names the state; a connector whose tasks have failed is still waited for."""
+    late = ConnectorStateTrigger(
+        connector=sink.name, state="STOPPED", connect_conn_id="kafka_connect_default", most=0.05, until=0
+    )
+    event = asyncio.run(first_event(late))
+    assert event["reached"] is False
+    assert f"'{sink.name}' is RUNNING; its tasks: RUNNING." in event["message"]
+    stop = StopConnectorOperator(task_id="stop", connector=sink.name, deferrable=True)
+    with pytest.raises(AirflowFailException, match="in time it was not there"):
+        stop.execute_complete({}, event)
+
+
+@pytest.mark.faults
+def test_a_real_triggerer_may_die(sandbox: Sandbox, sink: SinkFlow, tmp_path: Path) -> None:
+    """SIGKILL of it while a task waits: the next triggerer goes on, and the run succeeds."""
+    airflow = AirflowStandalone(sandbox, workspace=tmp_path, dags=DAGS)
+    airflow.start()
+    try:
+        wait_until(lambda: airflow.has_dag("deferred_steps"), 60, "the DAG was not parsed")
+        conf = {"connector": sink.name, "topic": sink.topic}
+        with member_of(sandbox, f"connect-{sink.name}", sink.topic):
+            made = airflow.call("POST", "/dags/deferred_steps/dagRuns", {"logical_date": None, "conf": conf})
+            path = f"/dags/deferred_steps/dagRuns/{made['dag_run_id']}"
+            wait_until(lambda: state_of(airflow, path, "is_left") == "deferred", 120, "nothing was deferred")
+            kill_triggerer(airflow)
+        with another_triggerer(airflow):
+            wait_until(lambda: airflow.call("GET", path)["state"] == "success", 120, "the run did not succeed")
+    finally:
+        airflow.close()
+
+
+def state_of(airflow: AirflowStandalone, path: str, task: str) -> str | None:
+    state: str | None = airflow.call("GET", f"{path}/taskInstances/{task}")["state"]
+    return state
+
+
+def kill_triggerer(airflow: AirflowStandalone) -> None:
+    """Kill every process of it, as a machine that is switched off does."""
+    assert airflow.process.pid
+    family = psutil.Process(airflow.process.pid).children(recursive=True)
+    alive = [process for process in family if process.status() != psutil.STATUS_ZOMBIE]
+    found = [process for process in alive if "triggerer" in " ".join(process.cmdline())]
+    assert found
+    for process in {child for one in found for child in (one, *one.children(recursive=True))}:
+        process.send_signal(signal.SIGKILL)
+    psutil.wait_procs(found, timeout=10)
+
+
+@contextmanager
+def another_triggerer(airflow: AirflowStandalone) -> Iterator[None]:
+    """Run one more, with the same environment."""
+    environment = {**os.environ, **airflow.environment()}
+    command = [sys.executable, "-m", "airflow", "triggerer"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        family = psutil.Process(process.pid)
+        try:
+            yield
+        finally:
+            for one in (*family.children(recursive=True), family):
+                one.kill()
+
+
+@contextmanager
+def member_of(sandbox: Sandbox, group: str, topic: str) -> Iterator[None]:
+    """Be a member of a consumer group that reads nothing."""
+    assigned = threading.Event()
+    consumer = Consumer(sandbox.target.client_settings() | {"group.id": group, "enable.auto.commit": False})
+    over = threading.Event()
+
+    def poll() -> None:
+        consumer.subscribe([topic], on_assign=lambda *_: assigned.set())
+        while not over.is_set():
+            consumer.poll(0.05)
+
+    polling = threading.Thread(target=poll)
+    polling.start()
+    try:
+        wait_until(assigned.is_set, 30, "the group has no member")
+        yield
+    finally:
+        over.set()
+        polling.join()
+        consumer.close()
+
+
+async def first_event(trigger: WaitingTrigger) -> dict[str, Any]:
+    """Wait for what a triggerer would hand on."""
+    async for event in trigger.run():
+        payload: dict[str, Any] = event.payload
+        return payload
+    raise AssertionError("no event")
+
+
+async def ended_early(trigger: WaitingTrigger) -> None:
+    """Run it for a moment, and cancel it as a triggerer that shuts down does."""
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(first_event(trigger), 0.3)
+
+
+def run(step: Any) -> Any:
+    """Execute an operator outside of any DAG run."""
+    return type(step).execute.__wrapped__(step, {})
