@@ -28,7 +28,7 @@ test: setup  ## all tests, on two processes with real servers of their own each
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not faults"
 
 test-faults: setup  ## changes that are broken on purpose, at every step
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder tests/faults
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "faults or everywhere" tests/faults tests/airflow
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
@@ -42,6 +42,7 @@ format: setup  ## put the code into shape
 
 bench: setup  ## timings, as ratios
 	$(BIN)/python benchmarks/parse_dags.py
+	$(BIN)/python benchmarks/downtime.py
 	$(BIN)/python benchmarks/plan_job.py
 
 docs: setup  ## docs/reference.md from the docstrings

@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 from uuid import uuid4
 
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from sandbox import Sandbox
@@ -27,6 +28,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from fault_flow import SET_TO, FaultFlow, MirrorFaults, SinkFaults
 from flows import Changer
 
+SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+}
 CURL = r"""
 set -euo pipefail
 status() { curl -sf "$CONNECTOR/status"; }
@@ -46,7 +52,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=15)
     options = parser.parse_args()
-    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    spark = SparkSession.builder.master("local[2]").config(conf=SparkConf().setAll(list(SPARK.items()))).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     with Sandbox() as sandbox, tempfile.TemporaryDirectory() as scratch:
         for kind in (SinkFaults, MirrorFaults):

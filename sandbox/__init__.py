@@ -1,7 +1,7 @@
 """Real Kafka, Kafka Connect and MirrorMaker 2, from packages, for tests, the demo and the benchmarks."""
 
 from sandbox.broker import Broker
-from sandbox.connect import Connect, ConnectAt, ConnectWorker
+from sandbox.connect import Connect, ConnectAt, ConnectWorker, Mode
 from sandbox.errors import NotInTime, RestRefusal, SandboxError
 from sandbox.kafka import Kafka, Record
 from sandbox.sandbox import Sandbox
@@ -13,6 +13,7 @@ __all__ = [
     "ConnectAt",
     "ConnectWorker",
     "Kafka",
+    "Mode",
     "NotInTime",
     "Record",
     "RestRefusal",

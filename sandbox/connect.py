@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -30,6 +31,13 @@ PLUGINS = frozenset(
         "file.FileStreamSinkConnector",
     )
 )
+
+
+class Mode(StrEnum):
+    """How a worker runs, by the name of its main class."""
+
+    DISTRIBUTED = "ConnectDistributed"
+    STANDALONE = "ConnectStandalone"
 
 
 class Connect(ABC):
@@ -140,10 +148,18 @@ class Connect(ABC):
 
 
 class ConnectWorker(Connect):
-    """A distributed worker."""
+    """A worker, distributed unless told otherwise; ``properties`` go over its settings."""
 
-    def __init__(self, name: str, home: Path, *, bootstrap: Callable[[], str], properties: Mapping[str, str]) -> None:
-        self.process = ServerProcess(f"worker {name}", home, _WorkerRecipe(bootstrap, dict(properties)))
+    def __init__(
+        self,
+        name: str,
+        home: Path,
+        *,
+        bootstrap: Callable[[], str],
+        properties: Mapping[str, str],
+        mode: Mode = Mode.DISTRIBUTED,
+    ) -> None:
+        self.process = ServerProcess(f"worker {name}", home, _WorkerRecipe(bootstrap, mode, dict(properties)))
 
     @property
     def url(self) -> str:
@@ -161,19 +177,21 @@ class ConnectAt(Connect):
 @dataclass(frozen=True, slots=True)
 class _WorkerRecipe:
     bootstrap: Callable[[], str]
+    mode: Mode
     properties: Mapping[str, str] = field(default_factory=dict)
     ports: int = 1
 
     def prepare(self, home: Path, ports: Sequence[int]) -> list[list[str]]:
         own = {"bootstrap.servers": self.bootstrap(), "listeners": _url(ports)}
+        if self.mode is Mode.STANDALONE:
+            own["offset.storage.file.filename"] = str(home / "connect.offsets")
         settings = {**_SETTINGS, **own, **self.properties}
         text = "".join(f"{key}={value}\n" for key, value in settings.items())
         (home / "worker.properties").write_text(text)
         return []
 
     def command(self, home: Path) -> list[str]:
-        main_class = "org.apache.kafka.connect.cli.ConnectDistributed"
-        return kafka_command(main_class, [str(home / "worker.properties")], home=home)
+        return kafka_command(f"org.apache.kafka.connect.cli.{self.mode}", [str(home / "worker.properties")], home=home)
 
     def is_ready(self, ports: Sequence[int]) -> bool:
         return ConnectAt(_url(ports)).is_ready()

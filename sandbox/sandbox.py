@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from sandbox.broker import Broker
-from sandbox.connect import ConnectWorker
+from sandbox.connect import ConnectWorker, Mode
 from sandbox.errors import SandboxError
 from sandbox.jars import kafka_jars
 from sandbox.java import java
@@ -42,6 +42,7 @@ class Sandbox:
         self._keep_logs = keep_logs
         self._worker_properties = dict(worker_properties or {})
         self.workers = [self._worker("connect")]
+        self._others: list[ConnectWorker] = []
 
     @property
     def connect(self) -> ConnectWorker:
@@ -51,7 +52,11 @@ class Sandbox:
     @property
     def processes(self) -> list[ServerProcess]:
         """All servers."""
-        return [self.source.process, self.target.process, *(worker.process for worker in self.workers)]
+        return [
+            self.source.process,
+            self.target.process,
+            *(worker.process for worker in (*self.workers, *self._others)),
+        ]
 
     def __enter__(self) -> Self:
         try:
@@ -70,6 +75,19 @@ class Sandbox:
         """Start one more worker of the same Connect cluster, which rebalances."""
         worker = self._worker(f"connect-{len(self.workers) + 1}")
         self.workers.append(worker)
+        worker.process.start()
+        return worker
+
+    def another_cluster(
+        self, name: str, properties: Mapping[str, str] | None = None, *, mode: Mode = Mode.DISTRIBUTED
+    ) -> ConnectWorker:
+        """Start a worker on the target, in a Connect cluster of its own; ``close`` its process to end it."""
+        topics = {f"{kind}.storage.topic": f"{name}-{kind}" for kind in ("config", "offset", "status")}
+        own = {"group.id": name, **topics, **(properties or {})}
+        worker = ConnectWorker(
+            name, self._home(name), bootstrap=lambda: self.target.bootstrap, properties=own, mode=mode
+        )
+        self._others.append(worker)
         worker.process.start()
         return worker
 

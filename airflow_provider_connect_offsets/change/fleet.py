@@ -106,9 +106,11 @@ def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str]) ->
     waiting = [name for name in connectors if name not in ended]
     if not failed and not waiting:
         return
-    text = f"{len(failed)} of {len(connectors)} connectors were not changed: {_some(sorted(failed))}."
-    text += f" {len(waiting)} were not begun: {_some(waiting)}." if waiting else ""
-    text += f" The other {len(ended) - len(failed)} are as planned. " + " ".join(map(str, list(failed.values())[:3]))
+    parts = [f"{len(failed) + len(waiting)} of {len(connectors)} connectors were not changed."]
+    parts += [f"Failed: {_some(sorted(failed))}."] if failed else []
+    parts += [f"Not begun: {_some(waiting)}."] if waiting else []
+    parts += [f"The other {len(ended) - len(failed)} are as planned.", *map(str, list(failed.values())[:3])]
+    text = " ".join(parts)
     passing = all(isinstance(error, StoreError) and not isinstance(error, _LASTING) for error in failed.values())
     raise (StoreError if failed and passing else FleetIncomplete)(text) from next(iter(failed.values()), None)
 

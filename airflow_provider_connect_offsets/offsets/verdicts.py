@@ -62,6 +62,10 @@ class Rule(StrEnum):
         "external_offsets",
         "Some connectors keep their position elsewhere too; Connect's offsets alone may not move them.",
     )
+    OWN_OFFSETS_TOPIC = (
+        "own_offsets_topic",
+        "A source connector with an offsets topic of its own (offsets.storage.topic) resumes by that topic alone.",
+    )
     NOTHING_SELECTED = "nothing_selected", "A selection selects something."
     NOTHING_TO_CHANGE = "nothing_to_change", "The plan changes something."
     UNREADABLE = (

@@ -24,6 +24,8 @@ from airflow_provider_connect_offsets.pipeline.targets import is_consumed
 
 # Names are asked after, not listed: nobody reads more, and nothing of any size comes to the driver.
 MOST_NAMES = 20
+# A source connector's own property (the worker's is offset.storage.topic); standalone workers ignore it.
+OWN_TOPIC = "offsets.storage.topic"
 
 
 def refusal(spark: SparkSession, request: Request, subject: Subject) -> Verdict | None:
@@ -52,7 +54,7 @@ def whole_verdicts(
     """Judge the plan as a whole. flawed: how many entries of a list could not be read at all."""
     if counts.selected == 0:
         return [] if flawed else [_nothing_selected(snapshot, request, subject)]
-    found = _missing_partitions(request, subject, counts)
+    found = [*_missing_partitions(request, subject, counts), *_own_topic(snapshot, subject, counts)]
     if counts.changed == 0:
         return [*found, _nothing_to_change(subject, counts)]
     return [*found, *_external(subject), *_from_latest(request, subject)]
@@ -137,6 +139,27 @@ def _external(subject: Subject) -> list[Verdict]:
         )
         return [_verdict(Rule.EXTERNAL_OFFSETS, Severity.INFO, subject, message)]
     return []
+
+
+def _own_topic(snapshot: Snapshot, subject: Subject, counts: Counts) -> list[Verdict]:
+    """Two defects of Kafka (seen on 4.3.1): it does not look into the worker's topic, and can't clear exactly-once."""
+    topic = subject.config.get(OWN_TOPIC)
+    if topic is None or subject.type is not ConnectorType.SOURCE:
+        return []
+    found = []
+    missing = snapshot.offsets.where((F.col("connector") == subject.name) & F.col("offset").isNull()).count()
+    if missing:
+        found.append(
+            f"it has an offsets topic of its own, `{topic}`, which holds nothing for {missing} of its partitions. "
+            "Kafka does not fall back on what the worker's topic holds for them: it starts them anew. Give them their "
+            "offsets first."
+        )
+    if counts.clear:
+        found.append(
+            f"it has an offsets topic of its own, `{topic}`. Where workers run with exactly.once.source.support, "
+            "Kafka answers a removal of offsets only after 90 s and leaves it half done; it would be put back then."
+        )
+    return [_verdict(Rule.OWN_OFFSETS_TOPIC, Severity.WARNING, subject, text) for text in found]
 
 
 def _from_latest(request: Request, subject: Subject) -> list[Verdict]:

@@ -53,7 +53,7 @@ class WaitingTrigger(BaseTrigger, ABC):
         }
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Give one event: ``{"reached": bool, "message": str, "before": str}``; not reached means that it never will be.
+        """Give one event: ``{"reached": bool, "message": str, "before": str}``; not reached: it never will be.
 
         What may pass by itself (a worker that is down, a rebalance) is waited for.
         """

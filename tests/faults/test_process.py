@@ -20,7 +20,9 @@ faults = pytest.mark.faults
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("kind", [Kind.SINK, pytest.param(Kind.MIRROR, marks=faults)])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(Kind.SINK, marks=pytest.mark.everywhere), pytest.param(Kind.MIRROR, marks=faults)]
+)
 def test_killed(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
     """SIGKILL: nothing is done on the way out."""
     cell = Cell(scenes.ready(kind), STEPS[step])

@@ -6,6 +6,7 @@ from planning import (
     ERROR,
     INFO,
     WARNING,
+    Connector,
     Found,
     Log,
     Planner,
@@ -18,6 +19,7 @@ from planning import (
 )
 
 from airflow_provider_connect_offsets.offsets.document import JsonMap
+from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.verdicts import Rule
 
 HEARTBEAT = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
@@ -241,3 +243,20 @@ def test_external_offsets(planner: Planner) -> None:
         "`source`: what the offsets of com.example.Tide mean is not known here, so they are not checked, and it may "
         "keep its position elsewhere too.",
     )
+
+
+def test_an_offsets_topic_of_its_own(planner: Planner) -> None:
+    """What Kafka makes of partitions it holds nothing for, and of a removal, is said; of a sink it is nothing."""
+    own = {"offsets.storage.topic": "own"}
+    stored: list[tuple[JsonMap, JsonMap | None]] = [({"sea": "north"}, {"wave": 1}), ({"sea": "south"}, None)]
+    tide = Connector("source", ConnectorType.SOURCE, "com.example.Tide", own, stored=stored)
+
+    [missing, removal] = planner.plan(tide, logs={}, to="clear").of(Rule.OWN_OFFSETS_TOPIC)
+
+    assert (missing.severity, removal.severity) == (WARNING, WARNING)
+    assert "`own`, which holds nothing for 1 of its partitions" in missing.message
+    assert "exactly.once.source.support" in removal.message
+    whole = Connector("source", ConnectorType.SOURCE, "com.example.Tide", {}, stored=stored)
+    assert Rule.OWN_OFFSETS_TOPIC not in planner.plan(whole, logs={}, to="clear").rules
+    ignored = sink({("orders", 0): 40}, offsets_storage_topic="own")
+    assert Rule.OWN_OFFSETS_TOPIC not in planner.plan(ignored, to="clear").rules

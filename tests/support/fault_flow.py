@@ -17,7 +17,7 @@ import change_process
 from flows import Changer
 
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-from sandbox import Broker, RestRefusal, Sandbox, wait_until
+from sandbox import Broker, Connect, RestRefusal, Sandbox, wait_until
 from sandbox.connectors import file_sink_config, mirror_source_config
 
 PARTITIONS, RECORDS = 3, 30
@@ -39,14 +39,15 @@ class FaultFlow(ABC):
     """A running connector of a topic with three partitions, which has delivered all of it."""
 
     sandbox: Sandbox
+    connect: Connect
     name: str
     topic: str
 
     @classmethod
-    def start(cls, sandbox: Sandbox) -> Self:
+    def start(cls, sandbox: Sandbox, connect: Connect | None = None) -> Self:
         """Create topic and connector, and wait until all is delivered and committed."""
         mark = uuid4().hex[:8]
-        flow = cls(sandbox, f"fault-{mark}", f"faults-{mark}")
+        flow = cls(sandbox, connect or sandbox.connect, f"fault-{mark}", f"faults-{mark}")
         flow.kafka.create_topic(flow.topic, partitions=PARTITIONS)
         for partition in range(PARTITIONS):
             values = [f"{partition}:{number}" for number in range(RECORDS)]
@@ -78,8 +79,8 @@ class FaultFlow(ABC):
 
     def create(self) -> None:
         """Create the connector and wait until it has read to the end."""
-        self.sandbox.connect.create(self.name, self.config)
-        self.sandbox.connect.wait_state(self.name, "RUNNING", tasks=1)
+        self.connect.create(self.name, self.config)
+        self.connect.wait_state(self.name, "RUNNING", tasks=1)
         self.wait_until_caught_up()
 
     def plan(self, changer: Changer, folder: Path) -> RunDirectory:
@@ -110,12 +111,12 @@ class FaultFlow(ABC):
 
     def move(self, partition: int, position: int) -> None:
         """Set a position by hand; it must be STOPPED."""
-        self.sandbox.connect.alter(self.name, [self.entry(partition, position)])
+        self.connect.alter(self.name, [self.entry(partition, position)])
 
     def state(self) -> str:
         """The connector's state, FAILED where a task has failed, and GONE where there is none."""
         try:
-            status = self.sandbox.connect.status(self.name)
+            status = self.connect.status(self.name)
         except RestRefusal as refusal:
             if refusal.status_code == 404:
                 return "GONE"
@@ -155,7 +156,7 @@ class SinkFaults(FaultFlow):
     def positions(self) -> dict[int, int]:
         return {
             entry["partition"]["kafka_partition"]: entry["offset"]["kafka_offset"]
-            for entry in self.sandbox.connect.offsets(self.name)
+            for entry in self.connect.offsets(self.name)
             if entry["offset"] is not None
         }
 
@@ -181,7 +182,7 @@ class MirrorFaults(FaultFlow):
     def positions(self) -> dict[int, int]:
         return {
             entry["partition"]["partition"]: entry["offset"]["offset"] + 1
-            for entry in self.sandbox.connect.offsets(self.name)
+            for entry in self.connect.offsets(self.name)
             if entry["offset"] is not None
         }
 

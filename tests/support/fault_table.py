@@ -47,6 +47,6 @@ def table(cells: Iterable[tuple[str, str, str, str]], steps: Iterable[str]) -> s
     for fault, step, kind, ending in cells:
         columns[step] = None
         found.setdefault((fault, kind), {}).setdefault(step, []).append(ending)
-    rows = [[*key, *(" ".join(row.get(step, [])) for step in columns)] for key, row in found.items()]
+    rows = [[*key, *(" ".join(row.get(step, [])) for step in columns)] for key, row in sorted(found.items())]
     legend = "\n".join(f"- {ending}: {meaning}" for ending, meaning in LEGEND.items())
     return f"{tabulate(rows, headers=['fault', 'connector', *columns], tablefmt='github')}\n\n{legend}"

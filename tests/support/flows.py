@@ -42,17 +42,18 @@ class Changer:
     worker: str
     kafka: Broker
     cluster: str = "sandbox"
+    patience: float = 60
 
     @contextmanager
     def doors(self) -> Iterator[Doors]:
         """Open the doors to the worker and to the cluster that the positions refer to."""
         config = {"bootstrap.servers": self.kafka.bootstrap}
         with (
-            ConnectRest(ConnectEndpoint((self.worker,))) as connect,
+            ConnectRest(ConnectEndpoint((self.worker,)), patience=self.patience) as connect,
             KafkaLogs(config) as logs,
             ConsumerGroups(config) as groups,
         ):
-            yield Doors(offsets=connect, control=connect, logs=logs, groups=groups, patience=60)
+            yield Doors(offsets=connect, control=connect, logs=logs, groups=groups, patience=self.patience)
 
     def plan(self, connector: str, to: str, value: str = "", **selection: str) -> tuple[RunDirectory, dict[str, Any]]:
         """Take a snapshot and plan; gives the run's directory and the plan's summary."""

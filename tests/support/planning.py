@@ -36,7 +36,7 @@ class Connector:
     java_class: str
     config: Mapping[str, str]
     at: Positions = field(default_factory=dict)
-    stored: Sequence[tuple[JsonMap, JsonMap]] = ()
+    stored: Sequence[tuple[JsonMap, JsonMap | None]] = ()
     failed: bool = False
 
     @property

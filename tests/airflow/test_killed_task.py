@@ -1,0 +1,104 @@
+"""What Airflow does to a task that is cleared or failed by hand: SIGTERM, which calls ``on_kill``, and soon SIGKILL."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from flows import Changer, SinkFlow
+from gate import Fate, Gate, Point, Side, open_gate
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.operators.apply import ApplyOffsetPlanOperator
+from airflow_provider_connect_offsets.operators.fleet import ApplyFleetPlansOperator
+from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
+
+CONTEXT: Any = {"ti": SimpleNamespace(dag_id="d", run_id="r", task_id="apply", map_index=-1)}
+
+
+@pytest.fixture
+def on_term() -> Iterator[list[Any]]:
+    """As Airflow's task runner: SIGTERM calls ``on_kill`` of the operator in the list, and nothing else."""
+    running: list[Any] = []
+    earlier = signal.signal(signal.SIGTERM, lambda *_: running[0].on_kill())
+    yield running
+    signal.signal(signal.SIGTERM, earlier)
+
+
+def run(task: Any) -> Any:
+    """Execute an operator outside of any DAG run."""
+    return type(task).execute.__wrapped__(task, CONTEXT)
+
+
+def gated(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    host, _, port = url.removeprefix("http://").partition(":")
+    connection = {"conn_type": "kafka_connect", "schema": "http", "host": host, "port": int(port)}
+    monkeypatch.setenv("AIRFLOW_CONN_GATED", json.dumps(connection))
+
+
+def terminate() -> Fate:
+    os.kill(os.getpid(), signal.SIGTERM)
+    return Fate.PASSES
+
+
+@pytest.mark.usefixtures("connections")
+def test_a_change_that_is_killed_is_put_back(
+    sink: SinkFlow, spark: SparkSession, workspace: str, on_term: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The offsets were written a moment ago: the task ends, prior offsets and state are back, and the page says so."""
+    changer = Changer(spark, workspace, sink.sandbox.connect.url, sink.sandbox.target)
+    planned, summary = changer.plan(sink.name, "earliest")
+    before = sink.position()
+    gate = Gate(sink.sandbox.connect.url, Point("PATCH", "/offsets", Side.AFTER), terminate)
+    with open_gate(gate) as url:
+        gated(url, monkeypatch)
+        apply = ApplyOffsetPlanOperator(
+            task_id="apply", run_uri=planned.uri, digest=summary["digest"], connect_conn_id="gated"
+        )
+        on_term.append(apply)
+
+        with pytest.raises(SystemExit, match="ended from outside"):
+            run(apply)
+
+    assert gate.reached.is_set()
+    assert sink.position() == before
+    assert sink.sandbox.connect.status(sink.name)["connector"]["state"] == "RUNNING"
+    assert "Applied" not in Path(planned.report.removeprefix("file://")).read_text()
+
+
+@pytest.mark.usefixtures("connections")
+def test_a_fleet_that_is_killed_ends_what_is_under_way(
+    sink: SinkFlow, spark: SparkSession, workspace: str, on_term: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connector that is down is finished; the next one is never stopped, and the task fails."""
+    changer = Changer(spark, workspace, sink.sandbox.connect.url, sink.sandbox.target)
+    fleet = FleetDirectory(f"{workspace}/fleet")
+    second = SinkFlow.start(sink.sandbox)
+    names = sorted((sink.name, second.name))
+    for name in names:
+        planned, _summary = changer.plan(name, "earliest")
+        source, target = (Path(uri.removeprefix("file://")) for uri in (planned.uri, fleet.member(name).uri))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.rename(target)
+    fleet.publish(names)
+    gate = Gate(sink.sandbox.connect.url, Point("PUT", "/stop", Side.AFTER), terminate)
+    with open_gate(gate) as url:
+        gated(url, monkeypatch)
+        apply = ApplyFleetPlansOperator(
+            task_id="apply", run_uri=fleet.uri, digest=None, connect_conn_id="gated", max_down=1
+        )
+        on_term.append(apply)
+
+        with pytest.raises(Exception, match=f"1 of 2 connectors were not changed. Not begun: {names[1]}"):
+            run(apply)
+
+    outcomes = [Outcome.read(fleet.member(name).outcome) for name in names]
+    assert [outcome.result if outcome else None for outcome in outcomes] == [Result.APPLIED, None]
+    sink.sandbox.connect.delete(second.name)
