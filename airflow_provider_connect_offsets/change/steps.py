@@ -94,7 +94,7 @@ def _until_patience_ends(doors: Doors, repeated: type[StoreError]) -> tenacity.R
     deadline = doors.clock.now() + doors.patience
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(repeated),
-        wait=tenacity.wait_exponential(multiplier=0.1, max=2.0),
+        wait=tenacity.wait_exponential(multiplier=0.02, max=0.1),  # the connector stands still meanwhile
         stop=lambda state: doors.clock.now() + state.upcoming_sleep > deadline,
         sleep=doors.clock.sleep,
         reraise=True,

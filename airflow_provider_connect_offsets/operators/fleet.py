@@ -145,6 +145,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
         """Apply the plans."""
         from airflow_provider_connect_offsets.change.fleet import Fleet, refuse_incomplete  # noqa: PLC0415
         from airflow_provider_connect_offsets.change.plans import read_plans  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import Pending  # noqa: PLC0415
 
         owner = owner_of(context)
         with failing_clearly(), ExitStack() as stack:
@@ -153,7 +154,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
             doors = [stack.enter_context(self._doors()) for _ in range(min(int(self.max_down), len(plans)))]
             fleet = Fleet(_through(doors, owner), at_once=int(self.max_down), max_failures=int(self.max_failures))
             self._fleet = fleet
-            stack.callback(_page, self.run_uri)
+            stack.callback(_page, self.run_uri, pending=Pending.NOT_BEGUN)
             ended = dict(self._ends(fleet, [_Member(members[name], plan) for name, plan in plans.items()]))
             refuse_incomplete(ended, list(plans))
         results = [outcome.result.value for outcome in ended.values() if not isinstance(outcome, Exception)]

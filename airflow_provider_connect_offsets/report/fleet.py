@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.page import environment
-from airflow_provider_connect_offsets.report.question import MOST_ROWS, more, number, plain
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, more, number, page_link, plain
 from airflow_provider_connect_offsets.report.standing import Pending, Tone
 from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
 from airflow_provider_connect_offsets.workspace import files
@@ -133,7 +133,7 @@ def fleet_question(change: FleetChange, *, limit: int = MOST_ROWS) -> str:
         f"Offsets of **{words.count(len(change.members), 'connector')}**: {partitions} would be changed.",
         f"Records delivered again: **{sums['records_again']:,}**; never: **{sums['records_skipped']:,}**.",
         "\n".join([*rows, *more(len(change.lines), limit, "connectors")]),
-        f"The page with all of it: `{words.without_credentials(change.fleet.report)}`",
+        page_link(change.fleet.report),
         f"Plans `{change.digest[:12]}` are what will be applied, and no others. Nothing has been stopped yet.",
     ]
     return "\n\n".join(parts)

@@ -24,10 +24,16 @@ def question(change: Change, *, limit: int = MOST_ROWS) -> str:
         f"Records {records}.",
         _table(change, limit),
         *_verdicts(change, limit),
-        f"The page with all of it: `{words.without_credentials(change.run.report)}`",
+        page_link(change.run.report),
         f"Plan `{change.summary.digest[:12]}` is what will be applied, and no other. Nothing has been stopped yet.",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def page_link(uri: str) -> str:
+    """Lead to the page; its address is also shown, as not every browser follows every kind of URI."""
+    shown = words.without_credentials(uri)
+    return f"[The page with all of it](<{shown}>): `{shown}`"
 
 
 def _table(change: Change, limit: int) -> str:

@@ -15,6 +15,7 @@ class Pending(StrEnum):
     APPROVAL = "approval"
     DRY_RUN = "dry_run"
     REJECTED = "rejected"
+    NOT_BEGUN = "not_begun"
 
 
 class Tone(StrEnum):
@@ -48,6 +49,7 @@ _WAITS = {
     Pending.APPROVAL: ("Waiting for approval", "Nothing has been stopped or changed."),
     Pending.DRY_RUN: ("Dry run: nothing was changed", "The change was planned and checked, and that was all."),
     Pending.REJECTED: ("Rejected: nothing was changed", "Whoever was asked said no, or nobody answered in time."),
+    Pending.NOT_BEGUN: ("Not begun: nothing was changed", "The change of other connectors ended before its turn came."),
     None: ("Planned, not applied", "No outcome is recorded: this is a dry run, or a change that has yet to be made."),
 }
 
@@ -66,7 +68,7 @@ def planned(errors: int, pending: Pending | None) -> Standing:
         sentence = f"The plan has {count(errors, 'error')}, so nothing was stopped."
         return Standing(_ENDS[Result.REFUSED][0], Tone.BAD, sentence)
     headline, sentence = _WAITS[pending]
-    return Standing(headline, Tone.CALM, sentence)
+    return Standing(headline, Tone.BAD if pending is Pending.NOT_BEGUN else Tone.CALM, sentence)
 
 
 def asked(*, snapshot: bool) -> Standing:

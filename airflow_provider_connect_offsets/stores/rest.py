@@ -40,7 +40,8 @@ from airflow_provider_connect_offsets.stores.tokens import AccessTokens, basic
 
 log = logging.getLogger(__name__)
 
-_WAIT = tenacity.wait_exponential(multiplier=0.1, max=2)
+# Mostly a connector stands still meanwhile: what is waited longer than the rebalance takes is downtime.
+_WAIT = tenacity.wait_exponential(multiplier=0.02, max=0.1)
 
 
 @dataclass(frozen=True, slots=True)

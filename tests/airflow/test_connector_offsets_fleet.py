@@ -14,9 +14,12 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from airflow.providers.common.compat.sdk import AirflowSkipException
 from dag_runs import Ran
 from gate import Fate, Gate, Point, Side, open_gate
+from written import rewound
 
+from airflow_provider_connect_offsets.operators.fleet import ApproveFleetOperator
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 from sandbox import Sandbox, wait_until
@@ -150,3 +153,22 @@ def test_what_can_not_be_meant_is_refused(sandbox: Sandbox, run_dag: RunDag) -> 
 
     assert (ran.state, ran.tasks["snapshot"], ran.tasks["plan"]) == ("failed", "failed", "upstream_failed")
     assert "connectors: 'no-such-.*' matches none of the" in ran.output
+
+
+def test_a_person_is_asked_once_for_all(tmp_path: Path) -> None:
+    """The question names how many connectors; a dry run asks nobody and says on the page that nothing was done."""
+    fleet = FleetDirectory(tmp_path.as_uri())
+    names = ["orders-mirror", "payments-mirror"]
+    for name in names:
+        rewound(Path(fleet.member(name).uri.removeprefix("file://")))
+    fleet.publish(names)
+    summary = {"run_uri": fleet.uri, "report": fleet.report, "connectors": 2}
+    approve = ApproveFleetOperator(task_id="approve", summary=summary, plan_only="true", defaults="Reject")
+
+    subject, body = approve.question()
+    with pytest.raises(AirflowSkipException, match="Dry run: nothing is stopped or changed"):
+        type(approve).execute.__wrapped__(approve, {})  # type: ignore[attr-defined]
+
+    assert subject == "Change the offsets of 2 connectors?"
+    assert all(f"| {name} | 1 | 380 | 0 | 1 |" in body for name in names)
+    assert "2 connectors: Dry run: nothing was changed" in Path(fleet.report.removeprefix("file://")).read_text()

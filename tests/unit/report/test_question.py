@@ -20,7 +20,7 @@ def test_it_shows_what_would_change_worst_first(tmp_path: Path) -> None:
     table = asked[2].splitlines()
     assert table[0] == "| Partition | Log | Before | After | Records |"
     assert all(row.count("|") == 6 for row in table)
-    assert f"`{written.run.report}`" in asked[-2]
+    assert asked[-2] == f"[The page with all of it](<{written.run.report}>): `{written.run.report}`"
     assert asked[-1].startswith(f"Plan `{written.digest[:12]}` is what will be applied, and no other.")
     assert asked[-1].endswith("Nothing has been stopped yet.")
 
