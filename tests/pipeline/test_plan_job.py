@@ -130,7 +130,7 @@ def test_a_failed_run_leaves_no_summary(spark: SparkSession, planner: Planner, t
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """Wrong arguments end before Spark starts."""
     assert plan_job.main([]) == 2
-    assert capsys.readouterr().err == "usage: plan_job.py RUN_DIRECTORY\n"
+    assert capsys.readouterr().err == "usage: plan_job.py RUN_DIRECTORY [RUN_DIRECTORY ...]\n"
 
 
 def bare_python(path: Path) -> Path:
