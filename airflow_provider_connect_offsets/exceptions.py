@@ -14,6 +14,7 @@ Callers catch by meaning, never by status code::
     │   ├── UnknownConnector        the worker does not know a connector of that name
     │   ├── RebalanceInProgress     409: the workers are being rebalanced; the call is safe to repeat
     │   ├── NotStopped              offsets can't be changed before the connector and its tasks stand still
+    │   ├── StoreDamaged            what holds the offsets can't be read whole; it is never taken for empty
     │   ├── Rejected                the worker or the connector refused the content, and says why
     │   └── OutcomeUnknown          the answer was lost or timed out; the change may still apply
     ├── DatasetError                a dataset is missing, incomplete or of another shape
@@ -77,6 +78,10 @@ class RebalanceInProgress(StoreError):
 
 class NotStopped(StoreError):
     """Offsets can't be changed yet: connector or tasks do not stand still (STOPPED, no tasks, group empty)."""
+
+
+class StoreDamaged(StoreError):
+    """What holds the offsets can't be read whole; it was left as it is."""
 
 
 class Rejected(StoreError):

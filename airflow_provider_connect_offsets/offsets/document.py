@@ -34,7 +34,7 @@ def canonical(value: JsonMap) -> str:
 def parse_map(text: str) -> dict[str, JsonPrimitive]:
     """Read a flat JSON map; raises :class:`InvalidDocument` for anything else."""
     try:
-        value = _load(text)
+        value = load_json(text)
     except (ValueError, RecursionError) as error:
         raise InvalidDocument(f"{text[:80]!r} is no JSON: {error}") from error
     return flat_map(value, what="a partition or offset")
@@ -156,7 +156,7 @@ def parse_text(text: str, connector: str) -> Offsets:
     if not text.strip():
         raise InvalidDocument("the file is empty")
     try:
-        body = _load(text)
+        body = load_json(text)
     except (ValueError, RecursionError) as error:
         raise InvalidDocument(f"the file is no JSON, or was cut off: {error}") from error
     if isinstance(body, dict) and set(body) == {"offsets"} and connector != "offsets":
@@ -190,7 +190,8 @@ def _entry(item: object, *, where: str) -> Entry:
     return Entry.of(partition, None if offset is None else flat_map(offset, what=f"{where}: the offset"))
 
 
-def _load(text: str) -> Any:
+def load_json(text: str) -> Any:
+    """Read JSON strictly: no field twice, no NaN; raises :class:`ValueError`."""
     return json.loads(text, object_pairs_hook=_unique_fields, parse_constant=_refuse_constant)
 
 

@@ -78,7 +78,7 @@ class ApproveOffsetPlanOperator(ApprovalOperator):
 
         answer = super().execute_complete(context, event)
         if self.REJECT in answer["chosen_options"]:
-            self.log.warning("Rejected: nothing was stopped or changed. %s", self.subject)
+            self.log.warning("Rejected, so nothing was stopped or changed: %s", self.question()[0])
             self.page(Pending.REJECTED)
         return answer
 

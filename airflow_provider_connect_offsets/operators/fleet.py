@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_connect_offsets.exceptions import LeftStopped, PlanRefused
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, PlanRefused, StoreError
 from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.apply import (
@@ -187,20 +187,24 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
 
     def execute(self, context: Context) -> str:
         """Restore where something is left to restore."""
-        told, left = [], []
+        done: list[str] = []
+        failed: list[ConnectOffsetsError] = []
         members: Mapping[str, RunDirectory] = _fleet(self.run_uri).members()
         with failing_clearly(except_for=LeftStopped):
             with open_doors(self.connect_conn_id, self.kafka_conn_id, patience=float(self.patience)) as opened:
                 for run in members.values():
                     try:
-                        told.append(self.take_back(run, opened, context))
-                    except LeftStopped as error:
-                        left.append(str(error))
-            done = [sentence for sentence in told if sentence]
-            if done or left:
+                        told = self.take_back(run, opened, context)
+                    except ConnectOffsetsError as error:
+                        failed.append(error)
+                    else:
+                        done += [told] if told else []
+            if done or failed:
                 _page(self.run_uri)
-            if left:
-                raise LeftStopped(" ".join(left))
+            if failed:
+                # One that another attempt may mend decides whether there is one.
+                worst = next((error for error in failed if isinstance(error, LeftStopped | StoreError)), failed[0])
+                raise type(worst)(" ".join(map(str, failed))) from worst
         return " ".join(done) or f"Nothing was left to restore of {len(members)} connectors."
 
 

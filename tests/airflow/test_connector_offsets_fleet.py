@@ -19,8 +19,11 @@ from dag_runs import Ran
 from gate import Fate, Gate, Point, Side, open_gate
 from written import rewound
 
-from airflow_provider_connect_offsets.operators.fleet import ApproveFleetOperator
+from airflow_provider_connect_offsets.exceptions import JournalDamaged, LeftStopped
+from airflow_provider_connect_offsets.hooks.doors import Opened
+from airflow_provider_connect_offsets.operators.fleet import ApproveFleetOperator, RestoreFleetOperator
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 from sandbox import Sandbox, wait_until
 from sandbox.connectors import file_source_config
@@ -172,3 +175,27 @@ def test_a_person_is_asked_once_for_all(tmp_path: Path) -> None:
     assert subject == "Change the offsets of 2 connectors?"
     assert all(f"| {name} | 1 | 380 | 0 | 1 |" in body for name in names)
     assert "2 connectors: Dry run: nothing was changed" in Path(fleet.report.removeprefix("file://")).read_text()
+
+
+@pytest.mark.usefixtures("connections")
+def test_one_that_can_not_be_put_back_does_not_keep_the_others_from_it(tmp_path: Path) -> None:
+    """All are looked at; what can't be mended by another attempt is told beside what can."""
+    fleet = FleetDirectory(tmp_path.as_uri())
+    fleet.publish(["damaged", "good", "stopped"])
+    looked_at = []
+
+    class Restore(RestoreFleetOperator):
+        def take_back(self, run: RunDirectory, opened: Opened, context: Any) -> str | None:
+            del opened, context
+            looked_at.append(run.uri.rpartition("/")[2])
+            if run == fleet.member("damaged"):
+                raise JournalDamaged("The journal of 'damaged' is damaged.")
+            if run == fleet.member("stopped"):
+                raise LeftStopped("'stopped' stays STOPPED.")
+            return None
+
+    restore = Restore(task_id="restore", run_uri=fleet.uri)
+
+    with pytest.raises(LeftStopped, match=r"'damaged' is damaged\. 'stopped' stays STOPPED\."):
+        type(restore).execute.__wrapped__(restore, {})  # type: ignore[attr-defined]
+    assert looked_at == ["damaged", "good", "stopped"]

@@ -1,0 +1,48 @@
+"""The offsets of source connectors in the file of a standalone worker, which must be down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from airflow_provider_connect_offsets.exceptions import InvalidDocument, StoreDamaged
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.offsets.storage import StoredOffsets
+from airflow_provider_connect_offsets.stores.offsets_file import read_pairs, write_pairs
+from airflow_provider_connect_offsets.stores.protocols import WriteReply
+
+
+class StandaloneFile:
+    """``offset.storage.file.filename`` as an :class:`~.stores.protocols.OffsetStore`.
+
+    The worker reads the file when it starts and overwrites it with each flush, so it must be down. Every method raises
+    :class:`StoreDamaged` for a file that is not whole. Each change keeps the file of before beside the new one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def connectors(self) -> list[str]:
+        """Names of all connectors that have an offset, sorted."""
+        return self._stored().connectors()
+
+    def read_offsets(self, connector: str) -> Offsets:
+        """Read all offsets of ``connector``; none where the file has none of it, or is not there yet."""
+        try:
+            return self._stored().offsets_of(connector)
+        except InvalidDocument as error:
+            raise StoreDamaged(f"{self.path} holds an offset of {connector!r} that can't be read: {error}.") from error
+
+    def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
+        """Overwrite the listed partitions (offset None removes); others stay."""
+        stored = self._stored()
+        merged = {**stored.pairs, **stored.changed(connector, changes)}
+        kept = write_pairs(self.path, {key: value for key, value in merged.items() if value is not None})
+        return WriteReply(f"{self.path} was written." + (f" What it was is kept in {kept}." if kept else ""))
+
+    def reset_offsets(self, connector: str) -> WriteReply:
+        """Remove all offsets of ``connector``."""
+        standing = self.read_offsets(connector)
+        return self.write_offsets(connector, Offsets.of(Entry(entry.partition, None) for entry in standing))
+
+    def _stored(self) -> StoredOffsets:
+        return StoredOffsets(read_pairs(self.path) if self.path.exists() else {})

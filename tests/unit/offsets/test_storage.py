@@ -1,0 +1,150 @@
+"""Keys and values as workers write them: byte by byte, since a worker looks a key up by its bytes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_provider_connect_offsets.exceptions import InvalidDocument
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical
+from airflow_provider_connect_offsets.offsets.storage import (
+    StoredKey,
+    StoredOffsets,
+    java_hash,
+    key_bytes,
+    parse_key,
+    parse_value,
+    value_bytes,
+)
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
+PRIMITIVES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | TEXTS
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
+MAPS = st.dictionaries(TEXTS, PRIMITIVES, max_size=20)
+
+
+@pytest.mark.parametrize(
+    ("connector", "partition", "expected"),
+    [
+        (
+            "MirrorSourceConnector",
+            {"topic": "test-topic-1", "partition": 0, "cluster": "primary"},
+            '["MirrorSourceConnector",{"cluster":"primary","partition":0,"topic":"test-topic-1"}]',
+        ),
+        (
+            "checkpoint",
+            {"group": "g", "partition": 1, "topic": "t"},
+            '["checkpoint",{"partition":1,"topic":"t","group":"g"}]',
+        ),
+        (
+            "heartbeat",
+            {"targetClusterAlias": "b", "sourceClusterAlias": "a"},
+            '["heartbeat",{"sourceClusterAlias":"a","targetClusterAlias":"b"}]',
+        ),
+        ("größe", {"filename": 'a"b\\c\x1f\u2028/é😀'}, '["größe",{"filename":"a\\"b\\\\c\\u001F\u2028/é😀"}]'),
+    ],
+    ids=["source", "checkpoint", "heartbeat", "characters"],
+)
+def test_a_new_key_is_what_a_worker_would_write(connector: str, partition: dict[str, str | int], expected: str) -> None:
+    """Fields in the order of a HashMap, no spaces, and only what Jackson escapes."""
+    assert key_bytes(connector, partition).decode() == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [("", 0), ("topic", 110546223), ("cluster", 872092154), ("😀", 1772899)])
+def test_java_hash(text: str, expected: int) -> None:
+    """As ``String.hashCode`` has it, over UTF-16."""
+    assert java_hash(text) == expected
+
+
+@given(TEXTS, MAPS)
+def test_keys_and_values_can_be_read_again(connector: str, fields: dict[str, str | int]) -> None:
+    """Whatever their names and values are."""
+    assert parse_key(key_bytes(connector, fields)) == StoredKey(connector, canonical(fields))
+    assert parse_value(value_bytes(fields)) == canonical(fields)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        None,
+        b"",
+        b"\xff",
+        b"[",
+        b"{}",
+        b'["a"]',
+        b'["a",{},1]',
+        b"[1,{}]",
+        b'["a",[]]',
+        b'["a",{"b":{}}]',
+        b'["a",{"b":1,"b":2}]',
+    ],
+)
+def test_keys_of_another_shape_are_passed_over(raw: bytes | None) -> None:
+    """Connect does so too."""
+    assert parse_key(raw) is None
+
+
+def test_tombstones_hold_nothing() -> None:
+    """Neither a missing value nor a JSON null is an offset."""
+    assert parse_value(None) is None
+    assert parse_value(b"null") is None
+
+
+@pytest.mark.parametrize("raw", [b"", b"\xff", b"[]", b"1", b'{"a":{}}', b"{"])
+def test_a_value_that_is_none_is_refused(raw: bytes) -> None:
+    """It is not taken for a tombstone."""
+    with pytest.raises(InvalidDocument):
+        parse_value(raw)
+
+
+def test_the_order_of_many_fields() -> None:
+    """A table grows as Java's does, and every field is there once."""
+    fields = {f"field{number}": number for number in range(40)}
+
+    assert json.loads(value_bytes(fields)) == fields
+
+
+OWN = b'["flow",{"cluster":"c","partition":0,"topic":"t"}]'
+SORTED = b'["flow",{"topic":"t","partition":0,"cluster":"c"}]'
+PARTITION = canonical({"cluster": "c", "partition": 0, "topic": "t"})
+
+
+def test_what_a_store_holds() -> None:
+    """By connector; tombstones are no offsets, other keys are passed over and counted."""
+    stored = StoredOffsets(
+        {OWN: b'{"offset":7}', b'["gone",{"a":1}]': None, b'["other",{"a":1}]': b'{"b":2}', b"status-x": b"1"}
+    )
+
+    assert stored.connectors() == ["flow", "other"]
+    assert stored.passed_over() == 1
+    assert stored.offsets_of("flow").stored() == {PARTITION: '{"offset":7}'}
+    assert stored.offsets_of("gone") == Offsets()
+
+
+def test_a_worker_looks_up_the_spelling_that_it_writes() -> None:
+    """Whatever stands before or after it; a change reaches every spelling, so that none is left behind."""
+    for pairs in ({OWN: b'{"offset":7}', SORTED: b'{"offset":9}'}, {SORTED: b'{"offset":9}', OWN: b'{"offset":7}'}):
+        stored = StoredOffsets(pairs)
+        assert stored.offsets_of("flow").stored() == {PARTITION: '{"offset":7}'}
+        changes = Offsets.of([Entry(PARTITION, '{"offset":1}')])
+        assert stored.changed("flow", changes) == {OWN: b'{"offset":1}', SORTED: b'{"offset":1}'}
+
+
+def test_raw_keys_are_used_again() -> None:
+    """A connector that makes its maps otherwise would never find a key of ours."""
+    stored = StoredOffsets({SORTED: b'{"offset":9}'})
+    new = canonical({"cluster": "c", "partition": 1, "topic": "t"})
+    changes = Offsets.of([Entry(PARTITION, None), Entry(new, '{"offset":3}')])
+
+    assert stored.changed("flow", changes) == {
+        SORTED: None,
+        b'["flow",{"cluster":"c","partition":1,"topic":"t"}]': b'{"offset":3}',
+    }

@@ -1,0 +1,71 @@
+"""A standalone worker's file as a store of offsets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_connect_offsets.exceptions import StoreDamaged
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.stores.offsets_file import read_pairs, serialize
+from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
+
+A, B = '{"filename":"a"}', '{"filename":"b"}'
+FOREIGN = {b'["other",{"x":1}]': b'{"y":2}', b"no key": b"no value"}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> StandaloneFile:
+    """A file with two partitions of ``lines``, and what is not its business."""
+    path = tmp_path / "connect.offsets"
+    own = {b'["lines",{"filename":"a"}]': b'{"position":4}', b'["lines",{"filename":"b"}]': b'{"position":9}'}
+    path.write_bytes(serialize({**own, **FOREIGN}))
+    return StandaloneFile(path)
+
+
+def test_it_is_read_by_connector(store: StandaloneFile) -> None:
+    """A connector that it holds nothing of has no offsets."""
+    assert store.connectors() == ["lines", "other"]
+    assert store.read_offsets("lines").stored() == {A: '{"position":4}', B: '{"position":9}'}
+    assert store.read_offsets("none") == Offsets()
+
+
+def test_what_a_change_does_not_name_stays(store: StandaloneFile) -> None:
+    """Other partitions, other connectors, and what is no offset at all; the reply says where the old file is."""
+    reply = store.write_offsets("lines", Offsets.of([Entry(A, '{"position":0}')]))
+
+    assert store.read_offsets("lines").stored() == {A: '{"position":0}', B: '{"position":9}'}
+    assert FOREIGN.items() <= read_pairs(store.path).items()
+    assert reply.message.endswith("connect.offsets.001.bak.")
+
+
+def test_a_reset_removes_all_of_one_connector(store: StandaloneFile) -> None:
+    """And no more."""
+    store.reset_offsets("lines")
+
+    assert read_pairs(store.path) == FOREIGN
+
+
+def test_a_file_may_not_be_there_yet(tmp_path: Path) -> None:
+    """A worker that never flushed has none; one can be written for it."""
+    store = StandaloneFile(tmp_path / "new.offsets")
+    assert store.connectors() == []
+
+    assert store.write_offsets("lines", Offsets.of([Entry(A, '{"position":4}')])).message.endswith("was written.")
+
+    assert store.read_offsets("lines").stored() == {A: '{"position":4}'}
+
+
+def test_a_damaged_file_is_refused_and_left_alone(store: StandaloneFile) -> None:
+    """By every method; also where only one value is no offset."""
+    whole = store.path.read_bytes()
+    store.path.write_bytes(whole[:-1])
+    for call in (store.connectors, lambda: store.read_offsets("lines"), lambda: store.reset_offsets("lines")):
+        with pytest.raises(StoreDamaged):
+            call()
+    assert store.path.read_bytes() == whole[:-1]
+
+    store.path.write_bytes(serialize({b'["lines",{"filename":"a"}]': b"[1]"}))
+    with pytest.raises(StoreDamaged, match="an offset of 'lines' that can't be read"):
+        store.read_offsets("lines")
