@@ -133,6 +133,7 @@ def test_a_deferred_stop_that_takes_too_long_says_what_was_seen(sink: SinkFlow) 
 
 
 @pytest.mark.faults
+@pytest.mark.timeout(600)
 def test_a_real_triggerer_may_die(sandbox: Sandbox, sink: SinkFlow, tmp_path: Path) -> None:
     """SIGKILL of it while a task waits: the next triggerer goes on, and the run succeeds."""
     airflow = AirflowStandalone(sandbox, workspace=tmp_path, dags=DAGS)
@@ -146,7 +147,7 @@ def test_a_real_triggerer_may_die(sandbox: Sandbox, sink: SinkFlow, tmp_path: Pa
             wait_until(lambda: state_of(airflow, path, "is_left") == "deferred", 120, "nothing was deferred")
             kill_triggerer(airflow)
         with another_triggerer(airflow):
-            wait_until(lambda: airflow.call("GET", path)["state"] == "success", 120, "the run did not succeed")
+            wait_until(lambda: airflow.call("GET", path)["state"] == "success", 240, "the run did not succeed")
     finally:
         airflow.close()
 
