@@ -28,7 +28,7 @@ test: setup  ## all tests, on two processes with real servers of their own each
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not faults"
 
 test-faults: setup  ## changes that are broken on purpose, at every step
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "faults or everywhere" tests/faults tests/airflow
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "faults or everywhere" tests/airflow tests/faults
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
