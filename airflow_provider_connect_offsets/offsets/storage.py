@@ -99,6 +99,10 @@ class StoredOffsets:
                 found[key.partition] = parse_value(value)
         return Offsets.of(Entry(partition, found[partition]) for partition in sorted(found) if found[partition])
 
+    def removal_of(self, connector: str) -> Offsets:
+        """The changes that leave ``connector`` without any offset; raises as :meth:`offsets_of` does."""
+        return Offsets.of(Entry(entry.partition, None) for entry in self.offsets_of(connector))
+
     def changed(self, connector: str, changes: Offsets) -> dict[bytes, bytes | None]:
         """The pairs to write for ``changes`` (offset None removes), under every spelling of a key that stands there."""
         spellings: dict[StoredKey, list[bytes]] = {}

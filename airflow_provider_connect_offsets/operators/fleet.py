@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from queue import SimpleQueue
@@ -139,7 +139,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
         super().__init__(**kwargs)
         self.max_down = max_down
         self.max_failures = max_failures
-        self._fleet: Fleet[_Member, Outcome] | None = None
+        self._changing: Fleet[_Member, Outcome] | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Apply the plans."""
@@ -153,7 +153,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
             plans = read_plans(members, digest=self.digest)
             doors = [stack.enter_context(self._doors()) for _ in range(min(int(self.max_down), len(plans)))]
             fleet = Fleet(_through(doors, owner), at_once=int(self.max_down), max_failures=int(self.max_failures))
-            self._fleet = fleet
+            self._changing = fleet
             stack.callback(_page, self.run_uri, pending=Pending.NOT_BEGUN)
             ended = dict(self._ends(fleet, [_Member(members[name], plan) for name, plan in plans.items()]))
             refuse_incomplete(ended, list(plans))
@@ -164,13 +164,15 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
 
     def on_kill(self) -> None:
         """Stop no further connector; those that are down at this moment are finished, which takes seconds."""
-        if self._fleet is not None:
-            self._fleet.halt()
+        if self._changing is not None:
+            self._changing.halt()
 
-    def _doors(self) -> Any:
+    def _doors(self) -> AbstractContextManager[Opened]:
         return open_doors(self.connect_conn_id, self.kafka_conn_id, patience=float(self.patience))
 
-    def _ends(self, fleet: Fleet[_Member, Outcome], members: Sequence[_Member]) -> Iterator[tuple[str, Any]]:
+    def _ends(
+        self, fleet: Fleet[_Member, Outcome], members: Sequence[_Member]
+    ) -> Iterator[tuple[str, Outcome | Exception]]:
         """Tell of each as it ends; its page is written here, one after the other."""
         for number, (member, ended) in enumerate(fleet.run(members), start=1):
             text = str(ended) if isinstance(ended, Exception) else ended.message
@@ -208,7 +210,7 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
         return " ".join(done) or f"Nothing was left to restore of {len(members)} connectors."
 
 
-def _through(doors: Sequence[Opened], owner: Owner) -> Any:
+def _through(doors: Sequence[Opened], owner: Owner) -> Callable[[_Member], Outcome]:
     """Apply a member's plan through whichever doors are free: no two threads share a client."""
     free: SimpleQueue[Opened] = SimpleQueue()
     for opened in doors:

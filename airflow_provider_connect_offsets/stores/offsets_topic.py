@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreDamaged,
     StoreError,
 )
-from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.storage import StoredOffsets
 from airflow_provider_connect_offsets.stores.brokers import Brokers
 from airflow_provider_connect_offsets.stores.protocols import WriteReply
@@ -78,11 +78,8 @@ class OffsetsTopic(Brokers):
 
     def read_offsets(self, connector: str) -> Offsets:
         """Read all offsets of ``connector``; none where the topic holds none of it."""
-        try:
+        with self._readable(connector):
             return self._latest()[0].offsets_of(connector)
-        except InvalidDocument as error:
-            text = f"Topic {self.topic!r} holds an offset of {connector!r} that can't be read: {error}."
-            raise StoreDamaged(text) from error
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Write a record for each change (offset None: a tombstone), under the key that stands there, where it stands.
@@ -90,14 +87,26 @@ class OffsetsTopic(Brokers):
         Raises :class:`OutcomeUnknown` where not all were confirmed: read back.
         """
         stored, places = self._latest()
-        pairs = stored.changed(connector, changes)
-        self._produce(connector, pairs, places)
-        return WriteReply(f"{len(pairs)} records were written to topic {self.topic!r}.")
+        return self._write(connector, stored.changed(connector, changes), places)
 
     def reset_offsets(self, connector: str) -> WriteReply:
         """Write a tombstone for every partition of ``connector``."""
-        standing = self.read_offsets(connector)
-        return self.write_offsets(connector, Offsets.of(Entry(entry.partition, None) for entry in standing))
+        stored, places = self._latest()
+        with self._readable(connector):
+            removal = stored.removal_of(connector)
+        return self._write(connector, stored.changed(connector, removal), places)
+
+    @contextmanager
+    def _readable(self, connector: str) -> Iterator[None]:
+        try:
+            yield
+        except InvalidDocument as error:
+            text = f"Topic {self.topic!r} holds an offset of {connector!r} that can't be read: {error}."
+            raise StoreDamaged(text) from error
+
+    def _write(self, connector: str, pairs: Mapping[bytes, bytes | None], places: Mapping[bytes, int]) -> WriteReply:
+        self._produce(connector, pairs, places)
+        return WriteReply(f"{len(pairs)} records were written to topic {self.topic!r}.")
 
     def _latest(self) -> tuple[StoredOffsets, dict[bytes, int]]:
         """The last value of each key, and the partition in which it stands."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, StoreDamaged
-from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.storage import StoredOffsets
 from airflow_provider_connect_offsets.stores.offsets_file import read_pairs, write_pairs
 from airflow_provider_connect_offsets.stores.protocols import WriteReply
@@ -27,22 +29,31 @@ class StandaloneFile:
 
     def read_offsets(self, connector: str) -> Offsets:
         """Read all offsets of ``connector``; none where the file has none of it, or is not there yet."""
-        try:
+        with self._readable(connector):
             return self._stored().offsets_of(connector)
-        except InvalidDocument as error:
-            raise StoreDamaged(f"{self.path} holds an offset of {connector!r} that can't be read: {error}.") from error
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes); others stay."""
+        return self._write(self._stored(), connector, changes)
+
+    def reset_offsets(self, connector: str) -> WriteReply:
+        """Remove all offsets of ``connector``."""
         stored = self._stored()
+        with self._readable(connector):
+            removal = stored.removal_of(connector)
+        return self._write(stored, connector, removal)
+
+    def _stored(self) -> StoredOffsets:
+        return StoredOffsets(read_pairs(self.path) if self.path.exists() else {})
+
+    def _write(self, stored: StoredOffsets, connector: str, changes: Offsets) -> WriteReply:
         merged = {**stored.pairs, **stored.changed(connector, changes)}
         kept = write_pairs(self.path, {key: value for key, value in merged.items() if value is not None})
         return WriteReply(f"{self.path} was written." + (f" What it was is kept in {kept}." if kept else ""))
 
-    def reset_offsets(self, connector: str) -> WriteReply:
-        """Remove all offsets of ``connector``."""
-        standing = self.read_offsets(connector)
-        return self.write_offsets(connector, Offsets.of(Entry(entry.partition, None) for entry in standing))
-
-    def _stored(self) -> StoredOffsets:
-        return StoredOffsets(read_pairs(self.path) if self.path.exists() else {})
+    @contextmanager
+    def _readable(self, connector: str) -> Iterator[None]:
+        try:
+            yield
+        except InvalidDocument as error:
+            raise StoreDamaged(f"{self.path} holds an offset of {connector!r} that can't be read: {error}.") from error

@@ -30,8 +30,6 @@ from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHoo
 
 log = logging.getLogger(__name__)
 _FIRST = 0.1
-# Enough to tell a connector that was created a moment ago from one that does not exist.
-_PATIENCE = 2.0
 
 
 class WaitingTrigger(BaseTrigger, ABC):
@@ -109,7 +107,7 @@ class ConnectorStateTrigger(WaitingTrigger):
 
     def look(self) -> Look:
         """Look at its state."""
-        with KafkaConnectHook(self.asked["connect_conn_id"], patience=_PATIENCE).get_conn() as connect:
+        with KafkaConnectHook(self.asked["connect_conn_id"]).get_conn() as connect:
             return look_at_state(connect, self.asked["connector"], self.asked["state"])
 
 
