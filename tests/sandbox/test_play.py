@@ -81,8 +81,14 @@ class DagRun:
         return {task["task_id"].removeprefix("change."): task["state"] for task in found}
 
     def question(self) -> dict[str, Any]:
-        """Wait until someone is asked to approve; gives what they are shown."""
-        wait_until(lambda: self.tasks()["approve"] == "awaiting_input" or self._asked(), 120, "nobody is asked")
+        """Wait until someone is asked to approve, and take as long as a reader does; gives what they are shown.
+
+        An answer at the very moment of the question fails the task (docs/seen.md): the scheduler queues it anew before
+        it has heard that the process which asked has ended. Two heartbeats later it has.
+        """
+        wait_until(lambda: self.tasks()["approve"] == "awaiting_input", 120, "nobody is asked")
+        self._await_beat()
+        self._await_beat()
         found: dict[str, Any] = self._airflow.call("GET", f"{self._approval}")
         return found
 
@@ -99,8 +105,12 @@ class DagRun:
     def _approval(self) -> str:
         return f"{self._path}/taskInstances/change.approve/-1/hitlDetails"
 
-    def _asked(self) -> bool:
-        return bool(self._airflow.call("GET", f"{self._path}/hitlDetails")["total_entries"])
+    def _await_beat(self) -> None:
+        last = self._beat()
+        wait_until(lambda: self._beat() != last, 60, "the scheduler's heart has stopped")
+
+    def _beat(self) -> str:
+        return str(self._airflow.call("GET", "/monitor/health")["scheduler"]["latest_scheduler_heartbeat"])
 
     def _state(self) -> str:
         return str(self._airflow.call("GET", self._path)["state"])
