@@ -28,7 +28,10 @@ JsonMap: TypeAlias = Mapping[str, JsonPrimitive]
 
 def canonical(value: JsonMap) -> str:
     """Write a partition or offset map as canonical JSON: sorted keys, no spaces, no ASCII escapes."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _CANONICAL.encode(value)
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def parse_map(text: str) -> dict[str, JsonPrimitive]:

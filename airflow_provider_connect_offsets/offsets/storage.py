@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.document import (
@@ -23,8 +25,13 @@ from airflow_provider_connect_offsets.offsets.document import (
     parse_map,
 )
 
+# The beginning of a compact key, which tells whose it is without reading all of it.
+_START = re.compile(rb'\["(?:[^"\\]|\\.)*",(?=\{)')
 _CONTROL = re.compile(r"\\u00[01][0-9a-f]")
 _SMALLEST_TABLE = 16
+_DECODER = json.JSONDecoder()
+# Values that are written in one way only, unlike fractions.
+_EXACT = frozenset({str, int, bool, type(None)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +46,11 @@ def parse_key(raw: bytes | None) -> StoredKey | None:
     """Read a record's key; None for one of another shape, which Connect passes over as well."""
     try:
         value = load_json((raw or b"").decode())
-    except (ValueError, RecursionError):
-        return None
-    match value:
-        case [str(connector), dict(partition)]:
-            try:
+        match value:
+            case [str(connector), dict(partition)]:
                 return StoredKey(connector, canonical(flat_map(partition, what="the partition")))
-            except InvalidDocument:
-                return None
+    except (ValueError, RecursionError, InvalidDocument):
+        return None
     return None
 
 
@@ -60,12 +64,24 @@ def key_bytes(connector: str, partition: JsonMap) -> bytes:
 
 def parse_value(raw: bytes | None) -> str | None:
     """Read a record's value as canonical JSON; None for a tombstone. Raises :class:`InvalidDocument`."""
-    if raw is None or raw == b"null":
-        return None
+    return None if raw is None or raw == b"null" else _canonical_map(raw)
+
+
+def _canonical_map(raw: bytes) -> str:
+    """Read a flat JSON map as canonical JSON; raises :class:`InvalidDocument`.
+
+    What is as long as its canonical form is compact and has no field twice, as all that workers write; whatever else
+    there is goes the long way, which takes four times as long.
+    """
     try:
         text = raw.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidDocument(f"{raw[:80]!r} is no text: {error}") from error
+        value, end = _DECODER.raw_decode(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidDocument(f"{raw[:80]!r} is no JSON: {error}") from error
+    if type(value) is dict and end == len(text) and _EXACT.issuperset(map(type, value.values())):
+        found = canonical(value)
+        if len(found) == end:
+            return found
     return canonical(parse_map(text))
 
 
@@ -74,19 +90,19 @@ def value_bytes(offset: JsonMap) -> bytes:
     return _compact(in_java_order(offset))
 
 
-@dataclass(frozen=True, slots=True)
 class StoredOffsets:
-    """What a store holds: raw keys and values, the last one of each key."""
+    """What a store holds: ``pairs`` of raw keys and values, the last one of each key."""
 
-    pairs: Mapping[bytes, bytes | None]
+    def __init__(self, pairs: Mapping[bytes, bytes | None]) -> None:
+        self.pairs = pairs
 
     def connectors(self) -> list[str]:
         """Names of all connectors that have an offset, sorted."""
-        return sorted({key.connector for key, _raw, value in self._entries() if value is not None})
+        return sorted(name for name in self._keys if any(value is not None for _, _, value in self._entries(name)))
 
     def passed_over(self) -> int:
         """How many keys are of another shape, and so no offsets of a connector."""
-        return sum(parse_key(raw) is None for raw in self.pairs)
+        return len(self.pairs) - sum(1 for name in self._keys for _entry in self._entries(name))
 
     def offsets_of(self, connector: str) -> Offsets:
         """The offsets of ``connector`` as a worker sees them; raises :class:`InvalidDocument` for a value that is none.
@@ -94,36 +110,67 @@ class StoredOffsets:
         Where one partition stands under keys of several spellings, a worker looks up the one that it would write.
         """
         found: dict[str, str | None] = {}
-        for key, raw, value in self._entries():
-            if key.connector == connector and (key.partition not in found or raw == _own_spelling(key)):
-                found[key.partition] = parse_value(value)
+        for partition, raw, value in self._entries(connector):
+            if partition not in found or raw == _own_spelling(connector, partition):
+                found[partition] = parse_value(value)
         return Offsets.of(Entry(partition, found[partition]) for partition in sorted(found) if found[partition])
 
     def removal_of(self, connector: str) -> Offsets:
-        """The changes that leave ``connector`` without any offset; raises as :meth:`offsets_of` does."""
-        return Offsets.of(Entry(entry.partition, None) for entry in self.offsets_of(connector))
+        """The changes that leave ``connector`` without any offset, also one that can't be read."""
+        standing = {partition for partition, _, value in self._entries(connector) if value is not None}
+        return Offsets.of(Entry(partition, None) for partition in sorted(standing))
 
     def changed(self, connector: str, changes: Offsets) -> dict[bytes, bytes | None]:
-        """The pairs to write for ``changes`` (offset None removes), under every spelling of a key that stands there."""
-        spellings: dict[StoredKey, list[bytes]] = {}
-        for key, raw, _value in self._entries():
-            spellings.setdefault(key, []).append(raw)
-        wanted = {StoredKey(connector, change.partition): change.offset for change in changes}
-        return {
-            raw: None if offset is None else value_bytes(parse_map(offset))
-            for key, offset in wanted.items()
-            for raw in spellings.get(key) or [_own_spelling(key)]
-        }
+        """The pairs to write for ``changes`` (offset None removes), under every spelling of a key that stands there.
 
-    def _entries(self) -> Iterator[tuple[StoredKey, bytes, bytes | None]]:
-        for raw, value in self.pairs.items():
-            key = parse_key(raw)
+        A removal of what isn't there is left out.
+        """
+        spellings: dict[str, list[bytes]] = {}
+        for partition, raw, _value in self._entries(connector):
+            spellings.setdefault(partition, []).append(raw)
+        written: dict[bytes, bytes | None] = {}
+        for change in changes:
+            raws = spellings.get(change.partition)
+            if change.offset is not None:
+                value = value_bytes(parse_map(change.offset))
+                written.update(dict.fromkeys(raws or [_own_spelling(connector, change.partition)], value))
+            elif raws:
+                written.update(dict.fromkeys(raws))
+        return written
+
+    @cached_property
+    def _keys(self) -> Mapping[str, list[bytes]]:
+        """By connector: the keys that are its, as far as their beginning tells."""
+        by_start: dict[bytes, list[bytes]] = {}
+        for raw in self.pairs:
+            start = _START.match(raw)
+            by_start.setdefault(start[0] + b"{}]" if start else raw, []).append(raw)
+        found: dict[str, list[bytes]] = {}
+        for whole, raws in by_start.items():
+            key = parse_key(whole)
             if key is not None:
-                yield key, raw, value
+                found.setdefault(key.connector, []).extend(raws)
+        return found
+
+    def _entries(self, connector: str) -> Iterator[tuple[str, bytes, bytes | None]]:
+        """Give partition (canonical), raw key and value of each pair of ``connector``."""
+        for raw in self._keys.get(connector, ()):
+            partition = _partition_of(raw)
+            if partition is not None:
+                yield partition, raw, self.pairs[raw]
 
 
-def _own_spelling(key: StoredKey) -> bytes:
-    return key_bytes(key.connector, parse_map(key.partition))
+def _partition_of(raw: bytes) -> str | None:
+    start = _START.match(raw)
+    if start and raw.endswith(b"]"):
+        with suppress(InvalidDocument):
+            return _canonical_map(raw[start.end() : -1])
+    key = parse_key(raw)
+    return None if key is None else key.partition
+
+
+def _own_spelling(connector: str, partition: str) -> bytes:
+    return key_bytes(connector, parse_map(partition))
 
 
 def in_java_order(fields: JsonMap) -> JsonMap:

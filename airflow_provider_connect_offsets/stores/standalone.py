@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, StoreDamaged
@@ -25,35 +23,29 @@ class StandaloneFile:
 
     def connectors(self) -> list[str]:
         """Names of all connectors that have an offset, sorted."""
-        return self._stored().connectors()
+        return self.stored().connectors()
 
     def read_offsets(self, connector: str) -> Offsets:
         """Read all offsets of ``connector``; none where the file has none of it, or is not there yet."""
-        with self._readable(connector):
-            return self._stored().offsets_of(connector)
+        try:
+            return self.stored().offsets_of(connector)
+        except InvalidDocument as error:
+            raise StoreDamaged(f"{self.path} holds an offset of {connector!r} that can't be read: {error}.") from error
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes); others stay."""
-        return self._write(self._stored(), connector, changes)
+        return self._write(self.stored(), connector, changes)
 
     def reset_offsets(self, connector: str) -> WriteReply:
-        """Remove all offsets of ``connector``."""
-        stored = self._stored()
-        with self._readable(connector):
-            removal = stored.removal_of(connector)
-        return self._write(stored, connector, removal)
+        """Remove all offsets of ``connector``, also those that can't be read."""
+        stored = self.stored()
+        return self._write(stored, connector, stored.removal_of(connector))
 
-    def _stored(self) -> StoredOffsets:
+    def stored(self) -> StoredOffsets:
+        """Read what the file holds; nothing where it is not there yet."""
         return StoredOffsets(read_pairs(self.path) if self.path.exists() else {})
 
     def _write(self, stored: StoredOffsets, connector: str, changes: Offsets) -> WriteReply:
         merged = {**stored.pairs, **stored.changed(connector, changes)}
         kept = write_pairs(self.path, {key: value for key, value in merged.items() if value is not None})
         return WriteReply(f"{self.path} was written." + (f" What it was is kept in {kept}." if kept else ""))
-
-    @contextmanager
-    def _readable(self, connector: str) -> Iterator[None]:
-        try:
-            yield
-        except InvalidDocument as error:
-            raise StoreDamaged(f"{self.path} holds an offset of {connector!r} that can't be read: {error}.") from error

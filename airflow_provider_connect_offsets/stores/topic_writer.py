@@ -1,0 +1,110 @@
+"""Records put into an offsets topic as the Java producer puts them there: all of them confirmed, or it is told.
+
+Where workers write exactly once, so does this: in one transaction, under the transactional ids of the connector's
+tasks, so that a task which is thought dead can't write any more. Sources: KIP-618, ``Worker.taskTransactionalId``,
+``KafkaOffsetBackingStore``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from airflow_provider_connect_offsets.exceptions import OutcomeUnknown, StoreError
+
+log = logging.getLogger(__name__)
+_FLUSH = 30.0
+
+
+def task_transactional_ids(group_id: str, connector: str, tasks: int) -> tuple[str, ...]:
+    """Give the transactional ids of a connector's tasks; at least that of its first one, which fences in any case."""
+    return tuple(f"connect-cluster-{group_id}-{connector}-{task}" for task in range(max(tasks, 1)))
+
+
+class TopicWriter:
+    """Writes to one topic; ``config`` holds librdkafka's settings.
+
+    ``transactional_ids``: those of the tasks to be fenced, of which the first is written with; none: no transaction.
+    """
+
+    def __init__(self, config: Mapping[str, Any], topic: str, *, transactional_ids: Sequence[str] = ()) -> None:
+        self.topic = topic
+        self._transactional_ids = tuple(transactional_ids)
+        own = {"acks": "all", "enable.idempotence": True, "partitioner": "murmur2_random"}  # as Java's producer does it
+        self._config = {**config, **own}
+
+    def write(self, pairs: Mapping[bytes, bytes | None], places: Mapping[bytes, int], *, whose: str) -> None:
+        """Write all pairs (value None: a tombstone); ``places``: the partition in which a key stands already.
+
+        ``whose``: the connector, for messages. Raises :class:`OutcomeUnknown` where not all were confirmed: read back.
+        Raises :class:`StoreError` where nothing was written.
+        """
+        if not pairs:
+            return
+        if not self._transactional_ids:
+            self._send(Producer(self._config), pairs, places, whose=whose)
+            return
+        first, *others = (self._fence(name) for name in self._transactional_ids)
+        del others  # fenced, and of no other use
+        first.begin_transaction()
+        try:
+            self._send(first, pairs, places, whose=whose)
+            first.commit_transaction(_FLUSH)
+        except (KafkaException, OutcomeUnknown) as error:
+            self._give_up(first)
+            raise OutcomeUnknown(self._unconfirmed(whose, len(pairs), _reason(error))) from error
+
+    def _give_up(self, producer: Producer) -> None:
+        """End the transaction now, or readers would wait for it until it times out."""
+        try:
+            producer.abort_transaction(_FLUSH)
+        except KafkaException as error:
+            log.warning("The transaction on topic %r is left to its timeout: %s", self.topic, _reason(error))
+
+    def _fence(self, transactional_id: str) -> Producer:
+        producer = Producer({**self._config, "transactional.id": transactional_id})
+        try:
+            producer.init_transactions(_FLUSH)
+        except KafkaException as error:
+            raise StoreError(
+                f"Nothing was written to topic {self.topic!r}: can't fence the task of {transactional_id!r}, which "
+                f"exactly-once workers need ({_reason(error)}). Check that WRITE on that transactional id is allowed."
+            ) from error
+        return producer
+
+    def _send(
+        self, producer: Producer, pairs: Mapping[bytes, bytes | None], places: Mapping[bytes, int], *, whose: str
+    ) -> None:
+        failed: list[KafkaError] = []
+
+        def confirmed(error: KafkaError | None, _message: object) -> None:
+            if error is not None:
+                failed.append(error)
+
+        for key, value in pairs.items():
+            while True:
+                try:
+                    producer.produce(self.topic, value, key, places.get(key, -1), on_delivery=confirmed)
+                except BufferError:  # full: let it drain
+                    producer.poll(0.1)
+                else:
+                    break
+            producer.poll(0)
+        left = producer.flush(_FLUSH)
+        if failed or left:
+            why = failed[0].str() if failed else f"no answer within {_FLUSH:g} s"
+            raise OutcomeUnknown(self._unconfirmed(whose, len(failed) + left, why))
+
+    def _unconfirmed(self, whose: str, count: int, why: str) -> str:
+        return (
+            f"{count} records of {whose!r} were not confirmed by topic {self.topic!r} ({why}): read back before "
+            "anything else."
+        )
+
+
+def _reason(error: Exception) -> str:
+    reason = error.args[0] if error.args else error
+    return reason.str() if isinstance(reason, KafkaError) else str(reason)
