@@ -1,0 +1,28 @@
+"""Java's properties files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import javaproperties
+
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+
+
+def read_properties(path: Path, *, encoding: str = "iso-8859-1") -> dict[str, str]:
+    r"""Read ``path`` as Java's ``Properties.load`` does; where a key stands twice, the last one counts.
+
+    Kafka's ``Utils.loadProps`` reads bytes, which Java takes for ISO 8859-1; its ``FileConfigProvider`` reads UTF-8.
+    Raises :class:`InvalidInput` where the file can't be read or holds a ``\u`` without four hexadecimal digits.
+    """
+    try:
+        text = path.read_bytes().decode(encoding, errors="replace")
+    except OSError as error:
+        raise InvalidInput(f"Can't read the properties file {path}: {error.strerror}.") from error
+    try:
+        return dict(javaproperties.loads(text))
+    except javaproperties.InvalidUEscapeError as error:
+        raise InvalidInput(
+            f"{path} is no properties file that Java would read: it holds {error.escape!r}, which is no character. "
+            "Write a backslash as two."
+        ) from error
