@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sandbox.kafka import Kafka
@@ -15,13 +15,32 @@ from sandbox.process import ServerProcess
 class Broker(Kafka):
     """A Kafka cluster of one process: broker and controller."""
 
-    def __init__(self, name: str, home: Path) -> None:
-        self.process = ServerProcess(f"broker {name}", home, _BrokerRecipe(cluster_id=str(uuid.uuid4())))
+    def __init__(self, name: str, home: Path, *, secured: Secured | None = None) -> None:
+        self._recipe = _BrokerRecipe(str(uuid.uuid4()), secured or Secured())
+        self.process = ServerProcess(f"broker {name}", home, self._recipe)
 
     @property
     def bootstrap(self) -> str:
         """``host:port`` of the broker."""
         return _address(self.process.ports)
+
+    @property
+    def secured(self) -> dict[str, str]:
+        """``host:port`` of each secured listener, by its name."""
+        names = self._recipe.secured.listeners
+        return {name: _at(port) for name, port in zip(names, self.process.ports[2:], strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Secured:
+    """Listeners beside the plain one: the security protocol of each by its name, and what settings they need.
+
+    ``scram`` are users as ``StorageTool format --add-scram`` takes them.
+    """
+
+    listeners: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    scram: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +53,25 @@ class _Started(Kafka):
 @dataclass(frozen=True, slots=True)
 class _BrokerRecipe:
     cluster_id: str
-    ports: int = 2
+    secured: Secured
+
+    @property
+    def ports(self) -> int:
+        return 2 + len(self.secured.listeners)
 
     def prepare(self, home: Path, ports: Sequence[int]) -> list[list[str]]:
         settings = home / "broker.properties"
-        settings.write_text(_SETTINGS.format(address=_address(ports), controller=ports[1], data=home / "data"))
-        arguments = ("format", "-t", self.cluster_id, "-c", str(settings))
+        listeners = zip(self.secured.listeners, ports[2:], strict=True)
+        text = _SETTINGS.format(
+            address=_address(ports),
+            controller=ports[1],
+            more="".join(f",{name}://{_at(port)}" for name, port in listeners),
+            protocols="".join(f",{name}:{protocol}" for name, protocol in self.secured.listeners.items()),
+            data=home / "data",
+        )
+        settings.write_text(text + "".join(f"{name}={value}\n" for name, value in self.secured.settings.items()))
+        users = [argument for user in self.secured.scram for argument in ("--add-scram", user)]
+        arguments = ("format", "-t", self.cluster_id, "-c", str(settings), *users)
         return [kafka_command("kafka.tools.StorageTool", arguments, home=home)]
 
     def command(self, home: Path) -> list[str]:
@@ -51,7 +83,11 @@ class _BrokerRecipe:
 
 
 def _address(ports: Sequence[int]) -> str:
-    return f"127.0.0.1:{ports[0]}"
+    return _at(ports[0])
+
+
+def _at(port: int) -> str:
+    return f"127.0.0.1:{port}"
 
 
 _SETTINGS = """\
@@ -59,7 +95,8 @@ process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
 controller.listener.names=CONTROLLER
-listeners=PLAINTEXT://{address},CONTROLLER://127.0.0.1:{controller}
+listeners=PLAINTEXT://{address},CONTROLLER://127.0.0.1:{controller}{more}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT{protocols}
 log.dirs={data}
 
 # A single node can't replicate.
