@@ -28,6 +28,7 @@ class Providers:
     """The providers that ``config.providers`` declares among ``values``.
 
     A declared provider without a class is none, as in Kafka; one of a class unknown here fails when it is asked.
+    Space around the names is passed over, as for connectors and MirrorMaker 2.
     """
 
     def __init__(self, values: Mapping[str, str]) -> None:
@@ -142,7 +143,7 @@ class _Unknown:
 
 def _allowed(path: str, allowed: str) -> Path:
     """``path``, which must lie in one of the ``allowed`` directories where any are given."""
-    folders = [Path(os.path.normpath(folder)) for folder in allowed.split(",")] if allowed else []
+    folders = [Path(os.path.normpath(folder)) for folder in allowed.rstrip(",").split(",")] if allowed else []
     for folder in folders:
         if not folder.is_absolute() or not folder.exists():
             raise InvalidInput(f"allowed.paths of its provider holds {folder}, which must be absolute and exist.")

@@ -7,6 +7,7 @@ Which certificates are trusted: ``sun.security.util.TrustStoreUtil``.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, PKCS12KeyAndCertificates, load_pkcs12
+from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509 import Certificate
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
@@ -59,16 +61,18 @@ class KeyStore:
             data, password = converted(self.path, kind, self.password, self.key_password, self.setting)
             return self._parsed(data, password)
         if data.lstrip().startswith(_PEM):
-            raise InvalidInput(f"{self.setting}: {self.path} is a PEM file. Set {self._type} to PEM, without password.")
+            raise InvalidInput(
+                f"{self.setting}: {self.path} is a PEM file. Set {self._beside('type')} to PEM, without password."
+            )
         try:
             return self._parsed(data, self.password or "")
         except UnsupportedAlgorithm:  # a cipher of old Javas, which OpenSSL has given up
             data, password = converted(self.path, "PKCS12", self.password, self.key_password, self.setting)
             return self._parsed(data, password)
 
-    @property
-    def _type(self) -> str:
-        return self.setting.replace(".location", ".type")
+    def _beside(self, name: str) -> str:
+        """Another setting of the same store."""
+        return f"{self.setting.rpartition(' ')[2].removesuffix('location')}{name}"
 
     def _data(self) -> bytes:
         try:
@@ -81,9 +85,11 @@ class KeyStore:
 
     def _parsed(self, data: bytes, password: str) -> PKCS12KeyAndCertificates:
         try:
-            return load_pkcs12(data, password.encode())
+            with warnings.catch_warnings():  # an odd serial number of an authority is not its truster's fault
+                warnings.simplefilter("ignore", CryptographyDeprecationWarning)
+                return load_pkcs12(data, password.encode())
         except (ValueError, TypeError) as error:
-            secret = self.setting.replace(".location", ".password")
+            secret = self._beside("password")
             raise InvalidInput(
                 f"{self.setting}: {self.path} can't be opened: {secret} is wrong, or it is no PKCS12, JKS or JCEKS "
                 "store. Try it with keytool -list."

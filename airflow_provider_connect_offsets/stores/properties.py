@@ -21,8 +21,9 @@ def read_properties(path: Path, *, encoding: str = "iso-8859-1") -> dict[str, st
         raise InvalidInput(f"Can't read the properties file {path}: {error.strerror}.") from error
     try:
         return dict(javaproperties.loads(text))
-    except javaproperties.InvalidUEscapeError as error:
+    except javaproperties.InvalidUEscapeError:
+        # Without its cause, which shows what follows: that may be a part of a password.
         raise InvalidInput(
-            f"{path} is no properties file that Java would read: it holds {error.escape!r}, which is no character. "
-            "Write a backslash as two."
-        ) from error
+            f"{path} is no properties file that Java would read: it holds a \\u without four hexadecimal "
+            "digits. Write a backslash as two."
+        ) from None

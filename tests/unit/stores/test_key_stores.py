@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from authority import PASSWORD, Certified, keytool
+from confluent_kafka.admin import AdminClient
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.stores.key_stores import KeyStore
@@ -68,6 +69,24 @@ def test_a_trust_store_of_javas_own_needs_no_password(tmp_path: Path, root: Cert
     path = root.trusted_in(tmp_path / "store", "JKS")
 
     assert KeyStore(SETTING, path).trusted() == root.pem
+
+
+def test_a_trust_store_without_any_password_is_read(tmp_path: Path, root: Certified) -> None:
+    """Java has written such since 18, and reads them whatever the password."""
+    open_to_all = ("-J-Dkeystore.pkcs12.macAlgorithm=NONE", "-J-Dkeystore.pkcs12.certProtectionAlgorithm=NONE")
+    path = root.trusted_in(tmp_path / "store", "PKCS12", *open_to_all)
+
+    assert [KeyStore(SETTING, path, password).trusted() for password in (None, "changeit")] == [root.pem] * 2
+
+
+def test_the_authorities_that_java_trusts_are_taken_by_librdkafka() -> None:
+    """All of the JDK's own trust store, which many a worker's file names."""
+    path = java().resolve().parents[1] / "lib" / "security" / "cacerts"
+
+    trusted = KeyStore(SETTING, path, "changeit").trusted()
+
+    assert trusted.count("-----BEGIN") > 50
+    assert AdminClient({"security.protocol": "SSL", "ssl.ca.pem": trusted, "log_level": 0}) is not None
 
 
 def test_a_store_of_an_old_java_is_read(tmp_path: Path, own: Certified) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import javaproperties
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from java_program import ask_java
 
@@ -35,6 +36,8 @@ public class Program {
     }
 }
 """
+# Where a line is a backslash alone, Java takes the next for a comment if it looks like one, and the last for a key.
+ALONE = re.compile(r"(?:^|[\r\n])[ \t\f]*\\(?:[\r\n]|$)")
 FORMS = [
     "a=b",
     "a:b",
@@ -90,7 +93,9 @@ def test_every_form_is_read_as_java_reads_it(scratch: Path) -> None:
     @given(parts=st.lists(pieces, max_size=14))
     @settings(max_examples=300, database=None)
     def collect(parts: list[str]) -> None:
-        texts.append("".join(parts))
+        text = "".join(parts)
+        assume(not ALONE.search(text))
+        texts.append(text)
 
     collect()
     asked = [*FORMS, *texts]
@@ -98,15 +103,15 @@ def test_every_form_is_read_as_java_reads_it(scratch: Path) -> None:
     answers = ask_java(JAVA, scratch, asked)
 
     for text, answer in zip(asked, answers, strict=True):
-        answer.pop("", None)  # what a lone backslash at the very end stands for in Java
-        found = read(scratch, text)
-        found.pop("", None)
-        assert found == answer, repr(text)
+        assert read(scratch, text) == answer, repr(text)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """With the reason."""
     with pytest.raises(InvalidInput, match=r"none\.properties: No such file"):
         read_properties(tmp_path / "none.properties")
-    with pytest.raises(InvalidInput, match=r"some\.properties is no properties file .* '\\\\u00g0'"):
-        read(tmp_path, "path=C:\\u00g0")
+    with pytest.raises(InvalidInput, match=r"some\.properties is no properties file .* it holds a \\u") as caught:
+        read(tmp_path, "password=\\u00g0")
+
+    assert "00g0" not in str(caught.value)
+    assert caught.value.__suppress_context__
