@@ -4,6 +4,7 @@ from sandbox.broker import Broker
 from sandbox.connect import Connect, ConnectAt, ConnectWorker, Mode
 from sandbox.errors import NotInTime, RestRefusal, SandboxError
 from sandbox.kafka import Kafka, Record
+from sandbox.mirror_maker import MirrorMaker
 from sandbox.sandbox import Sandbox
 from sandbox.waiting import wait_until
 
@@ -13,6 +14,7 @@ __all__ = [
     "ConnectAt",
     "ConnectWorker",
     "Kafka",
+    "MirrorMaker",
     "Mode",
     "NotInTime",
     "Record",

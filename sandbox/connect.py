@@ -159,6 +159,7 @@ class ConnectWorker(Connect):
         properties: Mapping[str, str],
         mode: Mode = Mode.DISTRIBUTED,
     ) -> None:
+        self.settings = home / "worker.properties"
         self.process = ServerProcess(f"worker {name}", home, _WorkerRecipe(bootstrap, mode, dict(properties)))
 
     @property

@@ -17,6 +17,7 @@ from sandbox.connect import ConnectWorker, Mode
 from sandbox.errors import SandboxError
 from sandbox.jars import kafka_jars
 from sandbox.java import java
+from sandbox.mirror_maker import MirrorMaker
 from sandbox.process import ServerProcess
 
 
@@ -42,7 +43,7 @@ class Sandbox:
         self._keep_logs = keep_logs
         self._worker_properties = dict(worker_properties or {})
         self.workers = [self._worker("connect")]
-        self._others: list[ConnectWorker] = []
+        self._others: list[ConnectWorker | MirrorMaker] = []
 
     @property
     def connect(self) -> ConnectWorker:
@@ -90,6 +91,13 @@ class Sandbox:
         self._others.append(worker)
         worker.process.start()
         return worker
+
+    def mirror_maker(self, topics: str) -> MirrorMaker:
+        """Start a dedicated MirrorMaker 2 that replicates ``topics``; ``close`` its process to end it."""
+        maker = MirrorMaker(self._home("mirror-maker"), source=self.source, target=self.target, topics=topics)
+        self._others.append(maker)
+        maker.process.start()
+        return maker
 
     def keep_logs_now(self) -> Path:
         """Copy all logs to ``keep_logs``, and return it."""

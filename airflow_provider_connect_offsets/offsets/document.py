@@ -122,6 +122,10 @@ class Offsets:
         merged.update({entry.partition: entry.offset for entry in changes})
         return Offsets.of(Entry(p, o) for p, o in sorted(merged.items()) if o is not None)
 
+    def removed(self) -> Offsets:
+        """The changes that leave none of these partitions an offset."""
+        return Offsets.of(Entry(partition, None) for partition in sorted(self.stored()))
+
     def only(self, partitions: Iterable[str]) -> Offsets:
         """These partitions, in sorted order; a partition that isn't stored gets an entry with offset None."""
         stored = self.stored()
@@ -173,16 +177,26 @@ def parse_text(text: str, connector: str) -> Offsets:
 
 def kip199_document(offsets: Mapping[str, Offsets]) -> str:
     """Write a KIP-199 document: sorted, one entry a line, so that two exports can be compared as text."""
-    blocks = []
-    for connector in sorted(offsets):
-        lines = [
-            "    " + json.dumps(entry.as_json(), sort_keys=True, ensure_ascii=False)
-            for entry in sorted(offsets[connector], key=lambda entry: (entry.partition, entry.offset or ""))
-        ]
-        blocks.append(
-            f"  {json.dumps(connector, ensure_ascii=False)}: [" + ",".join("\n" + line for line in lines) + "\n  ]"
+    return "".join(
+        kip199_text(
+            (connector, sorted(offsets[connector], key=lambda entry: (entry.partition, entry.offset or "")))
+            for connector in sorted(offsets)
         )
-    return "{\n" + ",\n".join(blocks) + "\n}\n"
+    )
+
+
+def kip199_text(offsets: Iterable[tuple[str, Iterable[Entry]]]) -> Iterator[str]:
+    """Write a KIP-199 document piece by piece, in the given order."""
+    before = "{"
+    for connector, entries in offsets:
+        yield f"{before}\n  {json.dumps(connector, ensure_ascii=False)}: ["
+        comma = ""
+        for entry in entries:
+            yield f'{comma}\n    {{"partition": {entry.partition}, "offset": {entry.offset or "null"}}}'
+            comma = ","
+        yield "\n  ]"
+        before = ","
+    yield "\n}\n" if before == "," else "{}\n"
 
 
 def _entry(item: object, *, where: str) -> Entry:

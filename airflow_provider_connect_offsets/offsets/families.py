@@ -46,6 +46,7 @@ __all__ = [
     "OffsetReset",
     "Sink",
     "TopicPartition",
+    "class_of_partition",
     "external_offsets",
     "family_of",
 ]
@@ -131,6 +132,17 @@ def family_of(connector_type: ConnectorType, connector_class: str) -> Family:
     package, _, simple = connector_class.rpartition(".")
     home, name = _SOURCES.get(simple.removesuffix("Connector"), ("", Family.name))
     return FAMILIES[name if package in {"", home} else Family.name]
+
+
+def class_of_partition(partition: JsonMap) -> str:
+    """Give the class of source connector that has partitions with these keys, empty where that may be any."""
+    return next(
+        (f"{named}Connector" for named, (_, family) in _SOURCES.items() if _has_keys(FAMILIES[family], partition)), ""
+    )
+
+
+def _has_keys(family: Family, partition: JsonMap) -> bool:
+    return family.partition_keys is not None and set(family.partition_keys) == set(partition)
 
 
 # Connectors that are known to keep (or also keep) their position outside of Connect's offsets.

@@ -11,20 +11,12 @@ import os
 import struct
 import tempfile
 from collections.abc import Iterator, Mapping
-from io import BytesIO
 from pathlib import Path
-from typing import Any
-
-from javaobj.constants import TypeCode
-from javaobj.v2.api import ObjectTransformer
-from javaobj.v2.beans import BlockData, JavaArray, JavaInstance
-from javaobj.v2.core import JavaStreamParser
 
 from airflow_provider_connect_offsets.exceptions import StoreDamaged
 
 Pairs = Mapping[bytes, bytes | None]
 
-_MAP_CLASS = "java.util.HashMap"
 _SMALLEST_TABLE = 16
 _HEAD = (
     b"\xac\xed\x00\x05sr\x00\x11java.util.HashMap\x05\x07\xda\xc1\xc3\x16\x60\xd1\x03\x00\x02"
@@ -37,9 +29,12 @@ _NULL, _END = b"p", b"x"
 
 def read_pairs(path: Path) -> dict[bytes, bytes | None]:
     """Read all keys and values, in the file's order; raises :class:`StoreDamaged` for a file that is not whole."""
+    # Its library brings much along, which is of use for files only.
+    from airflow_provider_connect_offsets.stores.java_stream import parse_map_of_bytes  # noqa: PLC0415
+
     content = path.read_bytes()
     try:
-        return _parse(content)
+        return parse_map_of_bytes(content)
     # The library tells of a damaged stream by whatever its parsing ran into.
     except Exception as error:
         raise StoreDamaged(
@@ -77,41 +72,6 @@ def _arrays(pairs: Pairs) -> Iterator[bytes]:
                 continue
             yield start + struct.pack(">i", len(content)) + content
             start = _LATER_ARRAY
-
-
-def _parse(content: bytes) -> dict[bytes, bytes | None]:
-    found = JavaStreamParser(BytesIO(content), [_Bytes()]).run()
-    if len(found) != 1 or not isinstance(found[0], JavaInstance) or found[0].classdesc.name != _MAP_CLASS:
-        raise ValueError("it holds something else than one map")
-    [(declared, *written)] = found[0].annotations.values()
-    if not isinstance(declared, BlockData) or len(declared.data) != struct.calcsize(">ii"):
-        raise ValueError("the map does not say how many entries it has")
-    _capacity, size = struct.unpack(">ii", declared.data)
-    if len(written) != 2 * size:
-        raise ValueError(f"the map has {len(written) // 2} of {size} entries")
-    keys, values = written[::2], written[1::2]
-    pairs = {_bytes(key): None if value is None else _bytes(value) for key, value in zip(keys, values, strict=True)}
-    if len(pairs) != size:
-        raise ValueError("a key stands there twice")
-    return pairs
-
-
-def _bytes(array: object) -> bytes:
-    content: object = array.data if isinstance(array, JavaArray) and array.classdesc.name == "[B" else None
-    if not isinstance(content, bytes):
-        raise ValueError(f"an entry is no array of bytes but {array!r}")  # noqa: TRY004 - the file's fault
-    return content
-
-
-class _Bytes(ObjectTransformer):
-    """Reads an array of bytes as bytes; everything else stays as it was parsed."""
-
-    def load_array(self, reader: Any, type_code: Any, size: int) -> Any:
-        """Read it whole; None for an array of anything else."""
-        if type_code is not TypeCode.TYPE_BYTE:
-            return None
-        [content] = reader.read(f">{size}s")
-        return content
 
 
 def _keep(path: Path) -> Path | None:

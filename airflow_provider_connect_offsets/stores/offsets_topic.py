@@ -6,12 +6,13 @@ worker finds an offset. Sources: ``KafkaOffsetBackingStore``, ``ConnectorOffsetB
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, StoreDamaged
-from airflow_provider_connect_offsets.offsets.document import Offsets
-from airflow_provider_connect_offsets.offsets.storage import StoredOffsets
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.offsets.storage import StoredOffsets, parse_key, parse_value
 from airflow_provider_connect_offsets.stores.protocols import WriteReply
 from airflow_provider_connect_offsets.stores.topic_reader import Progress, TopicReader
 from airflow_provider_connect_offsets.stores.topic_writer import TopicWriter
@@ -45,11 +46,23 @@ class OffsetsTopic(TopicReader):
 
     def read_offsets(self, connector: str) -> Offsets:
         """Read all offsets of ``connector``; none where the topic holds none of it."""
-        try:
-            return self.stored().offsets_of(connector)
-        except InvalidDocument as error:
-            text = f"Topic {self.topic!r} holds an offset of {connector!r} that can't be read: {error}."
-            raise StoreDamaged(text) from error
+        return self.offsets_in(self.stored(), connector)
+
+    def offsets_in(self, stored: StoredOffsets, connector: str) -> Offsets:
+        """The offsets of ``connector`` in what was read; raises :class:`StoreDamaged` for one that can't be read."""
+        with self._readable(connector):
+            return stored.offsets_of(connector)
+
+    def history(self, progress: Progress | None = None) -> dict[str, Offsets]:
+        """Read every pair of every connector that the log still holds, in its order (a tombstone as offset None)."""
+        found: dict[str, list[tuple[int, int, Entry]]] = {}
+        for record in self.records(progress):
+            key = parse_key(record.key)
+            if key is not None:
+                with self._readable(key.connector):
+                    entry = Entry(key.partition, parse_value(record.value))
+                found.setdefault(key.connector, []).append((record.partition, record.offset, entry))
+        return {name: Offsets.of(entry for _, _, entry in sorted(entries)) for name, entries in found.items()}
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Write a record for each change (offset None: a tombstone), under the key that stands there, where it stands.
@@ -63,6 +76,14 @@ class OffsetsTopic(TopicReader):
         """Write a tombstone for every partition of ``connector``, also where its offset can't be read."""
         stored, places = self._latest()
         return self._write(connector, stored.changed(connector, stored.removal_of(connector)), places)
+
+    @contextmanager
+    def _readable(self, connector: str) -> Iterator[None]:
+        try:
+            yield
+        except InvalidDocument as error:
+            text = f"Topic {self.topic!r} holds an offset of {connector!r} that can't be read: {error}."
+            raise StoreDamaged(text) from error
 
     def _latest(self) -> tuple[StoredOffsets, dict[bytes, int]]:
         """The last value of each key, and the partition in which it stands."""

@@ -107,7 +107,7 @@ class TopicReader(Brokers):
             "auto.offset.reset": "earliest",
             "isolation.level": "read_committed",
             # Little is held in memory, and asked for again as soon as there is room.
-            "queued.max.messages.kbytes": 16384,
+            "queued.max.messages.kbytes": 4096,
             "fetch.queue.backoff.ms": 5,
         }
         consumer = Consumer({**self._config, **own})

@@ -12,7 +12,7 @@ from authority import PASSWORD, Certified
 
 from airflow_provider_connect_offsets.exceptions import AccessDenied, InvalidInput, Unreachable
 from airflow_provider_connect_offsets.stores.brokers import Brokers
-from airflow_provider_connect_offsets.stores.worker_config import WorkerConfig, read_worker_config
+from airflow_provider_connect_offsets.stores.java.worker_config import WorkerConfig, read_worker_config
 from sandbox.broker import Broker, Secured
 
 MODULES = "org.apache.kafka.common.security"

@@ -67,7 +67,7 @@ def test_kip199_document_has_an_entry_a_line() -> None:
     """Two exports differ in the lines of the entries that differ."""
     assert kip199_document({"b": Offsets.of([AT_5]), "a": Offsets()}) == (
         '{\n  "a": [\n  ],\n  "b": [\n'
-        '    {"offset": {"kafka_offset": 5}, "partition": {"kafka_partition": 0, "kafka_topic": "orders"}}\n  ]\n}\n'
+        '    {"partition": {"kafka_partition":0,"kafka_topic":"orders"}, "offset": {"kafka_offset":5}}\n  ]\n}\n'
     )
 
 

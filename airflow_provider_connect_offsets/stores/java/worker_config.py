@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from airflow_provider_connect_offsets.stores.java_clients import ClientSettings, client_settings
-from airflow_provider_connect_offsets.stores.listeners import rest_urls
-from airflow_provider_connect_offsets.stores.mirror_maker_config import flow_settings, is_mirror_maker
-from airflow_provider_connect_offsets.stores.settings import Settings
+from airflow_provider_connect_offsets.stores.java.clients import ClientSettings, client_settings
+from airflow_provider_connect_offsets.stores.java.listeners import rest_urls
+from airflow_provider_connect_offsets.stores.java.mirror_maker_config import flow_settings, is_mirror_maker
+from airflow_provider_connect_offsets.stores.java.settings import Settings
 
 _GROUP, _TOPIC, _FILE = "group.id", "offset.storage.topic", "offset.storage.file.filename"
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -47,7 +47,7 @@ class WorkerConfig:
     def client(self) -> ClientSettings:
         """Settings of librdkafka for the cluster with the worker's own topics (``KafkaOffsetBackingStore``).
 
-        Raises :class:`InvalidInput` where they can't be mapped: see :func:`~.java_clients.client_settings`.
+        Raises :class:`InvalidInput` where they can't be mapped: see :func:`~.clients.client_settings`.
         """
         return client_settings(self._settings)
 

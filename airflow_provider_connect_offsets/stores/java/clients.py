@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from airflow_provider_connect_offsets.stores.java_sasl import sasl_settings
-from airflow_provider_connect_offsets.stores.java_tls import tls_settings
-from airflow_provider_connect_offsets.stores.settings import Settings
+from airflow_provider_connect_offsets.stores.java.sasl import sasl_settings
+from airflow_provider_connect_offsets.stores.java.settings import Settings
+from airflow_provider_connect_offsets.stores.java.tls import tls_settings
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _SCHEME = re.compile(r"^[0-9a-zA-Z\-%._]*://")

@@ -8,7 +8,7 @@ import pytest
 from java_program import ask_java
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.stores.settings import Settings
+from airflow_provider_connect_offsets.stores.java.settings import Settings
 
 PROVIDERS = {
     "config.providers": "file, env,dir,vault,empty",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from java_program import ask_java
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.stores.properties import read_properties
+from airflow_provider_connect_offsets.stores.java.properties import read_properties
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 JAVA = """

@@ -11,7 +11,7 @@ from authority import PASSWORD, Certified, keytool
 from confluent_kafka.admin import AdminClient
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.stores.key_stores import KeyStore
+from airflow_provider_connect_offsets.stores.java.key_stores import KeyStore
 from sandbox.java import java
 
 SETTING = "worker.properties: ssl.keystore.location"

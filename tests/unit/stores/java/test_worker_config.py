@@ -9,7 +9,7 @@ import javaproperties
 import pytest
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.stores.worker_config import WorkerConfig, WorkerMode, read_worker_config
+from airflow_provider_connect_offsets.stores.java.worker_config import WorkerConfig, WorkerMode, read_worker_config
 
 Read = Callable[[dict[str, str]], WorkerConfig]
 DISTRIBUTED = {

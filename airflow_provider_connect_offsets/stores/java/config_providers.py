@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.stores.properties import read_properties
+from airflow_provider_connect_offsets.stores.java.properties import read_properties
 
 _REFERENCE = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
 _PACKAGE = "org.apache.kafka.common.config.provider."

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import textwrap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from airflow_provider_connect_offsets.stores.key_stores import KeyStore
-from airflow_provider_connect_offsets.stores.settings import Settings
+from airflow_provider_connect_offsets.stores.java.settings import Settings
+
+if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.stores.java.key_stores import KeyStore
 
 _STORES = ("JKS", "PKCS12", "JCEKS")
 _NARROWING = (
@@ -68,7 +71,7 @@ def _trust(java: Settings) -> dict[str, str]:
         _no_password(java, "ssl.truststore.password")
         return {"ssl.ca.pem": _certificates(java, "ssl.truststore.location", _text(java, "ssl.truststore.location"))}
     setting = f"{java.source}: ssl.truststore.location"
-    return {"ssl.ca.pem": KeyStore(setting, Path(path), java.get("ssl.truststore.password")).trusted()}
+    return {"ssl.ca.pem": _store(setting, path, java.get("ssl.truststore.password")).trusted()}
 
 
 def _own(java: Settings) -> dict[str, str]:
@@ -93,8 +96,15 @@ def _own(java: Settings) -> dict[str, str]:
         }
     password = java.needed("ssl.keystore.password", "and Java opens no ssl.keystore.location without")
     setting = f"{java.source}: ssl.keystore.location"
-    certificate, key = KeyStore(setting, Path(path), password, java.given("ssl.key.password")).own()
+    certificate, key = _store(setting, path, password, java.given("ssl.key.password")).own()
     return {"ssl.certificate.pem": certificate, "ssl.key.pem": key}
+
+
+def _store(setting: str, path: str, password: str | None, key_password: str | None = None) -> KeyStore:
+    # Half of a small export's start-up time, where most workers have no store.
+    from airflow_provider_connect_offsets.stores.java.key_stores import KeyStore  # noqa: PLC0415
+
+    return KeyStore(setting, Path(path), password, key_password)
 
 
 def _kind(java: Settings, store: str) -> str:

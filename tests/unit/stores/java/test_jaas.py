@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from java_program import ask_java
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.stores.jaas import parse_jaas
+from airflow_provider_connect_offsets.stores.java.jaas import parse_jaas
 
 JAVA = """
 import com.fasterxml.jackson.core.json.JsonWriteFeature;

@@ -6,7 +6,7 @@ alone; ``replication.policy.separator`` is for other topics.
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.stores.settings import Settings
+from airflow_provider_connect_offsets.stores.java.settings import Settings
 
 _CLIENT = ("bootstrap.servers", "security.protocol", "ssl.", "sasl.")
 _CLIENTS = ("producer.", "consumer.", "admin.")

@@ -10,9 +10,9 @@ import pytest
 from java_program import ask_java
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.stores.mirror_maker_config import flow_settings
-from airflow_provider_connect_offsets.stores.settings import Settings
-from airflow_provider_connect_offsets.stores.worker_config import WorkerConfig, WorkerMode, read_worker_config
+from airflow_provider_connect_offsets.stores.java.mirror_maker_config import flow_settings
+from airflow_provider_connect_offsets.stores.java.settings import Settings
+from airflow_provider_connect_offsets.stores.java.worker_config import WorkerConfig, WorkerMode, read_worker_config
 
 MIRRORS = {
     "clusters": "a, b",

@@ -19,7 +19,7 @@ from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509 import Certificate
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.stores.keytool import converted
+from airflow_provider_connect_offsets.stores.java.keytool import converted
 
 _JAVAS_OWN = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
 _PEM = b"-----BEGIN"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from airflow_provider_connect_offsets.stores.settings import Settings
+from airflow_provider_connect_offsets.stores.java.settings import Settings
 
 _LISTENER = re.compile(r"^(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)$")
 _ANYWHERE = {"", "0.0.0.0", "::", "0:0:0:0:0:0:0:0"}  # noqa: S104 - not to be bound, but to be replaced

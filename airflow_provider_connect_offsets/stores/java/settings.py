@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Self
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.stores.config_providers import Providers
-from airflow_provider_connect_offsets.stores.properties import read_properties
+from airflow_provider_connect_offsets.stores.java.config_providers import Providers
+from airflow_provider_connect_offsets.stores.java.properties import read_properties
 
 
 class Settings:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.stores.jaas import Login, parse_jaas
-from airflow_provider_connect_offsets.stores.settings import Settings
+from airflow_provider_connect_offsets.stores.java.jaas import Login, parse_jaas
+from airflow_provider_connect_offsets.stores.java.settings import Settings
 
 _SECURITY = "org.apache.kafka.common.security."
 _PASSWORDS = {f"{_SECURITY}plain.PlainLoginModule", f"{_SECURITY}scram.ScramLoginModule"}

@@ -9,8 +9,8 @@ from authority import PASSWORD, Certified
 from confluent_kafka.admin import AdminClient
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.stores.java_clients import ClientSettings, client_settings
-from airflow_provider_connect_offsets.stores.settings import Settings
+from airflow_provider_connect_offsets.stores.java.clients import ClientSettings, client_settings
+from airflow_provider_connect_offsets.stores.java.settings import Settings
 
 SECURITY = "org.apache.kafka.common.security"
 TLS = {"security.protocol": "SSL"}

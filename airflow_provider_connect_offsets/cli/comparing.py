@@ -1,0 +1,41 @@
+"""Diff: where two documents of offsets differ, as lines that can be read and counted."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+
+from airflow_provider_connect_offsets.cli.told import tell
+from airflow_provider_connect_offsets.offsets.document import Offsets
+
+
+def show(left: Mapping[str, Offsets], right: Mapping[str, Offsets], *, connectors: frozenset[str]) -> None:
+    """Write one line for each partition that differs, of ``connectors`` (none named: of all)."""
+    names = sorted(name for name in left.keys() | right.keys() if not connectors or name in connectors)
+    count = 0
+    for name in names:
+        for line in differing(left.get(name, Offsets()), right.get(name, Offsets())):
+            sys.stdout.write(f"{name}: {line}\n")
+            count += 1
+    tell(f"{count:,} offsets of {len(names):,} connectors differ.")
+
+
+def differing(before: Offsets, after: Offsets) -> Iterator[str]:
+    """Tell each partition whose offset is not the same: the partition, both offsets, and how far they are apart."""
+    left, right = before.stored(), after.stored()
+    for partition in sorted(left.keys() | right.keys()):
+        was, now = left.get(partition), right.get(partition)
+        if was != now:
+            yield f"{partition}: {was or 'none'} → {now or 'none'}{_distance(was, now)}"
+
+
+def _distance(was: str | None, now: str | None) -> str:
+    """By how much the only number of an offset has grown; nothing where it has another shape."""
+    first, second = _number(was), _number(now)
+    return "" if first is None or second is None else f" ({second - first:+,})"
+
+
+def _number(offset: str | None) -> int | None:
+    values = [] if offset is None else list(json.loads(offset).values())
+    return values[0] if len(values) == 1 and type(values[0]) is int else None

@@ -1,0 +1,212 @@
+"""The command ``connect-offsets``: as KIP-199 describes it, and as subcommands.
+
+Exit code 0: done. 1: refused or failed, and nothing is written (or all was put back). 2: used wrongly, or given what
+can't be read. 3: failed, and what was written could not be put back.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from airflow_provider_connect_offsets import __version__
+from airflow_provider_connect_offsets.cli.told import tell
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_CONFIG = click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Properties of the worker: distributed, standalone, or of a dedicated MirrorMaker 2.",
+)
+_FLOW = click.option("--flow", metavar="A->B", help="Which flow of a dedicated MirrorMaker 2, where it has several.")
+_CONNECTORS = click.option(
+    "--connectors", metavar="NAME,NAME", default="", help="Only these connectors; without it all of them."
+)
+_FROM_BEGINNING = click.option(
+    "--from-beginning", is_flag=True, help="Export every pair that the topic still holds, also those overwritten since."
+)
+_DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what an import would change, and write nothing.")
+_DOCUMENT = click.option(
+    "--file", "document", type=_FILE, metavar="FILE", help="Instead of standard output or standard input."
+)
+_FORCE = click.option(
+    "--force", is_flag=True, help="Write although workers run that may overwrite it with what they hold themselves."
+)
+_BACKUP = click.option(
+    "--backup",
+    type=_FILE,
+    metavar="FILE",
+    help="Where to keep the offsets of before, to be imported again; without it a new file in this directory.",
+)
+
+
+def _with(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog="KIP-199's way: connect-offsets --export|--import --config worker.properties. See COMMAND --help for each.",
+)
+@click.version_option(__version__, prog_name="connect-offsets")
+@click.option("--export", "mode", flag_value="export", help="Write the offsets of source connectors as JSON.")
+@click.option("--import", "mode", flag_value="import", help="Read such JSON, and write the offsets to the storage.")
+@_with(_CONFIG, _CONNECTORS, _FROM_BEGINNING, _DRY_RUN, _DOCUMENT, _FLOW, _FORCE, _BACKUP)
+@click.pass_context
+def cli(context: click.Context, /, mode: str | None, **given: Any) -> None:
+    """Export and import the offsets of Kafka Connect's source connectors where their workers store them."""
+    set_up = [name for name, value in given.items() if value]
+    if context.invoked_subcommand is not None:
+        if mode or set_up:
+            raise click.UsageError(f"Give the options after {context.invoked_subcommand}, not before it.")
+        return
+    if mode is None or given["config"] is None:
+        click.echo(context.get_help(), err=True)
+        raise click.UsageError("Say --export or --import with --config, or name a command.")
+    used, unfit = (export, {"dry_run", "force", "backup"}) if mode == "export" else (import_, {"from_beginning"})
+    misfit = next((name for name in set_up if name in unfit), None)
+    if misfit is not None:
+        raise click.UsageError(f"--{misfit.replace('_', '-')} makes no sense with --{mode}.")
+    context.invoke(used, **{name: value for name, value in given.items() if name not in unfit})
+
+
+@cli.command()
+@_with(_CONFIG, _CONNECTORS, _FROM_BEGINNING, _DOCUMENT, _FLOW)
+def export(
+    config: Path | None, connectors: str, *, from_beginning: bool, document: Path | None, flow: str | None
+) -> None:
+    """Write the stored offsets as JSON, sorted, one source partition a line."""
+    from airflow_provider_connect_offsets.cli import exporting  # noqa: PLC0415 - --help needs no Kafka client
+    from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
+
+    opened = open_storage(_required(config), flow)
+    exporting.export(opened, connectors=_names(connectors), from_beginning=from_beginning, target=document)
+
+
+@cli.command("import")
+@_with(_CONFIG, _CONNECTORS, _DRY_RUN, _DOCUMENT, _FLOW, _FORCE, _BACKUP)
+def import_(  # noqa: PLR0913 - one for each option
+    config: Path | None,
+    connectors: str,
+    *,
+    dry_run: bool,
+    document: Path | None,
+    flow: str | None,
+    force: bool,
+    backup: Path | None,
+) -> None:
+    """Write the offsets of a JSON document: those listed are overwritten, null removes, whatever isn't listed stays.
+
+    Refused while a worker runs a connector that is listed: stop the connector, or the process.
+    """
+    from airflow_provider_connect_offsets.cli import importing  # noqa: PLC0415
+    from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
+
+    opened = open_storage(_required(config), flow)
+    wanted = importing.read_document(_text(document), _names(connectors))
+    changes = importing.plan(opened, wanted, forced=force or dry_run)
+    importing.show(changes)
+    if dry_run or not changes:
+        tell("Nothing was written.")
+        return
+    kept = importing.keep_before(changes, backup)
+    tell(f"The offsets of before are kept in {kept}: import that to undo this.")
+    importing.write(opened, changes)
+    tell(f"Written to {opened.name}, and read back.")
+
+
+@cli.command()
+@click.argument("first", metavar="A", type=click.Path(exists=True, allow_dash=True, dir_okay=False, path_type=Path))
+@click.argument("second", metavar="[B]", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@_with(_CONFIG, _CONNECTORS, _FLOW)
+def diff(first: Path, second: Path | None, config: Path | None, connectors: str, flow: str | None) -> None:
+    """Show how export A differs from export B; without B, from what is stored now (needs --config)."""
+    from airflow_provider_connect_offsets.cli import comparing, importing  # noqa: PLC0415
+    from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
+
+    if (second is None) == (config is None):
+        raise click.UsageError("Name two exports, or one and the --config of the storage to compare it with.")
+    names = _names(connectors)
+    left = importing.read_document(_text(first), frozenset())
+    right = (
+        importing.read_document(_text(second), frozenset())
+        if second is not None
+        else dict(open_storage(_required(config), flow).read_all())
+    )
+    comparing.show(left, right, connectors=names)
+
+
+@cli.command()
+@_with(_CONFIG, _CONNECTORS, _FLOW, _BACKUP)
+@click.option("--remove", is_flag=True, help="Remove them; what they were is kept.")
+def orphans(config: Path | None, connectors: str, flow: str | None, *, backup: Path | None, remove: bool) -> None:
+    """List offsets whose connector no longer exists."""
+    from airflow_provider_connect_offsets.cli import orphaned  # noqa: PLC0415
+    from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
+
+    opened = open_storage(_required(config), flow)
+    orphaned.show(opened, connectors=_names(connectors), remove=remove, backup=backup)
+
+
+@cli.command()
+@_with(_CONFIG, _FLOW, _FORCE)
+@click.option("--connectors", metavar="NAME,NAME", required=True, help="The connectors that have got a topic.")
+def copy(config: Path | None, connectors: str, flow: str | None, *, force: bool) -> None:
+    """Copy offsets to the own topic (offsets.storage.topic) of connectors that have just got one.
+
+    Connect itself does not look for them in the workers' topic, and would begin anew.
+    """
+    from airflow_provider_connect_offsets.cli import copying  # noqa: PLC0415
+    from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
+
+    copying.copy(open_storage(_required(config), flow), sorted(_names(connectors)), forced=force)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and exit."""
+    try:
+        cli.main(arguments, prog_name="connect-offsets", standalone_mode=True)
+    except ConnectOffsetsError as error:
+        tell(f"connect-offsets: {error}")
+        sys.exit(_exit_code(error))
+    except OSError as error:
+        tell(f"connect-offsets: {error.filename or 'a file'}: {error.strerror}")
+        sys.exit(1)
+
+
+def _exit_code(error: ConnectOffsetsError) -> int:
+    if isinstance(error, LeftStopped):
+        return 3
+    return 2 if isinstance(error, InvalidInput) else 1
+
+
+def _required(config: Path | None) -> Path:
+    if config is None:
+        raise click.UsageError("Name the worker's properties with --config.")
+    return config
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name.strip() for name in text.split(",") if name.strip())
+
+
+def _text(document: Path | None) -> str:
+    """Read a document; raises :class:`InvalidInput` where it is no text."""
+    content = sys.stdin.buffer.read() if document is None or str(document) == "-" else document.read_bytes()
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"The document {document or 'on standard input'} is no UTF-8 text: {error}.") from error

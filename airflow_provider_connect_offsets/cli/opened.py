@@ -1,0 +1,94 @@
+"""The storage that a worker's properties file leads to, opened."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.stores.endpoint import BasicAuth, ConnectEndpoint
+from airflow_provider_connect_offsets.stores.java.worker_config import WorkerConfig, read_worker_config
+from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
+from airflow_provider_connect_offsets.stores.storage_control import StorageControl
+from airflow_provider_connect_offsets.stores.topic_reader import Progress
+from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage, WorkerTopics
+
+if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.stores.connect import ConnectRest
+
+_REST_PATIENCE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A worker's storage, and the control that tells whether anyone runs what is stored there."""
+
+    config: WorkerConfig
+    storage: TopicStorage | StandaloneFile
+
+    @property
+    def name(self) -> str:
+        """What the storage is called in messages."""
+        if isinstance(self.storage, StandaloneFile):
+            return f"file {self.storage.path}"
+        return f"topic {self.storage.where.offsets_topic!r}"
+
+    @property
+    def control(self) -> StorageControl:
+        """Looks at the workers; their REST API is asked with what ``CONNECT_OFFSETS_LOGIN`` and the like say."""
+        return StorageControl(self.storage, open_rest, rest_urls=self.config.listeners)
+
+    def read_all(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
+        """Read the offsets of every connector, in the order of their names."""
+        if isinstance(self.storage, TopicStorage):
+            yield from self.storage.read_all(progress)
+            return
+        for name in self.storage.connectors():
+            yield name, self.storage.read_offsets(name)
+
+    def history(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
+        """Read every pair that there is; a file holds the last ones only."""
+        if isinstance(self.storage, TopicStorage):
+            yield from self.storage.history(progress)
+        else:
+            yield from self.read_all(progress)
+
+
+def open_storage(path: Path, flow: str | None) -> Opened:
+    """Read a worker's properties and open what they lead to; raises :class:`InvalidInput` for what can't be used."""
+    config = read_worker_config(path, flow=flow)
+    if config.offsets_file is not None:
+        return Opened(config, StandaloneFile(config.offsets_file))
+    client = config.client()
+    for note in client.notes:
+        sys.stderr.write(f"connect-offsets: {note}\n")
+    where = WorkerTopics(
+        client=client.settings,
+        offsets_topic=config.offsets_topic,
+        config_topic=config.config_topic,
+        group_id=config.group_id,
+        exactly_once=config.exactly_once,
+        client_of=lambda connector: _client_of(config, connector),
+    )
+    return Opened(config, TopicStorage(where))
+
+
+def open_rest(urls: tuple[str, ...]) -> ConnectRest:
+    """Open the REST API of workers, with the credentials of the environment."""
+    from airflow_provider_connect_offsets.stores.connect import ConnectRest  # noqa: PLC0415 - an export needs none
+
+    login = os.environ.get("CONNECT_OFFSETS_LOGIN")
+    auth = BasicAuth(login, os.environ.get("CONNECT_OFFSETS_PASSWORD", "")) if login else None
+    endpoint = ConnectEndpoint(urls, auth=auth, ca=os.environ.get("CONNECT_OFFSETS_CA"))
+    return ConnectRest(endpoint, patience=_REST_PATIENCE)
+
+
+def _client_of(config: WorkerConfig, connector: Mapping[str, str]) -> Mapping[str, Any]:
+    """A connector's own offsets topic lies where its producer writes."""
+    prefix = "producer.override."
+    override = {name.removeprefix(prefix): value for name, value in connector.items() if name.startswith(prefix)}
+    return config.override(override).settings

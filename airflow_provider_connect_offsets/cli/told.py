@@ -1,0 +1,28 @@
+"""What the tool says to people: on standard error, so that standard output holds the document and nothing else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from airflow_provider_connect_offsets.stores.topic_reader import Progress
+
+
+def tell(text: str) -> None:
+    """Say something."""
+    sys.stderr.write(f"{text}\n")
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Progress | None]:
+    """Show how far reading has come, on a terminal; in a pipe or a log nothing is shown."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 - half of the start-up time, for a terminal only
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

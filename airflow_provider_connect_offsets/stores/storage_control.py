@@ -1,0 +1,124 @@
+"""Connectors whose offsets are changed where they are stored: their process must be down, or they must be STOPPED.
+
+Nothing is started or stopped from here. A worker reads offsets when it starts and overwrites them with what it holds,
+so whether one runs is looked at before every change: in the worker group, and then in the REST API of who is in it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, TypeAlias
+
+from airflow_provider_connect_offsets.exceptions import NotReady, NotStopped, StoreError, UnknownConnector
+from airflow_provider_connect_offsets.offsets.document import parse_map
+from airflow_provider_connect_offsets.offsets.families import ConnectorType, class_of_partition
+from airflow_provider_connect_offsets.stores.config_topic import ConfiguredConnector
+from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo, ConnectorStatus, State, TaskStatus
+from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
+from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
+from airflow_provider_connect_offsets.stores.worker_group import Worker, WorkerGroups
+
+if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.stores.connect import ConnectRest
+
+log = logging.getLogger(__name__)
+
+# Opens the REST API of a Connect cluster, by the URLs of its workers.
+OpenRest: TypeAlias = "Callable[[tuple[str, ...]], AbstractContextManager[ConnectRest]]"
+
+
+class StorageControl:
+    """A :class:`~.stores.protocols.ConnectorControl` that only looks, and refuses to go on while something runs.
+
+    ``rest_urls``: where the worker of a standalone file would answer; workers of a topic are found by their group.
+    """
+
+    def __init__(
+        self, storage: TopicStorage | StandaloneFile, open_rest: OpenRest, *, rest_urls: tuple[str, ...] = ()
+    ) -> None:
+        self._storage = storage
+        self._open_rest = open_rest
+        self._rest_urls = rest_urls
+
+    def workers(self) -> tuple[Worker, ...]:
+        """The workers that run, as far as can be seen; raises store errors."""
+        if isinstance(self._storage, TopicStorage):
+            where = self._storage.where
+            with WorkerGroups(where.client) as groups:
+                return groups.members(where.group_id)
+        return tuple(Worker("a standalone worker", "", url) for url in self._rest_urls if self._answers(url))
+
+    def configured(self) -> Mapping[str, ConfiguredConnector]:
+        """The connectors that exist, as far as the storage tells: a standalone worker keeps none."""
+        return self._storage.where.connectors() if isinstance(self._storage, TopicStorage) else {}
+
+    def connectors(self) -> list[str]:
+        """Names of all connectors that exist or have an offset, sorted."""
+        return sorted({*self._storage.connectors(), *self.configured()})
+
+    def info(self, connector: str) -> ConnectorInfo:
+        """Type and configuration; where that isn't stored, the class by what its source partitions look like.
+
+        Raises :class:`UnknownConnector` where it neither exists nor has an offset.
+        """
+        known = self.configured().get(connector)
+        if known is not None:
+            return ConnectorInfo(connector, known.type, known.config)
+        first = next(iter(self._storage.read_offsets(connector)), None)
+        if first is None:
+            raise UnknownConnector(f"There is no connector {connector!r}: it is not configured and has no offsets.")
+        named = class_of_partition(parse_map(first.partition))
+        return ConnectorInfo(connector, ConnectorType.SOURCE, {"connector.class": named})
+
+    def status(self, connector: str) -> ConnectorStatus:
+        """STOPPED where no worker runs it; else what the workers tell, or RUNNING where they tell nothing."""
+        workers = self.workers()
+        if not workers:
+            return ConnectorStatus(State.STOPPED, "")
+        running = ConnectorStatus(State.RUNNING, str(workers[0]), (TaskStatus(0, State.RUNNING, str(workers[0])),))
+        if not isinstance(self._storage, TopicStorage):
+            return running  # it overwrites the whole file, whatever this connector's state is
+        if self._storage.where.config_topic and connector not in self.configured():
+            return ConnectorStatus(State.STOPPED, "")
+        return self._told(tuple(worker.url for worker in workers if worker.url), connector) or running
+
+    def _told(self, urls: tuple[str, ...], connector: str) -> ConnectorStatus | None:
+        """What the workers tell; None where they tell nothing, as those of a dedicated MirrorMaker."""
+        if not urls:
+            return None
+        try:
+            with self._open_rest(urls) as rest:
+                return rest.status(connector)
+        except UnknownConnector:
+            return ConnectorStatus(State.STOPPED, "")
+        except StoreError as error:
+            log.warning("%s Taking %r for running.", error, connector)
+            return None
+
+    def stop(self, connector: str) -> None:
+        """Make sure that it is down; raises :class:`NotStopped` that names who runs, and says what to do."""
+        status = self.status(connector)
+        if not status.stands_still:
+            raise NotStopped(
+                f"Nothing was written: {connector!r} is {status.state} on {status.worker}, which would overwrite its "
+                "offsets. Stop the connector or the process first."
+            )
+
+    def pause(self, connector: str) -> None:
+        """Do nothing: nothing was stopped from here."""
+
+    def resume(self, connector: str) -> None:
+        """Do nothing: nothing was stopped from here."""
+
+    def _answers(self, url: str) -> bool:
+        try:
+            with self._open_rest((url,)) as rest:
+                rest.version()
+        except NotReady:
+            return True  # it is starting
+        except StoreError as error:
+            log.debug("%s", error)
+            return False
+        return True

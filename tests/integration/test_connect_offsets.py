@@ -1,0 +1,273 @@
+"""``connect-offsets`` on real workers: what it exports is what they tell, and what it imports is where they go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import KafkaException, Producer
+from flows import RECORDS, MirrorFlow
+from shell import Shell, shell
+
+from airflow_provider_connect_offsets.offsets.document import parse_kip199, parse_rest
+from sandbox import ConnectWorker, Mode, Sandbox, wait_until
+from sandbox.connectors import file_source_config
+
+CONNECTORS, PARTITIONS, ROUNDS = 50, 100, 3
+
+
+@pytest.fixture(name="run")
+def _run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Shell:
+    monkeypatch.chdir(tmp_path)  # where an import keeps the offsets of before
+    return shell(monkeypatch, capsys)
+
+
+@pytest.fixture(scope="module")
+def crowd(sandbox: Sandbox) -> Iterator[ConnectWorker]:
+    """A worker with 50 stopped connectors, 5,000 partitions, and each of them overwritten."""
+    name = f"crowd-{uuid4().hex[:8]}"
+    worker = sandbox.another_cluster(name)
+    for number in range(CONNECTORS):
+        connector = f"größe {number:02d}" if number % 10 == 0 else f"lines-{number:02d}"
+        file = sandbox.data / f"{name}-{number}"
+        worker.create(connector, file_source_config(name, file), initial_state="STOPPED")
+        for written in range(ROUNDS):
+            worker.alter(connector, [_at(number, partition, written) for partition in range(PARTITIONS)])
+    yield worker
+    worker.process.close()
+
+
+def _at(connector: int, partition: int, written: int) -> dict[str, Any]:
+    return {
+        "partition": {"filename": f'file "{partition}" of {connector}'},
+        "offset": {"position": 1000 * written + partition},
+    }
+
+
+def test_an_export_is_what_the_worker_tells(crowd: ConnectWorker, run: Shell, tmp_path: Path) -> None:
+    """Connector by connector; sorted, so that two exports are the same text; to a file as to standard output."""
+    exported = run("--export", "--config", crowd.settings)
+
+    assert exported.code == 0
+    assert "Exported 5,000 offsets of 50 connectors" in exported.err
+    told = parse_kip199(json.loads(exported.out))
+    assert sorted(told) == crowd.connectors()
+    for name, offsets in told.items():
+        assert offsets.stored() == parse_rest({"offsets": crowd.offsets(name)}).stored()
+    again = run("export", "--config", crowd.settings, "--file", tmp_path / "export.json")
+    assert (again.code, again.out) == (0, "")
+    assert (tmp_path / "export.json").read_text() == exported.out
+
+    some = run("--export", "--config", crowd.settings, "--connectors", "lines-01, nobody")
+    assert list(json.loads(some.out)) == ["lines-01"]
+    assert "'nobody' has no offsets" in some.err
+
+
+def test_from_the_beginning_every_pair_is_shown(crowd: ConnectWorker, run: Shell) -> None:
+    """In the order in which they were written, also those overwritten since."""
+    shown = run("--export", "--config", crowd.settings, "--connectors", "lines-07", "--from-beginning")
+
+    by_partition: dict[str, list[int]] = {}
+    for entry in json.loads(shown.out)["lines-07"]:
+        by_partition.setdefault(entry["partition"]["filename"], []).append(entry["offset"]["position"])
+    assert by_partition == {
+        f'file "{partition}" of 7': [1000 * written + partition for written in range(ROUNDS)]
+        for partition in range(PARTITIONS)
+    }
+
+
+def test_an_import_can_be_undone(crowd: ConnectWorker, sandbox: Sandbox, run: Shell) -> None:
+    """Set, removed and left alone; the worker sees it; a dry run writes nothing; the kept document is the way back."""
+    name, topic = "lines-03", f"{_cluster(crowd)}-offset"
+    before, ends = crowd.offsets(name), sandbox.target.log_bounds(topic)
+    changes = [
+        {**_at(3, 0, 0), "offset": {"position": 7}},
+        {**_at(3, 1, 0), "offset": None},
+        {"partition": {"filename": "new"}, "offset": {"position": 1}},
+        crowd.offsets(name)[-1],
+    ]
+    document = json.dumps({name: changes, "lines-04": [_at(4, 0, 9)]})
+    call = ("--import", "--config", crowd.settings, "--connectors", name)
+
+    dry = run(*call, "--dry-run", stdin=document)
+
+    assert dry.code == 0
+    assert f'{name}: {{"filename":"new"}}: None → {{"position":1}}' in dry.err
+    assert "Nothing was written." in dry.err
+    assert (sandbox.target.log_bounds(topic), list(Path().iterdir())) == (ends, [])
+
+    done = run(*call, stdin=document)
+
+    assert done.code == 0, done.err
+    assert "3 offsets of 1 connectors differ" in done.err
+    expected = parse_rest({"offsets": before}).updated(parse_rest({"offsets": changes})).stored()
+    wait_until(
+        lambda: parse_rest({"offsets": crowd.offsets(name)}).stored() == expected, 30, "the worker does not see it"
+    )
+    [kept] = Path().iterdir()
+    assert run("--import", "--config", crowd.settings, "--file", kept).code == 0
+    wait_until(lambda: crowd.offsets(name) == before, 30, "it was not undone")
+    assert "Nothing was written" in run(*call, stdin=json.dumps({name: before})).err
+
+
+def test_what_a_connector_would_not_take_is_refused(crowd: ConnectWorker, sandbox: Sandbox, run: Shell) -> None:
+    """Before anything is written, also for the connectors before it; one that no longer exists takes anything."""
+    ends = sandbox.target.log_bounds(f"{_cluster(crowd)}-offset")
+    wrong = {"partition": {"filename": "a", "line": 1}, "offset": {"position": 1}}
+
+    refused = run(
+        "--import", "--config", crowd.settings, stdin=json.dumps({"lines-01": [_at(1, 0, 7)], "lines-02": [wrong]})
+    )
+
+    assert refused.code == 2
+    assert "Nothing was written. 'lines-02'" in refused.err
+    assert "filename" in refused.err
+    assert sandbox.target.log_bounds(f"{_cluster(crowd)}-offset") == ends
+    assert run("--import", "--config", crowd.settings, stdin=json.dumps({"gone": [wrong]})).code == 0
+    orphans = run("orphans", "--config", crowd.settings, "--remove")
+    assert orphans.code == 0
+    assert "gone" in orphans.out
+    assert "lines-01" not in orphans.out
+    assert "0 connectors" in run("orphans", "--config", crowd.settings).err
+
+
+def test_a_mirror_resumes_exactly_where_it_was(sandbox: Sandbox, mirror: MirrorFlow, run: Shell) -> None:
+    """Exported, deleted, imported, started: nothing is replicated again. Refused while it runs."""
+    settings = sandbox.connect.settings
+    exported = run("--export", "--config", settings, "--connectors", mirror.name)
+    moved = exported.out.replace(f'"offset":{RECORDS - 1}', '"offset":0')
+    assert moved != exported.out
+    refused = run("--import", "--config", settings, stdin=moved)
+    assert refused.code == 1
+    assert f"Nothing was written: '{mirror.name}' is RUNNING" in refused.err
+    sandbox.connect.stop(mirror.name)
+    sandbox.connect.reset(mirror.name)
+    before = mirror.target_ends()
+
+    done = run("--import", "--config", settings, stdin=exported.out)
+
+    assert done.code == 0, done.err
+    sandbox.source.produce(mirror.topic, ["0:new"], partition=0)
+    sandbox.connect.resume(mirror.name)
+    mirror.wait_until_caught_up()
+    assert mirror.target_ends() == {**before, 0: before[0] + 1}
+
+
+def test_a_topic_of_a_connectors_own(sandbox: Sandbox, run: Shell, tmp_path: Path) -> None:
+    """Exactly-once: its offsets are copied to it, and a removal, which Connect leaves half done, is whole.
+
+    Both fence zombies. Without the copy the connector would begin anew.
+    """
+    group = f"once-{uuid4().hex[:8]}"
+    worker = sandbox.another_cluster(group, {"exactly.once.source.support": "enabled"})
+    name, own, file = f"lines-{uuid4().hex[:8]}", f"{group}-own", tmp_path / "lines.txt"
+    file.write_text("one\ntwo\n")
+    sandbox.target.create_topic(name)
+    sandbox.target.create_topic(own, config={"cleanup.policy": "compact"})
+    config = {**file_source_config(name, file), "exactly.once.support": "requested"}
+    worker.create(name, config)
+    wait_until(lambda: [one["offset"] for one in worker.offsets(name)] == [{"position": 8}], 60, "nothing flushed")
+    worker.stop(name)
+    zombie = Producer(
+        {"bootstrap.servers": sandbox.target.bootstrap, "transactional.id": f"connect-cluster-{group}-{name}-0"}
+    )
+    zombie.init_transactions(30)
+    zombie.begin_transaction()
+    worker.update_config(name, {**config, "offsets.storage.topic": own})
+    command = ("--config", worker.settings, "--connectors", name)
+
+    copied = run("copy", *command)
+
+    assert copied.code == 0, copied.err
+    zombie.produce(own, "x", "y")
+    with pytest.raises(KafkaException, match=r"fenced|epoch"):
+        zombie.commit_transaction(30)
+    wait_until(lambda: worker.offsets(name)[0]["offset"] == {"position": 8}, 30, "the worker does not see the copy")
+    exported = json.loads(run("export", *command).out)
+    assert [entry["offset"] for entry in exported[name]] == [{"position": 8}]
+
+    removed = {name: [{**exported[name][0], "offset": None}]}
+    done = run("import", *command, stdin=json.dumps(removed))
+
+    assert done.code == 0, done.err
+    wait_until(lambda: not any(one["offset"] for one in worker.offsets(name)), 30, "the worker still tells an offset")
+    worker.resume(name)
+    wait_until(lambda: len(sandbox.target.consume(name)) == 4, 60, "it did not begin anew")
+    worker.process.close()
+
+
+def test_a_standalone_file_is_gone_on_from(sandbox: Sandbox, run: Shell, tmp_path: Path) -> None:
+    """Refused while its worker runs; exported and imported it means the same; set back, it delivers just that again."""
+    name, file = f"alone-{uuid4().hex[:8]}", tmp_path / "lines.txt"
+    stored = tmp_path / "connect.offsets"
+    worker = sandbox.another_cluster(name, {"offset.storage.file.filename": str(stored)}, mode=Mode.STANDALONE)
+    settings = tmp_path / "worker.properties"
+    settings.write_text("".join(line for line in worker.settings.open() if not line.startswith("group.id")))
+    file.write_text("one\ntwo\n")
+    sandbox.target.create_topic(name)
+    worker.create(name, file_source_config(name, file))
+    wait_until(lambda: [one["offset"] for one in worker.offsets(name)] == [{"position": 8}], 60, "nothing flushed")
+    exported = run("--export", "--config", settings)
+    set_back = exported.out.replace('"position":8', '"position":4')
+    assert set_back != exported.out
+    running = run("--import", "--config", settings, stdin=set_back)
+    assert (running.code, "a standalone worker" in running.err) == (1, True)
+    worker.process.stop()
+    as_it_was = stored.read_bytes()
+
+    assert run("--import", "--config", settings, "--dry-run", stdin=set_back).code == 0
+    assert stored.read_bytes() == as_it_was
+    assert run("--import", "--config", settings, stdin=set_back).code == 0
+    assert run("--import", "--config", settings, stdin=exported.out).code == 0
+    assert stored.read_bytes() == as_it_was  # one entry has one place in a map
+    assert run("--import", "--config", settings, stdin=set_back).code == 0
+
+    worker.process.start()
+    worker.create(name, file_source_config(name, file))
+    wait_until(lambda: len(sandbox.target.consume(name)) == 3, 60, "nothing was delivered again")
+    assert [record.value for record in sandbox.target.consume(name)] == [b"one", b"two", b"two"]
+    worker.process.close()
+
+
+def test_a_dedicated_mirror_maker_is_rewound(sandbox: Sandbox, run: Shell) -> None:
+    """Refused while the process runs; stopped, set back and started, it replicates from the position asked for."""
+    topic = f"dedicated-{uuid4().hex[:8]}"
+    sandbox.source.create_topic(topic)
+    sandbox.source.produce(topic, [f"{number}" for number in range(20)], partition=0)
+    maker = sandbox.mirror_maker(topic)
+
+    def replicated() -> list[bytes | None]:
+        if f"source.{topic}" not in sandbox.target.topics():
+            return []
+        return [record.value for record in sandbox.target.consume(f"source.{topic}")]
+
+    def exported() -> list[dict[str, Any]]:
+        told = run("--export", "--config", maker.settings, "--connectors", "MirrorSourceConnector")
+        return list(json.loads(told.out).get("MirrorSourceConnector", [])) if told.code == 0 else []
+
+    try:
+        wait_until(lambda: len(replicated()) == 20, 120, "nothing was replicated")
+        wait_until(lambda: [one["offset"] for one in exported()] == [{"offset": 19}], 60, "nothing was stored")
+        [entry] = exported()
+        rewound = json.dumps({"MirrorSourceConnector": [{**entry, "offset": {"offset": 14}}]})
+        running = run("--import", "--config", maker.settings, stdin=rewound)
+        assert (running.code, "MirrorSourceConnector' is RUNNING" in running.err) == (1, True)
+        maker.process.stop()
+        wait_until(
+            lambda: run("--import", "--config", maker.settings, stdin=rewound).code == 0, 60, "it is still refused"
+        )
+
+        maker.process.start()
+
+        wait_until(lambda: len(replicated()) == 25, 120, "nothing was replicated again")
+        assert replicated()[20:] == [b"15", b"16", b"17", b"18", b"19"]
+    finally:
+        maker.process.close()
+
+
+def _cluster(worker: ConnectWorker) -> str:
+    return worker.settings.parent.name
