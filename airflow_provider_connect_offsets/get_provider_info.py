@@ -72,6 +72,26 @@ def _kafka_connect() -> dict[str, Any]:
             "client_cert": _field("Client certificate file", "Path of the PEM file, for mutual TLS."),
             "client_key": _field("Client key file", "Path of the PEM file, where it isn't part of the certificate's."),
             "headers": _field("Headers", 'More headers as a JSON object, like {"X-Tenant": "orders"}.', format="json"),
+            "offsets_topic": _field(
+                "Offsets topic", "For control=storage: offset.storage.topic of the workers, or mm2-offsets.A.internal."
+            ),
+            "storage_kafka_conn_id": _field(
+                "Kafka connection of the storage", "For control=storage: the cluster with the offsets topic."
+            ),
+            "group_id": _field(
+                "Worker group", "For control=storage: group.id of the workers; a dedicated MirrorMaker's is known."
+            ),
+            "config_topic": _field(
+                "Config topic", "For control=storage: config.storage.topic of the workers, which tells what exists."
+            ),
+            "exactly_once": {
+                "label": "Exactly once",
+                "description": "For control=storage: exactly.once.source.support is enabled on the workers.",
+                "schema": {"type": ["boolean", "null"]},
+            },
+            "offsets_file": _field(
+                "Offsets file", "For control=storage: offset.storage.file.filename of a standalone worker, here."
+            ),
             "connect_timeout": _seconds("Connect timeout", "Seconds to wait for a connection; default 5."),
             "read_timeout": _seconds(
                 "Read timeout", "Seconds to wait for an answer; default 30. Changes always get at least 100."

@@ -45,7 +45,7 @@ with DAG(
     tags=["kafka-connect", "offsets"],
 ) as dag:
     asked = as_arguments(change_params())
-    doors = {name: asked[name] for name in ("connect_conn_id", "kafka_conn_id")}
+    doors = {name: asked[name] for name in ("connect_conn_id", "kafka_conn_id", "control")}
     step = {"connector": asked["connector"], **doors}
 
     get = SnapshotConnectorOffsetsOperator(

@@ -65,8 +65,9 @@ offset.storage.partitions = 3
 
 refresh.topics.interval.seconds = 5
 sync.topic.acls.enabled = false
-offset.flush.interval.ms = 2000
-session.timeout.ms = 6000
-heartbeat.interval.ms = 2000
-plugin.discovery = service_load
+# What its workers are told goes by the cluster on which they work.
+target.offset.flush.interval.ms = 2000
+target.session.timeout.ms = 6000
+target.heartbeat.interval.ms = 2000
+target.plugin.discovery = service_load
 """

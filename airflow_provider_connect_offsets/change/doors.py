@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol, TypeVar
 
 import tenacity
@@ -17,6 +18,14 @@ Reading = TypeVar("Reading")
 
 # Short at first, and never longer than a tenth of a second: what is waited too long is downtime.
 _WAIT = tenacity.wait_exponential(multiplier=0.02, max=0.1)
+
+
+class Origin(StrEnum):
+    """Where offsets were read: of whom the dataset ``connector_offsets`` tells."""
+
+    REST = "rest"
+    TOPIC = "topic"
+    FILE = "file"
 
 
 class Bounds(Protocol):
@@ -70,7 +79,7 @@ class Doors:
 
     ``logs`` is needed where a relative request (``shift``, ``skip``) has to be counted again from the stopped position;
     ``groups`` lets a sink's group be seen to be empty before Connect is asked, which else refuses until it is.
-    ``patience``: seconds that each state of the connector is waited for.
+    ``patience``: seconds that each state of the connector is waited for. ``origin``: what is behind ``offsets``.
     """
 
     offsets: OffsetStore
@@ -78,6 +87,7 @@ class Doors:
     logs: Logs | None = None
     groups: Groups | None = None
     patience: float = 120.0
+    origin: Origin = Origin.REST
     clock: Clock = SYSTEM_CLOCK
 
     def settle(self, read: Callable[[], Reading], *, until: Callable[[Reading], bool]) -> Reading:

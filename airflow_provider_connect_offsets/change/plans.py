@@ -9,10 +9,11 @@ from airflow_provider_connect_offsets.exceptions import PlanRefused
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow, plan_digest
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
+from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-from airflow_provider_connect_offsets.workspace.schemas import OFFSET_PLAN, VERDICTS
+from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, OFFSET_PLAN, VERDICTS
 
 
 def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
@@ -25,9 +26,12 @@ def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
     if errors:
         raise PlanRefused(f"Nothing was stopped or changed. The plan in {run.uri} has errors: {errors[0]}")
     rows = read_dataset(run.offset_plan, OFFSET_PLAN)
+    request = Request.from_json(read_json(run.request))
+    states = {row["connector"]: row["state"] for row in read_dataset(run.connectors, CONNECTORS)}
     plan = OffsetPlan.of(
-        Request.from_json(read_json(run.request)),
+        request,
         [PlanRow(**{**row, "action": Action(row["action"])}) for row in rows],
+        was_running=states.get(request.connector) == State.RUNNING,
     )
     if digest is not None and plan.digest != digest:
         raise PlanRefused(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow_provider_connect_offsets.change.doors import Bounds, Doors, Logs
+from airflow_provider_connect_offsets.change.doors import Bounds, Doors, Logs, Origin
 from airflow_provider_connect_offsets.exceptions import (
     AccessDenied,
     InvalidDocument,
@@ -59,7 +59,7 @@ def take_snapshot(request: Request, doors: Doors, run: RunDirectory, *, cluster:
     observed_at = datetime.now(tz=UTC)
     files.write_json(run.request, request.as_json())
     write_dataset(run.connectors, CONNECTORS, [_connector_row(one, cluster, observed_at) for one in seen])
-    rows = [row for one in seen for row in _offset_rows(one, cluster, observed_at)]
+    rows = [row for one in seen for row in _offset_rows(one, cluster, doors.origin, observed_at)]
     write_dataset(run.connector_offsets, CONNECTOR_OFFSETS, rows)
     bounds = _bounds_of(request, seen[0], doors.logs) if seen[0].info.family.has_positions else {}
     write_dataset(run.log_bounds, LOG_BOUNDS, _bounds_rows(bounds, request, doors.logs.servers if doors.logs else ""))
@@ -109,7 +109,7 @@ def _masked(key: str, value: str) -> str:
     return MASK if _SECRET.search(key) else _SECRET_IN_URL.sub(MASK, value)
 
 
-def _offset_rows(seen: _Seen, cluster: str, observed_at: datetime) -> Iterator[dict[str, Any]]:
+def _offset_rows(seen: _Seen, cluster: str, origin: Origin, observed_at: datetime) -> Iterator[dict[str, Any]]:
     family = seen.info.family
     for entry in seen.offsets:
         where = family.topic_partition(parse_map(entry.partition))
@@ -123,7 +123,7 @@ def _offset_rows(seen: _Seen, cluster: str, observed_at: datetime) -> Iterator[d
             "topic": where.topic if where else None,
             "kafka_partition": where.partition if where else None,
             "position": _position(seen, entry),
-            "origin": "rest",
+            "origin": origin.value,
             "raw_key": None,
             "observed_at": observed_at,
         }

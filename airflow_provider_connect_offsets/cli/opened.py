@@ -20,8 +20,6 @@ from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage, 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.stores.connect import ConnectRest
 
-_REST_PATIENCE = 10.0
-
 
 @dataclass(frozen=True, slots=True)
 class Opened:
@@ -77,14 +75,14 @@ def open_storage(path: Path, flow: str | None) -> Opened:
     return Opened(config, TopicStorage(where))
 
 
-def open_rest(urls: tuple[str, ...]) -> ConnectRest:
+def open_rest(urls: tuple[str, ...], patience: float) -> ConnectRest:
     """Open the REST API of workers, with the credentials of the environment."""
     from airflow_provider_connect_offsets.stores.connect import ConnectRest  # noqa: PLC0415 - an export needs none
 
     login = os.environ.get("CONNECT_OFFSETS_LOGIN")
     auth = BasicAuth(login, os.environ.get("CONNECT_OFFSETS_PASSWORD", "")) if login else None
     endpoint = ConnectEndpoint(urls, auth=auth, ca=os.environ.get("CONNECT_OFFSETS_CA"))
-    return ConnectRest(endpoint, patience=_REST_PATIENCE)
+    return ConnectRest(endpoint, patience=patience)
 
 
 def _client_of(config: WorkerConfig, connector: Mapping[str, str]) -> Mapping[str, Any]:

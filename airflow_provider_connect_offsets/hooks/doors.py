@@ -6,10 +6,13 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import conf
+
+from airflow_provider_connect_offsets.exceptions import InvalidInput
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.change.doors import Doors
@@ -40,20 +43,44 @@ class Opened:
         return Journal(journal_root(workspace_uri()), cluster=self.cluster, connector=connector)
 
 
+class Control(StrEnum):
+    """How a change reaches connectors and their offsets."""
+
+    REST = "rest"
+    STORAGE = "storage"
+
+
 @contextmanager
-def open_doors(connect_conn_id: str, kafka_conn_id: str | None, *, patience: float = 120.0) -> Iterator[Opened]:
+def open_doors(
+    connect_conn_id: str, kafka_conn_id: str | None, *, control: str = Control.REST, patience: float = 120.0
+) -> Iterator[Opened]:
     """Open what a change goes through; ``kafka_conn_id`` is the cluster whose logs the positions refer to.
 
-    That is a sink's own cluster, so its consumer group is looked at there too. patience: seconds for each state.
+    That is a sink's own cluster, so its consumer group is looked at there too. ``control``: ``rest`` is Connect's API,
+    ``storage`` is the topic or file that the connection names (``hooks.storage``). patience: seconds for each state.
+    Raises :class:`InvalidInput`, and store errors.
     """
     # Late, as the Kafka provider's hook imports its client, which no DAG needs for being parsed.
-    from airflow_provider_connect_offsets.change.doors import Doors  # noqa: PLC0415
+    from airflow_provider_connect_offsets.change.doors import Doors, Origin  # noqa: PLC0415
     from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_logs  # noqa: PLC0415
     from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
+    from airflow_provider_connect_offsets.hooks.storage import open_storage  # noqa: PLC0415
 
     with ExitStack() as stack:
-        connect = stack.enter_context(KafkaConnectHook(connect_conn_id).get_conn())
         logs = stack.enter_context(kafka_logs(kafka_conn_id)) if kafka_conn_id else None
+        if _control(control) is Control.STORAGE:
+            opened = open_storage(connect_conn_id)
+            doors = Doors(opened.storage, opened.control, logs, patience=patience, origin=Origin(opened.origin))
+            yield Opened(doors, opened.cluster)
+            return
+        connect = stack.enter_context(KafkaConnectHook(connect_conn_id).get_conn())
         groups = stack.enter_context(consumer_groups(kafka_conn_id)) if kafka_conn_id else None
         doors = Doors(offsets=connect, control=connect, logs=logs, groups=groups, patience=patience)
         yield Opened(doors, connect.version().kafka_cluster_id)
+
+
+def _control(name: str) -> Control:
+    try:
+        return Control(name)
+    except ValueError as error:
+        raise InvalidInput(f"control must be one of {', '.join(Control)}, not {name!r}.") from error

@@ -39,9 +39,16 @@ EXTRA_FIELDS = frozenset(
         "headers",
         "connect_timeout",
         "read_timeout",
+        # Read by hooks.storage.
+        "offsets_topic",
+        "config_topic",
+        "group_id",
+        "exactly_once",
+        "storage_kafka_conn_id",
+        "offsets_file",
     }
 )
-_EXAMPLE = "--conn-type kafka_connect --conn-schema http --conn-host connect.example.com --conn-port 8083"
+EXAMPLE = "--conn-type kafka_connect --conn-schema http --conn-host connect.example.com --conn-port 8083"
 _TEST_PATIENCE = 5.0
 
 
@@ -66,7 +73,7 @@ class KafkaConnectHook(BaseHook):
 
         Raises :class:`InvalidInput` where it is missing, or something in it can't be used.
         """
-        connection = connection_of(self.connect_conn_id, conn_type=self.conn_type, example=_EXAMPLE)
+        connection = connection_of(self.connect_conn_id, conn_type=self.conn_type, example=EXAMPLE)
         return endpoint_of(connection)
 
     def get_conn(self) -> ConnectRest:
@@ -93,27 +100,29 @@ class KafkaConnectHook(BaseHook):
         return ConnectRest(self.endpoint(), patience=patience)
 
 
-def endpoint_of(connection: Connection) -> ConnectEndpoint:
+def endpoint_of(connection: Connection, *, urls: tuple[str, ...] = ()) -> ConnectEndpoint:
     """Make the endpoint that ``connection`` describes, and have its secrets masked in logs.
+
+    ``urls``: addresses of workers that were found otherwise, in place of its host.
 
     Raises :class:`InvalidInput` that names the connection and the field.
     """
     extra = extra_of(connection)
     _mask(connection, extra)
     try:
-        return _endpoint(connection, extra)
+        return _endpoint(connection, extra, urls or _urls(connection))
     except InvalidInput as error:
         raise InvalidInput(f"Airflow connection {connection.conn_id!r}: {error}") from error
 
 
-def _endpoint(connection: Connection, extra: Mapping[str, Any]) -> ConnectEndpoint:
+def _endpoint(connection: Connection, extra: Mapping[str, Any], urls: tuple[str, ...]) -> ConnectEndpoint:
     unknown = sorted(set(extra) - EXTRA_FIELDS)
     if unknown:
         known = ", ".join(sorted(EXTRA_FIELDS))
         raise InvalidInput(f"Its extra has unknown fields: {', '.join(unknown)}. Known are: {known}.")
     read_timeout = _seconds(extra, "read_timeout", default=30.0)
     return ConnectEndpoint(
-        urls=_urls(connection),
+        urls=urls,
         auth=_auth(connection, extra),
         ca=_text(extra, "ca"),
         client_cert=_text(extra, "client_cert"),

@@ -46,7 +46,7 @@ __all__ = [
     "OffsetReset",
     "Sink",
     "TopicPartition",
-    "class_of_partition",
+    "config_told_by",
     "external_offsets",
     "family_of",
 ]
@@ -134,11 +134,15 @@ def family_of(connector_type: ConnectorType, connector_class: str) -> Family:
     return FAMILIES[name if package in {"", home} else Family.name]
 
 
-def class_of_partition(partition: JsonMap) -> str:
-    """Give the class of source connector that has partitions with these keys, empty where that may be any."""
-    return next(
-        (f"{named}Connector" for named, (_, family) in _SOURCES.items() if _has_keys(FAMILIES[family], partition)), ""
-    )
+def config_told_by(partition: JsonMap) -> dict[str, str]:
+    """Give what a source partition tells of its connector's configuration, where that is stored nowhere.
+
+    The class, by the partition's keys, empty where that may be any; the file or the alias that stands in it.
+    """
+    named = next((name for name, (_, family) in _SOURCES.items() if _has_keys(FAMILIES[family], partition)), "")
+    told = {"connector.class": f"{named}Connector" if named else ""}
+    fields = {"file": "filename", "source.cluster.alias": "cluster"} if named else {}
+    return told | {setting: str(partition[field]) for setting, field in fields.items() if field in partition}
 
 
 def _has_keys(family: Family, partition: JsonMap) -> bool:

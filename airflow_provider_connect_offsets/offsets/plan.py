@@ -53,21 +53,26 @@ def plan_digest(row_digests: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OffsetPlan:
-    """What is to become of one connector's offsets, and the request that it answers."""
+    """What is to become of one connector's offsets, and the request that it answers.
+
+    ``was_running``: the connector ran when the plan was made, so its offsets may have gone forward since.
+    """
 
     connector: str
     request: Request
     rows: tuple[PlanRow, ...]
     digest: str
+    was_running: bool = False
 
     @classmethod
-    def of(cls, request: Request, rows: Iterable[PlanRow]) -> OffsetPlan:
+    def of(cls, request: Request, rows: Iterable[PlanRow], *, was_running: bool = False) -> OffsetPlan:
         """Make a plan of its rows; raises :class:`PlanRefused` where a row is another connector's."""
         ordered = tuple(sorted(rows, key=lambda row: row.partition))
         stranger = next((row.connector for row in ordered if row.connector != request.connector), None)
         if stranger is not None:
             raise PlanRefused(f"the plan for {request.connector!r} holds a row of connector {stranger!r}")
-        return cls(request.connector, request, ordered, plan_digest(row.digest() for row in ordered))
+        digest = plan_digest(row.digest() for row in ordered)
+        return cls(request.connector, request, ordered, digest, was_running)
 
     @property
     def family(self) -> Family:
@@ -89,11 +94,12 @@ class OffsetPlan:
 
         Normal progress since the plan is no drift: ``shift`` and ``skip`` count from the new position, and ``latest``
         stays where the connector has got to when that is further. What went backwards, vanished, or moved although
-        the connector was not running (``moving`` is False) was changed by someone else.
+        the connector ran neither then nor until now (``moving``) was changed by someone else.
 
         log_bounds: fresh (log start, log end) of the partitions that moved; needed for ``shift`` and ``skip`` only.
         """
         stored = stopped.stored()
+        moving = moving or self.was_running
         drifted = [
             message for row in self.rows if (message := self._drift(row, stored.get(row.partition), moving=moving))
         ]

@@ -11,7 +11,7 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
+from airflow_provider_connect_offsets.hooks.doors import Control, Opened, open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.common import is_true, owner_of, page_of, run_key
 
@@ -87,11 +87,12 @@ class BeginOffsetChangeOperator(BaseOperator):
     """Look once more before anything is stopped: the setup of a change, which only records.
 
     Fails where another run is changing the connector, and where the plan is older than ``plan_ttl`` (seconds), as an
-    approval may take its time. With ``hold`` (seconds) it claims the connector for the run's next tasks, which
-    single-step changes need. Returns connector, digest and the state it is in.
+    approval may take its time; with ``control`` storage also where the connector's process still runs. With ``hold``
+    (seconds) it claims the connector for the run's next tasks, which single-step changes need. Returns connector,
+    digest and the state it is in.
     """
 
-    template_fields: Sequence[str] = ("run_uri", "connect_conn_id", "kafka_conn_id", "hold", "plan_ttl")
+    template_fields: Sequence[str] = ("run_uri", "connect_conn_id", "kafka_conn_id", "control", "hold", "plan_ttl")
 
     def __init__(
         self,
@@ -99,6 +100,7 @@ class BeginOffsetChangeOperator(BaseOperator):
         run_uri: str,
         connect_conn_id: str = "kafka_connect_default",
         kafka_conn_id: str | None = "kafka_default",
+        control: str = "rest",
         hold: float | None = None,
         plan_ttl: float = 3600.0,
         **kwargs: Any,
@@ -107,6 +109,7 @@ class BeginOffsetChangeOperator(BaseOperator):
         self.run_uri = run_uri
         self.connect_conn_id = connect_conn_id
         self.kafka_conn_id = kafka_conn_id
+        self.control = control
         self.hold = hold
         self.plan_ttl = plan_ttl
 
@@ -115,10 +118,12 @@ class BeginOffsetChangeOperator(BaseOperator):
         from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
         from airflow_provider_connect_offsets.change.plans import read_plan, refuse_stale  # noqa: PLC0415
 
-        with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id) as opened:
+        with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
             run = _directory(self.run_uri)
             plan = read_plan(run)
             refuse_stale(run, ttl=timedelta(seconds=float(self.plan_ttl)))
+            if self.control == Control.STORAGE:
+                opened.doors.control.stop(plan.connector)  # which can only look whether it is down
             journal = opened.journal(plan.connector)
             if self.hold is None:
                 journal.refuse_overlap(run_key(context))
@@ -137,7 +142,7 @@ class ApplyOffsetPlanOperator(BaseOperator):
     Returns the outcome without its rows: ``result``, ``message``, ``downtime_seconds``, and the page's URI.
     """
 
-    template_fields: Sequence[str] = ("run_uri", "digest", "connect_conn_id", "kafka_conn_id", "patience")
+    template_fields: Sequence[str] = ("run_uri", "digest", "connect_conn_id", "kafka_conn_id", "control", "patience")
     ui_color = "#f3e3d3"
 
     def __init__(
@@ -147,6 +152,7 @@ class ApplyOffsetPlanOperator(BaseOperator):
         digest: str,
         connect_conn_id: str = "kafka_connect_default",
         kafka_conn_id: str | None = "kafka_default",
+        control: str = "rest",
         patience: float = 120.0,
         **kwargs: Any,
     ) -> None:
@@ -155,6 +161,7 @@ class ApplyOffsetPlanOperator(BaseOperator):
         self.digest = digest
         self.connect_conn_id = connect_conn_id
         self.kafka_conn_id = kafka_conn_id
+        self.control = control
         self.patience = patience
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -164,7 +171,9 @@ class ApplyOffsetPlanOperator(BaseOperator):
         run, owner = _directory(self.run_uri), owner_of(context)
         with failing_clearly():
             plan = read_plan(run, digest=self.digest)
-            with open_doors(self.connect_conn_id, self.kafka_conn_id, patience=float(self.patience)) as opened:
+            with open_doors(
+                self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=float(self.patience)
+            ) as opened:
                 try:
                     outcome = applied(plan, opened, owner, run)
                 finally:

@@ -26,7 +26,7 @@ HOLD = 3600.0
 class _ConnectorOperator(BaseOperator):
     """A step on ``connector``; ``patience`` is how many seconds a state is waited for."""
 
-    template_fields: Sequence[str] = ("connector", "connect_conn_id", "kafka_conn_id", "patience")
+    template_fields: Sequence[str] = ("connector", "connect_conn_id", "kafka_conn_id", "control", "patience")
 
     def __init__(
         self,
@@ -34,6 +34,7 @@ class _ConnectorOperator(BaseOperator):
         connector: str,
         connect_conn_id: str = "kafka_connect_default",
         kafka_conn_id: str | None = None,
+        control: str = "rest",
         patience: float = 120.0,
         **kwargs: Any,
     ) -> None:
@@ -41,12 +42,16 @@ class _ConnectorOperator(BaseOperator):
         self.connector = connector
         self.connect_conn_id = connect_conn_id
         self.kafka_conn_id = kafka_conn_id
+        self.control = control
         self.patience = patience
 
     def execute(self, context: Context) -> Any:
         """Take the step; fails with one sentence that names the connector."""
         patience = float(self.patience)
-        with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id, patience=patience) as opened:
+        with (
+            failing_clearly(),
+            open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=patience) as opened,
+        ):
             return self.step(opened, context)
 
     def step(self, opened: Opened, context: Context) -> Any:
@@ -96,7 +101,10 @@ class _StateOperator(_ConnectorOperator):
         if not event["reached"]:
             raise AirflowFailException(event["message"])
         patience = float(self.patience)
-        with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id, patience=patience) as opened:
+        with (
+            failing_clearly(),
+            open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=patience) as opened,
+        ):
             return self._there(opened, self.target(), event["before"])
 
     def _there(self, opened: Opened, target: State, before: str) -> str:

@@ -51,7 +51,7 @@ class SnapshotFleetOperator(SnapshotConnectorOffsetsOperator):
 
         fleet = _fleet(directory_of(context, part=self.part).uri)
         now = datetime.now(tz=UTC)
-        with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id) as opened:
+        with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
             names = select(opened.doors.control.connectors(), self.connector)
             requests = [self.request(name, now=now) for name in names]
             take_snapshots(requests, opened.doors, fleet, cluster=opened.cluster)
@@ -110,7 +110,7 @@ class BeginFleetChangeOperator(BeginOffsetChangeOperator):
         """Refuse what has gone stale or overlaps."""
         from airflow_provider_connect_offsets.change.plans import read_plan, refuse_stale  # noqa: PLC0415
 
-        with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id) as opened:
+        with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
             members = _fleet(self.run_uri).members()
             for run in members.values():
                 refuse_stale(run, ttl=timedelta(seconds=float(self.plan_ttl)))
@@ -168,7 +168,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
             self._changing.halt()
 
     def _doors(self) -> AbstractContextManager[Opened]:
-        return open_doors(self.connect_conn_id, self.kafka_conn_id, patience=float(self.patience))
+        return open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=float(self.patience))
 
     def _ends(
         self, fleet: Fleet[_Member, Outcome], members: Sequence[_Member]
@@ -193,7 +193,9 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
         failed: list[ConnectOffsetsError] = []
         members: Mapping[str, RunDirectory] = _fleet(self.run_uri).members()
         with failing_clearly(except_for=LeftStopped):
-            with open_doors(self.connect_conn_id, self.kafka_conn_id, patience=float(self.patience)) as opened:
+            with open_doors(
+                self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=float(self.patience)
+            ) as opened:
                 for run in members.values():
                     try:
                         told = self.take_back(run, opened, context)

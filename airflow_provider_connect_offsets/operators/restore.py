@@ -25,7 +25,7 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
     anything else in the DAG. ``run_uri`` is what the snapshot returned. Returns a sentence that says what was done.
     """
 
-    template_fields: Sequence[str] = ("run_uri", "connect_conn_id", "kafka_conn_id", "patience")
+    template_fields: Sequence[str] = ("run_uri", "connect_conn_id", "kafka_conn_id", "control", "patience")
     ui_color = "#f3d3d3"
 
     def __init__(
@@ -34,6 +34,7 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
         run_uri: str,
         connect_conn_id: str = "kafka_connect_default",
         kafka_conn_id: str | None = "kafka_default",
+        control: str = "rest",
         patience: float = 120.0,
         **kwargs: Any,
     ) -> None:
@@ -41,6 +42,7 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
         self.run_uri = run_uri
         self.connect_conn_id = connect_conn_id
         self.kafka_conn_id = kafka_conn_id
+        self.control = control
         self.patience = patience
 
     def execute(self, context: Context) -> str:
@@ -49,7 +51,9 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
 
         with (
             failing_clearly(except_for=LeftStopped),
-            open_doors(self.connect_conn_id, self.kafka_conn_id, patience=float(self.patience)) as opened,
+            open_doors(
+                self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=float(self.patience)
+            ) as opened,
         ):
             told = self.take_back(RunDirectory(self.run_uri), opened, context)
         return told or "Nothing was left to restore."

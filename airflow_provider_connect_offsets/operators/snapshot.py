@@ -36,6 +36,7 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
         "partitions",
         "connect_conn_id",
         "kafka_conn_id",
+        "control",
         "part",
     )
     ui_color = "#dbe7f3"
@@ -50,6 +51,7 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
         partitions: str = "",
         connect_conn_id: str = "kafka_connect_default",
         kafka_conn_id: str | None = "kafka_default",
+        control: str = "rest",
         part: str = "",
         **kwargs: Any,
     ) -> None:
@@ -61,6 +63,7 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
         self.partitions = partitions
         self.connect_conn_id = connect_conn_id
         self.kafka_conn_id = kafka_conn_id
+        self.control = control
         self.part = part
 
     def execute(self, context: Context) -> str:
@@ -70,7 +73,7 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
         run = directory_of(context, part=self.part)
         with failing_clearly():
             request = self.request(self.connector, now=datetime.now(tz=UTC))
-            with open_doors(self.connect_conn_id, self.kafka_conn_id) as opened:
+            with open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
                 taken = take_snapshot(request, opened.doors, run, cluster=opened.cluster)
         self.log.info(
             "%r has offsets for %d partitions; request: %s; datasets under %s",

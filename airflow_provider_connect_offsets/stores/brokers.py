@@ -81,6 +81,11 @@ class Brokers:
         except KafkaException as error:
             raise self.meaning(f"Can't {purpose}", error) from error
 
+    def cluster_id(self) -> str:
+        """The id that the cluster has given itself; raises store errors."""
+        found = self.ask("look up the cluster's id", lambda client: client.list_topics(timeout=self.timeout).cluster_id)
+        return str(found)
+
     def meaning(self, failed: str, error: KafkaException) -> StoreError:
         """Give the error that ``error`` means; ``failed`` begins its sentence."""
         reason: KafkaError = error.args[0]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from airflow_provider_connect_offsets.exceptions import NotReady, NotStopped, StoreError, UnknownConnector
 from airflow_provider_connect_offsets.offsets.document import parse_map
-from airflow_provider_connect_offsets.offsets.families import ConnectorType, class_of_partition
+from airflow_provider_connect_offsets.offsets.families import ConnectorType, config_told_by
 from airflow_provider_connect_offsets.stores.config_topic import ConfiguredConnector
 from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo, ConnectorStatus, State, TaskStatus
 from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Opens the REST API of a Connect cluster, by the URLs of its workers.
-OpenRest: TypeAlias = "Callable[[tuple[str, ...]], AbstractContextManager[ConnectRest]]"
+# Opens the REST API of a Connect cluster, by the URLs of its workers, and for how many seconds it is waited for.
+OpenRest: TypeAlias = "Callable[[tuple[str, ...], float], AbstractContextManager[ConnectRest]]"
+# A rebalance passes; whether anyone is there shows at once.
+_FOR_A_STATE, _FOR_A_SIGN = 10.0, 0.5
 
 
 class StorageControl:
@@ -59,7 +61,7 @@ class StorageControl:
         return sorted({*self._storage.connectors(), *self.configured()})
 
     def info(self, connector: str) -> ConnectorInfo:
-        """Type and configuration; where that isn't stored, the class by what its source partitions look like.
+        """Type and configuration; where that isn't stored, what a source partition tells of it.
 
         Raises :class:`UnknownConnector` where it neither exists nor has an offset.
         """
@@ -69,8 +71,7 @@ class StorageControl:
         first = next(iter(self._storage.read_offsets(connector)), None)
         if first is None:
             raise UnknownConnector(f"There is no connector {connector!r}: it is not configured and has no offsets.")
-        named = class_of_partition(parse_map(first.partition))
-        return ConnectorInfo(connector, ConnectorType.SOURCE, {"connector.class": named})
+        return ConnectorInfo(connector, ConnectorType.SOURCE, config_told_by(parse_map(first.partition)))
 
     def status(self, connector: str) -> ConnectorStatus:
         """STOPPED where no worker runs it; else what the workers tell, or RUNNING where they tell nothing."""
@@ -89,7 +90,7 @@ class StorageControl:
         if not urls:
             return None
         try:
-            with self._open_rest(urls) as rest:
+            with self._open_rest(urls, _FOR_A_STATE) as rest:
                 return rest.status(connector)
         except UnknownConnector:
             return ConnectorStatus(State.STOPPED, "")
@@ -114,7 +115,7 @@ class StorageControl:
 
     def _answers(self, url: str) -> bool:
         try:
-            with self._open_rest((url,)) as rest:
+            with self._open_rest((url,), _FOR_A_SIGN) as rest:
                 rest.version()
         except NotReady:
             return True  # it is starting

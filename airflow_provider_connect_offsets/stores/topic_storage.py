@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.stores.config_topic import ConfiguredConnector, read_connectors
 from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.stores.protocols import WriteReply
-from airflow_provider_connect_offsets.stores.topic_reader import Progress
+from airflow_provider_connect_offsets.stores.topic_reader import Progress, TopicReader
 from airflow_provider_connect_offsets.stores.topic_writer import task_transactional_ids
 
 Settings = Mapping[str, Any]
@@ -36,6 +36,11 @@ class WorkerTopics:
     group_id: str = ""
     exactly_once: bool = False
     client_of: Callable[[Mapping[str, str]], Settings] | None = field(default=None, repr=False)
+
+    def cluster_id(self) -> str:
+        """The id of their Kafka cluster, by which Connect's REST API names them as well; raises store errors."""
+        with TopicReader(self.client, self.offsets_topic) as topic:
+            return topic.cluster_id()
 
     def connectors(self) -> dict[str, ConfiguredConnector]:
         """The connectors that exist; none where the config topic isn't known. Raises store errors."""

@@ -41,6 +41,7 @@ def guarded_offset_change(  # noqa: PLR0913 - what a change needs, each by its n
     dry_run: bool | str = False,
     approval_timeout: timedelta | None = timedelta(hours=12),
     plan_ttl: timedelta = timedelta(hours=1),
+    control: str = "rest",
     connect_conn_id: str = "kafka_connect_default",
     kafka_conn_id: str = "kafka_default",
     spark_conn_id: str = "spark_default",
@@ -68,7 +69,7 @@ def guarded_offset_change(  # noqa: PLR0913 - what a change needs, each by its n
         dry_run=dry_run,
         approval_timeout=approval_timeout,
         plan_ttl=plan_ttl,
-        doors={"connect_conn_id": connect_conn_id, "kafka_conn_id": kafka_conn_id},
+        doors={"connect_conn_id": connect_conn_id, "kafka_conn_id": kafka_conn_id, "control": control},
         spark_conn_id=spark_conn_id,
         spark=spark or {},
     )

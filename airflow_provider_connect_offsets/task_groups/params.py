@@ -47,9 +47,11 @@ def change_params() -> dict[str, Param]:
         "control": Param(
             "rest",
             type="string",
-            enum=["rest"],
+            enum=["rest", "storage"],
             title="Control",
-            description="How connectors are controlled: by Connect's REST API.",
+            description="rest: by Connect's REST API. storage: in the offsets topic or file that the Connect "
+            "connection names, while the process is down; for dedicated MirrorMakers, standalone workers, and workers "
+            "before Kafka 3.6.",
         ),
         "connect_conn_id": _text(
             "Connect connection", "Airflow connection of the Connect cluster.", default="kafka_connect_default"
@@ -97,7 +99,7 @@ def fleet_params() -> dict[str, Param]:
 
 def as_arguments(params: dict[str, Param]) -> dict[str, Any]:
     """The same Params as templated arguments of a change's task group."""
-    return {name: f"{{{{ params.{name} }}}}" for name in params if name != "control"}
+    return {name: f"{{{{ params.{name} }}}}" for name in params}
 
 
 def _text(title: str, description: str, *, default: str = "") -> Param:

@@ -233,41 +233,5 @@ def test_a_standalone_file_is_gone_on_from(sandbox: Sandbox, run: Shell, tmp_pat
     worker.process.close()
 
 
-def test_a_dedicated_mirror_maker_is_rewound(sandbox: Sandbox, run: Shell) -> None:
-    """Refused while the process runs; stopped, set back and started, it replicates from the position asked for."""
-    topic = f"dedicated-{uuid4().hex[:8]}"
-    sandbox.source.create_topic(topic)
-    sandbox.source.produce(topic, [f"{number}" for number in range(20)], partition=0)
-    maker = sandbox.mirror_maker(topic)
-
-    def replicated() -> list[bytes | None]:
-        if f"source.{topic}" not in sandbox.target.topics():
-            return []
-        return [record.value for record in sandbox.target.consume(f"source.{topic}")]
-
-    def exported() -> list[dict[str, Any]]:
-        told = run("--export", "--config", maker.settings, "--connectors", "MirrorSourceConnector")
-        return list(json.loads(told.out).get("MirrorSourceConnector", [])) if told.code == 0 else []
-
-    try:
-        wait_until(lambda: len(replicated()) == 20, 120, "nothing was replicated")
-        wait_until(lambda: [one["offset"] for one in exported()] == [{"offset": 19}], 60, "nothing was stored")
-        [entry] = exported()
-        rewound = json.dumps({"MirrorSourceConnector": [{**entry, "offset": {"offset": 14}}]})
-        running = run("--import", "--config", maker.settings, stdin=rewound)
-        assert (running.code, "MirrorSourceConnector' is RUNNING" in running.err) == (1, True)
-        maker.process.stop()
-        wait_until(
-            lambda: run("--import", "--config", maker.settings, stdin=rewound).code == 0, 60, "it is still refused"
-        )
-
-        maker.process.start()
-
-        wait_until(lambda: len(replicated()) == 25, 120, "nothing was replicated again")
-        assert replicated()[20:] == [b"15", b"16", b"17", b"18", b"19"]
-    finally:
-        maker.process.close()
-
-
 def _cluster(worker: ConnectWorker) -> str:
     return worker.settings.parent.name

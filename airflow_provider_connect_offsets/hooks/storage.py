@@ -1,0 +1,98 @@
+"""The storage fields of a ``kafka_connect`` connection: offsets where workers keep them, for what REST can't reach."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of
+from airflow_provider_connect_offsets.hooks.kafka import kafka_config
+from airflow_provider_connect_offsets.hooks.kafka_connect import EXAMPLE, KafkaConnectHook, endpoint_of
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection
+
+    from airflow_provider_connect_offsets.stores.connect import ConnectRest
+    from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
+    from airflow_provider_connect_offsets.stores.storage_control import StorageControl
+    from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
+
+# Where a dedicated MirrorMaker 2 keeps its offsets; its other names follow (``MirrorMakerConfig.workerConfig``).
+_MIRROR_MAKER = re.compile(r"mm2-offsets\.(?P<source>.+)\.internal")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedStorage:
+    """A storage, and the control that looks whether anyone runs what is stored there.
+
+    ``cluster`` is what journals call the Connect cluster, ``origin`` what datasets call the storage (topic, file).
+    """
+
+    storage: TopicStorage | StandaloneFile
+    control: StorageControl
+    cluster: str
+    origin: str
+
+
+def open_storage(connect_conn_id: str) -> OpenedStorage:
+    """Open what the storage fields of a connection name.
+
+    ``offsets_file`` is the file of a standalone worker, on this machine. ``offsets_topic`` lies in the cluster of
+    ``storage_kafka_conn_id``; ``group_id`` and ``config_topic`` are the workers', and follow from the name of the
+    offsets topic where that is a dedicated MirrorMaker 2's. Raises :class:`InvalidInput`, and store errors.
+    """
+    connection = connection_of(connect_conn_id, conn_type=KafkaConnectHook.conn_type, example=EXAMPLE)
+    extra = extra_of(connection)
+    file, topic = extra.get("offsets_file"), extra.get("offsets_topic")
+    if bool(file) == bool(topic):
+        raise InvalidInput(
+            f"Airflow connection {connect_conn_id!r} names no storage: control=storage needs either offsets_topic "
+            "(with storage_kafka_conn_id and group_id) or offsets_file in its extra."
+        )
+    return _file(connection, Path(str(file))) if file else _topics(connection, extra)
+
+
+def _file(connection: Connection, path: Path) -> OpenedStorage:
+    from airflow_provider_connect_offsets.stores.standalone import StandaloneFile  # noqa: PLC0415
+    from airflow_provider_connect_offsets.stores.storage_control import StorageControl  # noqa: PLC0415
+
+    storage = StandaloneFile(path)
+    urls = endpoint_of(connection).urls if connection.host else ()
+    control = StorageControl(storage, lambda wanted, patience: _rest(connection, wanted, patience), rest_urls=urls)
+    return OpenedStorage(storage, control, str(path.absolute()), "file")
+
+
+def _topics(connection: Connection, extra: Mapping[str, Any]) -> OpenedStorage:
+    from airflow_provider_connect_offsets.stores.storage_control import StorageControl  # noqa: PLC0415
+    from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage, WorkerTopics  # noqa: PLC0415
+
+    topic = str(extra["offsets_topic"])
+    mirror_maker = _MIRROR_MAKER.fullmatch(topic)
+    source = mirror_maker["source"] if mirror_maker else ""
+    group = extra.get("group_id") or (f"{source}-mm2" if source else "")
+    if not group:
+        raise InvalidInput(
+            f"Airflow connection {connection.conn_id!r} has an offsets_topic, but no group_id: without the workers' "
+            "group nobody can tell whether they are down."
+        )
+    storage = TopicStorage(
+        WorkerTopics(
+            client=kafka_config(str(extra.get("storage_kafka_conn_id") or "kafka_default")),
+            offsets_topic=topic,
+            config_topic=extra.get("config_topic") or (f"mm2-configs.{source}.internal" if source else ""),
+            group_id=str(group),
+            exactly_once=bool(extra.get("exactly_once")),
+        )
+    )
+    control = StorageControl(storage, lambda wanted, patience: _rest(connection, wanted, patience))
+    return OpenedStorage(storage, control, storage.where.cluster_id(), "topic")
+
+
+def _rest(connection: Connection, urls: tuple[str, ...], patience: float) -> ConnectRest:
+    from airflow_provider_connect_offsets.stores.connect import ConnectRest  # noqa: PLC0415
+
+    return ConnectRest(endpoint_of(connection, urls=urls), patience=patience)

@@ -1,0 +1,153 @@
+"""Changes where no REST API reaches: a dedicated MirrorMaker 2 and a standalone worker, by shell and by DAG."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from dag_runs import Ran
+
+from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
+from airflow_provider_connect_offsets.workspace.outcome import Result
+from sandbox import MirrorMaker, Mode, Sandbox, wait_until
+from sandbox.connectors import file_source_config
+
+RunDag = Callable[..., Ran]
+CONNECTOR = "MirrorSourceConnector"
+RECORDS = 20
+
+
+@dataclass(frozen=True)
+class Dedicated:
+    """A dedicated MirrorMaker 2 that replicates a topic of its own."""
+
+    sandbox: Sandbox
+    maker: MirrorMaker
+    topic: str
+
+    def replicated(self) -> list[bytes | None]:
+        name = f"source.{self.topic}"
+        if name not in self.sandbox.target.topics():
+            return []
+        return [record.value for record in self.sandbox.target.consume(name)]
+
+    def wait_until_replicated(self, count: int) -> None:
+        wait_until(lambda: len(self.replicated()) == count, 120, f"{count} records are not there")
+
+    def exported(self) -> list[dict[str, Any]]:
+        """What ``connect-offsets`` tells of its offsets."""
+        told = self.call("--export", "--connectors", CONNECTOR)
+        return list(json.loads(told.stdout).get(CONNECTOR, [])) if told.returncode == 0 else []
+
+    def wait_until_stored(self, offset: int) -> None:
+        wait_until(
+            lambda: [entry["offset"] for entry in self.exported()] == [{"offset": offset}], 60, "nothing was stored"
+        )
+
+    def call(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        """Call the command, as a shell does."""
+        command = [sys.executable, "-m", "airflow_provider_connect_offsets.cli", *arguments]
+        command += ["--config", str(self.maker.settings)]
+        return subprocess.run(
+            command, input=stdin, capture_output=True, text=True, check=False, cwd=self.maker.settings.parent
+        )
+
+
+@pytest.fixture(scope="module")
+def dedicated(sandbox: Sandbox) -> Iterator[Dedicated]:
+    """One that has replicated all, and stored where it is."""
+    topic = f"dedicated-{uuid4().hex[:8]}"
+    sandbox.source.create_topic(topic)
+    sandbox.source.produce(topic, [f"{number}" for number in range(RECORDS)], partition=0)
+    running = Dedicated(sandbox, sandbox.mirror_maker(topic), topic)
+    running.wait_until_replicated(RECORDS)
+    running.wait_until_stored(RECORDS - 1)
+    yield running
+    running.maker.process.close()
+
+
+def test_a_dedicated_mirror_maker_is_rewound(
+    dedicated: Dedicated, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Refused while the process runs; stopped, set back and started, it replicates from the position asked for."""
+    storage = {
+        "conn_type": "kafka_connect",
+        "extra": {"offsets_topic": "mm2-offsets.source.internal", "storage_kafka_conn_id": "kafka_target"},
+    }
+    monkeypatch.setenv("AIRFLOW_CONN_DEDICATED", json.dumps(storage))
+    asked = {"connector": CONNECTOR, "connect_conn_id": "dedicated", "kafka_conn_id": "kafka_source"}
+    [entry] = dedicated.exported()
+    rewound = json.dumps({CONNECTOR: [{**entry, "offset": {"offset": 14}}]})
+
+    refused = dedicated.call("--import", stdin=rewound)
+    refused_run = run_dag(to="offset", value="5", control="storage", **asked)
+
+    assert (refused.returncode, f"'{CONNECTOR}' is RUNNING" in refused.stderr) == (1, True)
+    assert (refused_run.state, refused_run.tasks["begin"], refused_run.tasks["apply"]) == (
+        "failed",
+        "up_for_retry",
+        "upstream_failed",
+    ) or refused_run.tasks["begin"] == "failed"
+    assert f"'{CONNECTOR}' is RUNNING" in refused_run.output
+    assert dedicated.exported() == [entry]
+
+    dedicated.maker.process.stop()
+    wait_until(lambda: dedicated.call("--import", stdin=rewound).returncode == 0, 60, "it is still refused")
+    ran = run_dag(to="offset", value="10", control="storage", **asked)
+
+    assert (ran.state, ran.outcome and ran.outcome.result) == ("success", Result.APPLIED)
+    assert dedicated.exported() == [{**entry, "offset": {"offset": 9}}]
+    dedicated.maker.process.start()
+    dedicated.wait_until_replicated(RECORDS + 10)
+    assert dedicated.replicated()[RECORDS:] == [b"%d" % number for number in range(10, RECORDS)]
+
+
+def test_a_standalone_worker_is_set_back(
+    sandbox: Sandbox, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """By a list of offsets; refused while it answers at the address that the connection has."""
+    name, stored = f"alone-{uuid4().hex[:8]}", tmp_path / "connect.offsets"
+    worker = sandbox.another_cluster(name, {"offset.storage.file.filename": str(stored)}, mode=Mode.STANDALONE)
+    try:
+        lines = tmp_path / "lines.txt"
+        lines.write_text("one\ntwo\n")
+        sandbox.target.create_topic(name)
+        worker.create(name, file_source_config(name, lines))
+        wait_until(lambda: [one["offset"] for one in worker.offsets(name)] == [{"position": 8}], 60, "nothing flushed")
+        host, _, port = worker.url.removeprefix("http://").partition(":")
+        alone = {
+            "conn_type": "kafka_connect",
+            "host": host,
+            "port": int(port),
+            "extra": {"offsets_file": str(stored)},
+        }
+        monkeypatch.setenv("AIRFLOW_CONN_ALONE", json.dumps(alone))
+        wanted = tmp_path / "wanted.json"
+        wanted.write_text(json.dumps({"offsets": [{"partition": {"filename": str(lines)}, "offset": {"position": 4}}]}))
+        asked = {"connector": name, "connect_conn_id": "alone", "kafka_conn_id": "", "control": "storage"}
+
+        refused = run_dag(to="file", value=wanted.as_uri(), **asked)
+        worker.process.stop()
+        ran = run_dag(to="file", value=wanted.as_uri(), **asked)
+
+        assert (refused.state, "is RUNNING on a standalone worker" in refused.output) == ("failed", True)
+        assert (ran.state, ran.outcome and ran.outcome.result) == ("success", Result.APPLIED)
+        [entry] = StandaloneFile(stored).read_offsets(name)
+        assert entry.offset == '{"position":4}'
+    finally:
+        worker.process.close()
+
+
+def test_a_connection_without_a_storage_is_named(run_dag: RunDag) -> None:
+    """The run fails at its first task."""
+    ran = run_dag(connector=CONNECTOR, to="earliest", control="storage")
+
+    assert (ran.state, ran.tasks["snapshot"]) == ("failed", "failed")
+    assert "'kafka_connect_default' names no storage" in ran.output
