@@ -44,6 +44,7 @@ bench: setup  ## timings, as ratios
 	$(BIN)/python benchmarks/parse_dags.py
 	$(BIN)/python benchmarks/downtime.py
 	$(BIN)/python benchmarks/plan_job.py
+	$(BIN)/python benchmarks/export.py
 
 docs: setup  ## docs/reference.md from the docstrings
 	$(BIN)/python docs/make_reference.py

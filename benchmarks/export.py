@@ -1,0 +1,98 @@
+"""``connect-offsets --export`` over a bare librdkafka consumer that reads the same topic to its end.
+
+Both are whole processes, in turn: an offsets topic of 25 partitions with 113,000 records, each of another source
+partition, and one in which 5,000 are overwritten again and again. Then the memory that an export of 1,000,000 takes::
+
+    make bench
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from sandbox import Broker, Sandbox
+
+PARTITIONS, RECORDS, MANY = 25, 113_000, 1_000_000
+# As it comes, but for the end of a partition, which it has to notice.
+FLOOR = """
+import sys
+from confluent_kafka import Consumer, TopicPartition
+bootstrap, topic, partitions = sys.argv[1], sys.argv[2], int(sys.argv[3])
+own = {"bootstrap.servers": bootstrap, "group.id": "floor", "enable.auto.commit": False, "enable.partition.eof": True}
+consumer = Consumer({**own, "auto.offset.reset": "earliest"})
+consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
+while partitions:
+    partitions -= sum(message.error() is not None for message in consumer.consume(10_000, 0.1))
+consumer.close()
+"""
+
+
+def main() -> int:
+    """Print a line for each topic."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=7)
+    options = parser.parse_args()
+    with Sandbox() as sandbox:
+        for distinct in (RECORDS, 5_000):
+            topic = _filled(sandbox.target, RECORDS, distinct=distinct)
+            pairs = [(_floor(sandbox, topic), _export(sandbox, topic)[0]) for _ in range(options.runs)]
+            least, ours = (statistics.median(times) for times in zip(*pairs, strict=True))
+            of = f"{RECORDS:,} records, {distinct:,} source partitions"
+            sys.stdout.write(f"{of}: {ours / least:.2f} times a bare consumer ({ours:.2f} s, {least:.2f} s)\n")
+        seconds, megabytes = _export(sandbox, _filled(sandbox.target, MANY, distinct=MANY))
+        sys.stdout.write(f"{MANY:,} records: {megabytes:.0f} MB at most ({seconds:.1f} s)\n")
+    return 0
+
+
+def _filled(broker: Broker, count: int, *, distinct: int) -> str:
+    topic = f"offsets-{count}-{distinct}"
+    broker.create_topic(topic, partitions=PARTITIONS, config={"cleanup.policy": "compact"})
+    broker.produce(topic, _values(count), keys=_keys(count, distinct))
+    return topic
+
+
+def _keys(count: int, distinct: int) -> Iterator[str]:
+    for number in range(count):
+        connector, partition, topic = number % distinct % 50, number % distinct // 50 % 100, number % distinct // 5_000
+        where = {"cluster": "primary", "partition": partition, "topic": f"orders-and-deliveries-{topic}"}
+        yield json.dumps([f"mirror-{connector:02d}", where], separators=(",", ":"))
+
+
+def _values(count: int) -> Iterator[str]:
+    return (f'{{"offset":{number}}}' for number in range(count))
+
+
+def _floor(sandbox: Sandbox, topic: str) -> float:
+    return _run([sys.executable, "-c", FLOOR, sandbox.target.bootstrap, topic, str(PARTITIONS)])[0]
+
+
+def _export(sandbox: Sandbox, topic: str) -> tuple[float, float]:
+    config = Path(sandbox.data, f"{topic}.properties")
+    config.write_text(
+        f"bootstrap.servers={sandbox.target.bootstrap}\ngroup.id=none\noffset.storage.topic={topic}\n"
+        "config.storage.topic=connect-configs\n"
+    )
+    return _run([sys.executable, "-m", "airflow_provider_connect_offsets.cli", "--export", "--config", str(config)])
+
+
+def _run(command: list[str]) -> tuple[float, float]:
+    """Run to the end; gives seconds, and the most megabytes that it held."""
+    began = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _pid, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{command} ended with {process.returncode}")
+    return time.perf_counter() - began, used.ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,248 @@
+"""``connect-offsets`` as it is called: right, wrong, and with documents and files that can't be read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from shell import Shell, shell
+
+from airflow_provider_connect_offsets.cli import importing
+from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied
+from airflow_provider_connect_offsets.offsets.document import Offsets, canonical, parse_kip199
+from airflow_provider_connect_offsets.stores.offsets_file import write_pairs
+from airflow_provider_connect_offsets.stores.protocols import WriteReply
+from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=8)
+PRIMITIVES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | TEXTS
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
+MAPS = st.dictionaries(TEXTS, PRIMITIVES, max_size=4)
+ENTRIES = st.lists(
+    st.fixed_dictionaries({"partition": MAPS, "offset": MAPS}),
+    max_size=4,
+    unique_by=lambda one: canonical(one["partition"]),
+)
+STORED = {
+    b'["lines",{"filename":"b"}]': b'{"position":8}',
+    b'["lines",{"filename":"a"}]': b'{"position":4}',
+    b'["gr\xc3\xb6\xc3\x9fe",{"filename":"a"}]': b'{"position":1}',
+}
+EXPORTED = """\
+{
+  "größe": [
+    {"partition": {"filename":"a"}, "offset": {"position":1}}
+  ],
+  "lines": [
+    {"partition": {"filename":"a"}, "offset": {"position":4}},
+    {"partition": {"filename":"b"}, "offset": {"position":8}}
+  ]
+}
+"""
+
+
+@pytest.fixture(name="run")
+def _run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    return shell(monkeypatch, capsys)
+
+
+@pytest.fixture(name="config")
+def _config(tmp_path: Path) -> Path:
+    """The properties of a standalone worker that is down, and its file."""
+    write_pairs(tmp_path / "connect.offsets", STORED)
+    path = tmp_path / "worker.properties"
+    path.write_text(f"offset.storage.file.filename={tmp_path / 'connect.offsets'}\nlisteners=http://127.0.0.1:1\n")
+    return path
+
+
+def test_it_is_installed_under_its_name() -> None:
+    """KIP-199's name, beside the interpreter."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("connect-offsets"), "--help"], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0
+    assert all(option in done.stdout for option in ("--export", "--import", "--config", "--connectors", "--dry-run"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "Say --export or --import with --config"),
+        (("--export",), "Say --export or --import with --config"),
+        (("--config", "worker.properties"), "Say --export or --import with --config"),
+        (("export",), "Name the worker's properties with --config."),
+        (("--export", "--config", "nowhere.properties"), "'nowhere.properties' does not exist"),
+        (("--export", "--config", "worker.properties", "--dry-run"), "--dry-run makes no sense with --export"),
+        (("--import", "--config", "worker.properties", "--from-beginning"), "makes no sense with --import"),
+        (("--export", "--config", "worker.properties", "--flow", "a->b"), "no file of MirrorMaker 2"),
+        (("--config", "worker.properties", "export"), "Give the options after export, not before it."),
+        (("export", "--exports"), "No such option"),
+        (("diff", "worker.properties"), "Name two exports, or one and the --config"),
+        (("copy", "--config", "worker.properties", "--connectors", "lines"), "belongs to a standalone worker"),
+        (("orphans", "--config", "worker.properties"), "a standalone worker keeps no list of connectors"),
+    ],
+)
+def test_used_wrongly(run: Shell, config: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    """Exit code 2, usage or one sentence, and nothing else."""
+    ended = run(*arguments)
+
+    assert (ended.code, ended.out) == (2, "")
+    assert sentence in ended.err
+    assert "Traceback" not in ended.err
+    assert list(config.parent.glob("*.bak")) == []
+
+
+def test_without_arguments_all_parameters_are_listed(run: Shell) -> None:
+    """As KIP-199 has it."""
+    assert "--from-beginning" in run().err
+
+
+def test_an_export_is_sorted(run: Shell, config: Path) -> None:
+    """By connector and partition, one a line."""
+    assert run("--export", "--config", config).out == EXPORTED
+
+
+@pytest.mark.parametrize(
+    ("document", "sentence"),
+    [
+        ("", "The document to import is no JSON"),
+        (EXPORTED[:-5], "The document to import is no JSON, or was cut off"),
+        ("[]", "a KIP-199 document looks like"),
+        ('{"lines": [{"partition": {"filename": {}}, "offset": null}]}', "only primitive values"),
+        ('{"lines": [{"partition": {"a": 1, "a": 2}, "offset": null}]}', "stands twice"),
+        ('{"lines": [{"offset": {"position": 1}}]}', "connector 'lines', entry 1 must be"),
+        ('{"lines": []}', "holds no offsets of connector 'größe'"),
+    ],
+)
+def test_a_document_that_is_none(run: Shell, config: Path, document: str, sentence: str) -> None:
+    """Exit code 2, and the file is as it was."""
+    before = (config.parent / "connect.offsets").read_bytes()
+
+    ended = run("--import", "--config", config, "--connectors", "größe", stdin=document)
+
+    assert (ended.code, sentence in ended.err) == (2, True), ended.err
+    assert (config.parent / "connect.offsets").read_bytes() == before
+
+
+def test_a_damaged_file_is_never_empty(run: Shell, config: Path) -> None:
+    """Exit code 1, for export and import alike."""
+    stored = config.parent / "connect.offsets"
+    stored.write_bytes(stored.read_bytes()[:-9])
+
+    for call in (run("--export", "--config", config), run("--import", "--config", config, stdin=EXPORTED)):
+        assert (call.code, "is no whole file of a standalone worker" in call.err) == (1, True)
+
+
+def test_a_failed_export_leaves_no_file(run: Shell, config: Path) -> None:
+    """Neither half an export nor an empty one in place of an older one."""
+    target = config.parent / "export.json"
+    target.write_text("older")
+    (config.parent / "connect.offsets").write_bytes(b"no map")
+
+    assert run("export", "--config", config, "--file", target).code == 1
+    assert target.read_text() == "older"
+    assert sorted(path.name for path in config.parent.iterdir()) == [
+        "connect.offsets",
+        "export.json",
+        "worker.properties",
+    ]
+
+
+def test_an_import_keeps_what_it_changes(run: Shell, config: Path) -> None:
+    """Beside the file its copy, and a document that undoes it, where it is asked for."""
+    document = json.dumps({"lines": [{"partition": {"filename": "a"}, "offset": None}]})
+
+    done = run("import", "--config", config, "--backup", "before.json", stdin=document)
+
+    assert (done.code, "import that to undo this" in done.err) == (0, True)
+    assert json.loads(Path("before.json").read_text()) == {
+        "lines": [{"partition": {"filename": "a"}, "offset": {"position": 4}}]
+    }
+    assert run("import", "--config", config, "--backup", "before.json", stdin=EXPORTED).code == 1  # it is kept
+    assert run("import", "--config", config, "--file", "before.json").code == 0
+    assert run("export", "--config", config).out == EXPORTED
+
+
+def test_a_difference_is_told_by_partition(run: Shell, config: Path) -> None:
+    """Between two exports, and between one and now; with how far numbers are apart."""
+    Path("a.json").write_text(EXPORTED)
+    Path("b.json").write_text(EXPORTED.replace('"position":4', '"position":1234').replace('"größe"', '"other"'))
+
+    told = run("diff", "a.json", "b.json")
+    now = run("diff", "b.json", "--config", config, "--connectors", "lines")
+
+    assert told.code == 0
+    assert told.out.splitlines() == [
+        'größe: {"filename":"a"}: {"position":1} → none',
+        'lines: {"filename":"a"}: {"position":4} → {"position":1234} (+1,230)',
+        'other: {"filename":"a"}: none → {"position":1}',
+    ]
+    assert now.out == 'lines: {"filename":"a"}: {"position":1234} → {"position":4} (-1,230)\n'
+    assert run("diff", "a.json", "--config", config).out == ""
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@given(document=st.dictionaries(TEXTS.filter(bool), ENTRIES.filter(bool), max_size=3))
+def test_whatever_is_imported_is_exported(
+    run: Shell, config: Path, document: dict[str, list[dict[str, object]]]
+) -> None:
+    """Any map of primitives, through the file and back."""
+    (config.parent / "connect.offsets").unlink(missing_ok=True)
+
+    done = run("import", "--config", config, stdin=json.dumps(document))
+
+    assert done.code == 0, done.err
+    exported = parse_kip199(json.loads(run("export", "--config", config).out))
+    assert {name: offsets.stored() for name, offsets in exported.items()} == {
+        name: offsets.stored() for name, offsets in parse_kip199(document).items()
+    }
+
+
+class Forgetful(StandaloneFile):
+    """A store that says it has written, and from the given write on has not."""
+
+    def __init__(self, path: Path, *, fails_from: int, fails_to: int) -> None:
+        super().__init__(path)
+        self.fails = range(fails_from, fails_to)
+        self.writes = 0
+
+    def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
+        self.writes += 1
+        return WriteReply("done") if self.writes in self.fails else super().write_offsets(connector, changes)
+
+
+@pytest.mark.parametrize(("fails_to", "error"), [(3, NotApplied), (9, LeftStopped)])
+def test_what_cannot_be_proved_is_taken_back(
+    config: Path, monkeypatch: pytest.MonkeyPatch, fails_to: int, error: type[Exception]
+) -> None:
+    """Also of the connectors before it; where not even that can be proved, it says so and ends with 3."""
+    from airflow_provider_connect_offsets.cli import main, opened
+
+    monkeypatch.chdir(config.parent)
+    storage = opened.open_storage(config, None)
+    store = Forgetful(config.parent / "connect.offsets", fails_from=2, fails_to=fails_to)
+    faulty = opened.Opened(storage.config, store)
+    wanted = EXPORTED.replace("1}", "7}").replace("4}", "9}")
+    changes = importing.plan(faulty, importing.read_document(wanted, frozenset()), forced=False)
+
+    with pytest.raises(error) as raised:
+        importing.write(faulty, changes)
+
+    if error is NotApplied:
+        assert {name: list(offsets) for name, offsets in faulty.read_all()} == {
+            name: list(offsets) for name, offsets in parse_kip199(json.loads(EXPORTED)).items()
+        }
+    assert isinstance(raised.value, NotApplied | LeftStopped)
+    assert main._exit_code(raised.value) == (1 if error is NotApplied else 3)
