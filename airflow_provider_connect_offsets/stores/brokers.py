@@ -69,6 +69,11 @@ class Brokers:
         """Drop the client; it can't be used any more."""
         self._client = None
 
+    def cluster_id(self) -> str:
+        """The id that the cluster gave itself; raises as :meth:`ask` does."""
+        told = self.ask("ask for the cluster's id", lambda client: client.list_topics(timeout=self.timeout))
+        return str(told.cluster_id)
+
     def ask(self, purpose: str, question: Callable[[AdminClient], Result]) -> Result:
         """Put ``question`` to the client; ``purpose`` says what for ("list the topics").
 
