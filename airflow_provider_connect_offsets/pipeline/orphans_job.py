@@ -31,7 +31,8 @@ from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.schemas import ORPHANS, STORED_RECORDS
 
 LISTED = 100
-SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+# A compacted topic has a few million records at most: more tasks would only cost time, and leave a file each.
+SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.sql.shuffle.partitions": "8"}
 
 
 def run(spark: SparkSession, directory: OrphansDirectory) -> dict[str, Any]:
