@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EXISTS = "it exists again"
 _WRITTEN = "an offset of it was written since"
 _NO_WAY_BACK = "an offset of it can't be read, so there would be no way back"
-_CAME_BACK = "it was created again in the midst, so check where it resumed"
+_CAME_BACK = "it was created again while its offsets were removed, so check where it resumed"
 _STANDS = "after its tombstones an offset of it stands in the topic"
 
 # The last record of a key in each partition of the topic that has one; mostly that is one partition.
@@ -51,8 +51,9 @@ def take_orphan_snapshot(
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What became of orphaned offsets: whose are gone, of how many partitions, and who was left alone, and why."""
+    """What became of the orphaned offsets of ``digest``: whose are gone, and who was left alone, and why."""
 
+    digest: str
     removed: tuple[str, ...]
     partitions: int
     left: Mapping[str, str]
@@ -61,6 +62,7 @@ class Removal:
     def as_json(self) -> dict[str, Any]:
         """Write it for the page."""
         return {
+            "digest": self.digest,
             "removed": list(self.removed),
             "partitions": self.partitions,
             "left": dict(self.left),
@@ -92,12 +94,13 @@ def remove_orphans(directory: OrphansDirectory, connect: ConnectRest, topic: Off
     documents = {name: _judge(name, one, places, exist) for name, one in connectors.items()}
     _judge_others(connectors, places)
     wanted = {name: one for name, one in connectors.items() if one.reason is None}
-    _keep_way_back(directory, {name: documents[name] for name in wanted})
     if wanted:
+        _keep_way_back(directory, {name: documents[name] for name in wanted})
         standing = {key: _standing(places, key) for one in wanted.values() for key in one.orphans}
         topic.remove_keys(standing, whose=", ".join(sorted(wanted)[:NAMED]))
         _prove(wanted, places=_places(topic), exist=set(connect.connectors()))
     removal = Removal(
+        digest=digest,
         removed=tuple(sorted(name for name, one in wanted.items() if one.reason is None)),
         partitions=sum(len(one.orphans) for one in wanted.values() if one.reason is None),
         left={name: one.reason for name, one in sorted(connectors.items()) if one.reason is not None},
@@ -224,11 +227,11 @@ def _told(removal: Removal, topic: str, directory: OrphansDirectory) -> str:
     for name, reason in removal.left.items():
         reasons.setdefault(reason, []).append(name)
     told = " ".join(f"{_some(names)}: {reason}." for reason, names in reasons.items())
-    removed = _some(removal.removed) or "none"
+    count = f"{len(removal.removed)} of {len(removal.removed) + len(removal.left)}"
+    back = f" Removed: {_some(removal.removed)}; the way back is {directory.removed}." if removal.removed else ""
     return (
-        f"Topic {topic!r}: orphaned offsets of {len(removal.left)} of {len(removal.left) + len(removal.removed)} "
-        f"connectors were not removed. {told} Removed: {removed}; they can be put back from {directory.removed}. "
-        "Run the DAG again for what is still orphaned."
+        f"Topic {topic!r}: orphaned offsets of {count} connectors were removed. {told}{back} Run the DAG again for "
+        "what is still orphaned."
     )
 
 

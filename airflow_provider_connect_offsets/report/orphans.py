@@ -92,7 +92,10 @@ class Orphans:
     @classmethod
     def read(cls, directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> Orphans:
         """Read what the run's directory holds; raises :class:`DatasetError` where nothing was looked for yet."""
-        return cls(directory, files.read_json(directory.summary), files.read_json_if_any(directory.outcome), pending)
+        summary, outcome = files.read_json(directory.summary), files.read_json_if_any(directory.outcome)
+        # What became of an earlier search in the same directory is not the end of this one.
+        is_its_own = outcome is not None and outcome["digest"] == summary["digest"]
+        return cls(directory, summary, outcome if is_its_own else None, pending)
 
     @property
     def topic(self) -> str:

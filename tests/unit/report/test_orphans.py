@@ -87,7 +87,14 @@ def test_a_page_before_the_removal(directory: OrphansDirectory, pending: Orphans
 
 def test_a_page_after_the_removal(directory: OrphansDirectory) -> None:
     """Who was left alone stands first, with the reason."""
-    outcome = {"removed": ["files-old"], "partitions": 3, "left": {}, "finished_at": "2026-01-31T12:01:00+00:00"}
+    digest = files.read_json(directory.summary)["digest"]
+    outcome = {
+        "digest": digest,
+        "removed": ["files-old"],
+        "partitions": 3,
+        "left": {},
+        "finished_at": "2026-01-31T12:01:00+00:00",
+    }
     files.write_json(directory.outcome, outcome)
     assert '<p class="headline">Removed</p>' in page_of(directory)
 
@@ -95,6 +102,8 @@ def test_a_page_after_the_removal(directory: OrphansDirectory) -> None:
     page = page_of(directory)
 
     assert "Not removed: offsets of 1 connector" in page
+    files.write_json(directory.outcome, {**outcome, "digest": "of an earlier search"})
+    assert "Found, not removed" in page_of(directory)
     assert page.index(BACK) < page.index(">removed<")
 
 
