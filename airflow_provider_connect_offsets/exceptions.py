@@ -25,6 +25,7 @@ Callers catch by meaning, never by status code::
         ├── Interfered              someone else resumed the connector in the midst; its offsets are left as they are
         ├── NotApplied              the plan was not applied; prior offsets and state were put back
         ├── FleetIncomplete         of many connectors some were not changed; each error stands in the run's page
+        ├── NotRemoved              of offsets that were to be removed some still stand; the text says whose, and why
         ├── NotRunning              the offsets are proved, but the connector did not come back to its state
         └── LeftStopped             neither plan nor prior offsets could be proved; the connector stays STOPPED
 """
@@ -122,6 +123,10 @@ class NotApplied(ChangeError):
 
 class FleetIncomplete(ChangeError):
     """Of many connectors some were not changed; the text names them, and the others are as planned."""
+
+
+class NotRemoved(ChangeError):
+    """Of the offsets that were to be removed some still stand; the text says whose, and why, and what was removed."""
 
 
 class NotRunning(ChangeError):

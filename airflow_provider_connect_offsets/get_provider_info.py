@@ -29,6 +29,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.apply",
             "operators.connector",
             "operators.fleet",
+            "operators.orphans",
             "operators.plan",
             "operators.restore",
             "operators.snapshot",

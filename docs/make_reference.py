@@ -17,10 +17,12 @@ from airflow_provider_connect_offsets.get_provider_info import get_provider_info
 from airflow_provider_connect_offsets.offsets.verdicts import Rule
 
 HERE = Path(__file__).parent
-DAGS = ("connector_offsets_change", "connector_offsets_fleet", "connector_offsets_stepwise")
-
-
-REQUIRED = {"connector", "connectors"}
+DAGS = (
+    "connector_offsets_change",
+    "connector_offsets_fleet",
+    "connector_offsets_orphans",
+    "connector_offsets_stepwise",
+)
 
 
 def reference() -> str:
@@ -54,7 +56,7 @@ def _dags() -> Iterator[str]:
         )
         for param in dag.params:
             found = dag.params.get_param(param)
-            default = "required" if param in REQUIRED else f"`{found.value!r}`"
+            default = f"`{found.value!r}`" if found.has_value else "required"
             yield f"| `{param}` | {default} | {_cell(found.description)} |"
 
 

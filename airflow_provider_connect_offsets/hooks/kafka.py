@@ -13,6 +13,7 @@ from airflow_provider_connect_offsets.hooks.connections import connection_of, ex
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
     from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
+    from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 
 DEFAULT_CONN_ID = "kafka_default"
 _EXAMPLE = """--conn-type kafka --conn-extra '{"bootstrap.servers": "kafka.example.com:9092"}'"""
@@ -48,6 +49,13 @@ def consumer_groups(conn_id: str = DEFAULT_CONN_ID) -> ConsumerGroups:
     from airflow_provider_connect_offsets.stores.groups import ConsumerGroups  # noqa: PLC0415 - only where it is used
 
     return ConsumerGroups(kafka_config(conn_id))
+
+
+def offsets_topic(conn_id: str, topic: str) -> OffsetsTopic:
+    """Open the offsets topic of a Connect cluster that works on this Kafka; raises as :func:`kafka_config` does."""
+    from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic  # noqa: PLC0415 - as above
+
+    return OffsetsTopic(kafka_config(conn_id), topic)
 
 
 class _Settings(KafkaBaseHook):

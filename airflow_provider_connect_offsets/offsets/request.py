@@ -220,13 +220,14 @@ def _parse_moment(to: To, text: str, now: datetime) -> datetime | None:
         return moment.astimezone(UTC)
     if to is To.DURATION:
         try:
-            return (now - _parse_duration(text)).astimezone(UTC)
+            return (now - parse_duration(text)).astimezone(UTC)
         except (ValueError, OverflowError) as error:
             raise _unfit(to, text) from error
     return None
 
 
-def _parse_duration(text: str) -> timedelta:
+def parse_duration(text: str) -> timedelta:
+    """Read an ISO 8601 duration; raises :class:`ValueError`."""
     from pydantic import TypeAdapter  # noqa: PLC0415 - Spark reads requests too, and needs no pydantic for it
 
     if not text.startswith("P"):

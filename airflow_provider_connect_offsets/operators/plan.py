@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-import tempfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import PlanRefused
-from airflow_provider_connect_offsets.hooks.connections import connection_of
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.common import page_of
-
-if TYPE_CHECKING:
-    from airflow.sdk import Context
+from airflow_provider_connect_offsets.operators.spark import OffsetsJobOperator
 
 _NAMED_IN_ERROR = 3
 _HANDED_ON = (
@@ -32,10 +22,9 @@ _HANDED_ON = (
     "worst",
     "warnings",
 )
-_QUIET = {"spark.ui.enabled": "false"}
 
 
-class PlanConnectorOffsetsOperator(SparkSubmitOperator):
+class PlanConnectorOffsetsOperator(OffsetsJobOperator):
     """Make the plan of a change from its snapshot, and check it against every rule; a ``SparkSubmitOperator``.
 
     ``run_uri`` is what the snapshot returned. All other arguments are those of ``SparkSubmitOperator``, except
@@ -47,36 +36,13 @@ class PlanConnectorOffsetsOperator(SparkSubmitOperator):
     its own too, so that ``plan.output["digest"]`` works.
     """
 
-    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "run_uri", "_conn_id")
+    application_name = "connect-offsets-plan"
 
-    def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
-        super().__init__(**{"name": "connect-offsets-plan", "multiple_outputs": True, **kwargs})
-        self.run_uri = run_uri
+    def job(self) -> Path:
+        """The file of the job."""
+        from airflow_provider_connect_offsets.pipeline.shipping import plan_job_path  # noqa: PLC0415
 
-    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
-        """Submit the job, then show and judge what it found."""
-        from airflow_provider_connect_offsets.pipeline.shipping import QUICK_START, plan_job_path, write_py_files  # noqa: PLC0415
-
-        with failing_clearly(), tempfile.TemporaryDirectory(prefix="connect-offsets-") as scratch:
-            # Of any type, like the Spark hook takes it: one given as a URI (k8s://…) has the type of its scheme.
-            connection = connection_of(
-                self._conn_id, conn_type=None, example="--conn-type spark --conn-host 'local[*]'"
-            )
-            if str(connection.host).startswith("local"):
-                # The Python that runs this task has what the job needs; the path may lead to another one.
-                self.env_vars = {"PYSPARK_PYTHON": sys.executable, **(self.env_vars or {})}
-            self.application = str(plan_job_path())
-            self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
-            self.application_args = self.directories()
-            self.conf = {**_QUIET, **QUICK_START, **(self.conf or {})}
-            self._spark_binary = self._spark_binary or _spark_submit()
-            super().execute(context)
-        with failing_clearly():
-            return self.judged()
-
-    def directories(self) -> list[str]:
-        """URIs of the run directories to plan."""
-        return [self.run_uri]
+        return plan_job_path()
 
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` where that is an error."""
@@ -98,11 +64,3 @@ class PlanConnectorOffsetsOperator(SparkSubmitOperator):
             )
             raise PlanRefused(f"Nothing was stopped or changed. {' '.join(errors[:_NAMED_IN_ERROR])}{more}")
         return {"run_uri": self.run_uri, "report": page, **{name: summary[name] for name in _HANDED_ON}}
-
-
-def _spark_submit() -> str | None:
-    """The ``spark-submit`` that came with pyspark, where none is on the path; None lets the hook look for its own."""
-    if shutil.which("spark-submit"):
-        return None
-    beside = Path(sys.executable).with_name("spark-submit")
-    return str(beside) if beside.exists() else None

@@ -44,14 +44,14 @@ def count(rows: DataFrame) -> Counts:
         F.max(F.when(selected, F.col("kafka_partition"))).alias("highest_partition"),
         F.coalesce(F.sum("records_again"), F.lit(0)).alias("records_again"),
         F.coalesce(F.sum("records_skipped"), F.lit(0)).alias("records_skipped"),
-        _plan_digest().alias("digest"),
+        digest_of(_row_digest()).alias("digest"),
     ).first()
     return Counts() if row is None else Counts(**row.asDict())
 
 
-def _plan_digest() -> Column:
-    """What ``offsets.plan.plan_digest`` gives for these rows."""
-    return F.sha2(F.array_join(F.array_sort(F.collect_list(_row_digest())), ""), 256)
+def digest_of(row_digest: Column) -> Column:
+    """What ``offsets.plan.plan_digest`` gives for the digests of these rows."""
+    return F.sha2(F.array_join(F.array_sort(F.collect_list(row_digest)), ""), 256)
 
 
 def _row_digest() -> Column:

@@ -33,6 +33,11 @@ def plan_job_path() -> Path:
     return PACKAGE / "pipeline" / "plan_job.py"
 
 
+def orphans_job_path() -> Path:
+    """Give the file that ``spark-submit`` runs to find orphaned offsets."""
+    return PACKAGE / "pipeline" / "orphans_job.py"
+
+
 def write_py_files(target: Path) -> Path:
     """Write the zip for ``spark-submit --py-files`` to ``target``; the same modules give the same bytes."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:

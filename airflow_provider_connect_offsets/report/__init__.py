@@ -8,10 +8,18 @@ What stands here is public::
     write_page(run)                       # report.html of one run
     render([first, second], title="…")    # one page over several
     write_fleet_page(fleet)               # a line for each connector, with links to their pages
+    write_orphans_page(directory)         # offsets whose connector is gone
 """
 
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.fleet import FleetChange, fleet_question, fleet_table, write_fleet_page
+from airflow_provider_connect_offsets.report.orphans import (
+    Orphans,
+    OrphansPending,
+    orphans_question,
+    orphans_table,
+    write_orphans_page,
+)
 from airflow_provider_connect_offsets.report.page import render, write_page
 from airflow_provider_connect_offsets.report.question import question
 from airflow_provider_connect_offsets.report.standing import Pending
@@ -26,16 +34,21 @@ from airflow_provider_connect_offsets.report.tables import (
 __all__ = [
     "Change",
     "FleetChange",
+    "Orphans",
+    "OrphansPending",
     "Pending",
     "as_text",
     "fleet_question",
     "fleet_table",
     "offsets_table",
+    "orphans_question",
+    "orphans_table",
     "outcome_line",
     "plan_table",
     "question",
     "render",
     "verdict_table",
     "write_fleet_page",
+    "write_orphans_page",
     "write_page",
 ]

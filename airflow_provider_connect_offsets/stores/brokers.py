@@ -69,6 +69,11 @@ class Brokers:
         """Drop the client; it can't be used any more."""
         self._client = None
 
+    def cluster_id(self) -> str:
+        """The id that the cluster gave itself; raises as :meth:`ask` does."""
+        told = self.ask("ask for the cluster's id", lambda client: client.list_topics(timeout=self.timeout))
+        return str(told.cluster_id)
+
     def ask(self, purpose: str, question: Callable[[AdminClient], Result]) -> Result:
         """Put ``question`` to the client; ``purpose`` says what for ("list the topics").
 
@@ -80,11 +85,6 @@ class Brokers:
             return question(self._client)
         except KafkaException as error:
             raise self.meaning(f"Can't {purpose}", error) from error
-
-    def cluster_id(self) -> str:
-        """The id that the cluster has given itself; raises store errors."""
-        found = self.ask("look up the cluster's id", lambda client: client.list_topics(timeout=self.timeout).cluster_id)
-        return str(found)
 
     def meaning(self, failed: str, error: KafkaException) -> StoreError:
         """Give the error that ``error`` means; ``failed`` begins its sentence."""

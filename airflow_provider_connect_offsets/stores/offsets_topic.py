@@ -6,7 +6,7 @@ worker finds an offset. Sources: ``KafkaOffsetBackingStore``, ``ConnectorOffsetB
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -84,6 +84,17 @@ class OffsetsTopic(TopicReader):
         except InvalidDocument as error:
             text = f"Topic {self.topic!r} holds an offset of {connector!r} that can't be read: {error}."
             raise StoreDamaged(text) from error
+
+    def remove_keys(self, places: Mapping[bytes, Collection[int]], *, whose: str) -> None:
+        """Write a tombstone for each key, in each of the partitions in which it stands; ``whose`` is for messages.
+
+        Mostly that is one; a writer with another partitioner may have put a key where no worker would.
+        Raises :class:`OutcomeUnknown` where not all were confirmed: read back.
+        """
+        left = {key: sorted(numbers) for key, numbers in places.items() if numbers}
+        while left:
+            self._writer.write(dict.fromkeys(left), {key: numbers[0] for key, numbers in left.items()}, whose=whose)
+            left = {key: numbers[1:] for key, numbers in left.items() if numbers[1:]}
 
     def _latest(self) -> tuple[StoredOffsets, dict[bytes, int]]:
         """The last value of each key, and the partition in which it stands."""

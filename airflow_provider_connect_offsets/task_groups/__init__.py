@@ -2,5 +2,6 @@
 
 from airflow_provider_connect_offsets.task_groups.fleet import guarded_fleet_change
 from airflow_provider_connect_offsets.task_groups.guarded import guarded_offset_change
+from airflow_provider_connect_offsets.task_groups.orphans import orphaned_offsets
 
-__all__ = ["guarded_fleet_change", "guarded_offset_change"]
+__all__ = ["guarded_fleet_change", "guarded_offset_change", "orphaned_offsets"]

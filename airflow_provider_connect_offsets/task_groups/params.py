@@ -97,8 +97,51 @@ def fleet_params() -> dict[str, Param]:
     }
 
 
+def orphan_params() -> dict[str, Param]:
+    """Params of the search for orphaned offsets."""
+    return {
+        "connectors": _text(
+            "Connectors", "Regular expression that matches whole names of deleted connectors; empty: all."
+        ),
+        "older_than": _text(
+            "Older than",
+            "ISO 8601 duration, like P30D: only connectors of whose offsets none was written since; empty: of any age.",
+        ),
+        "remove": Param(
+            default=False,
+            type="boolean",
+            title="Remove",
+            description="Whether to remove what is found; otherwise the run only reports it.",
+        ),
+        "approval": Param(
+            default=True,
+            type="boolean",
+            title="Ask for approval",
+            description="Whether someone has to approve the removal.",
+        ),
+        "offsets_topic": Param(
+            "connect-offsets",
+            type="string",
+            minLength=1,
+            title="Offsets topic",
+            description="The offset.storage.topic of the Connect cluster's workers.",
+        ),
+        "connect_conn_id": _text(
+            "Connect connection", "Airflow connection of the Connect cluster.", default="kafka_connect_default"
+        ),
+        "kafka_conn_id": _text(
+            "Kafka connection",
+            "Airflow connection of the Kafka cluster that Connect itself works on, where its offsets topic is.",
+            default="kafka_default",
+        ),
+        "spark_conn_id": _text(
+            "Spark connection", "Airflow connection of the Spark that searches.", default="spark_default"
+        ),
+    }
+
+
 def as_arguments(params: dict[str, Param]) -> dict[str, Any]:
-    """The same Params as templated arguments of a change's task group."""
+    """The same Params as templated arguments of their task group."""
     return {name: f"{{{{ params.{name} }}}}" for name in params}
 
 

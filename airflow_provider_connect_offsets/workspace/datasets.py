@@ -6,7 +6,8 @@ A reader refuses a directory without the marker, so a dataset is there whole or 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,9 @@ from airflow_provider_connect_offsets.workspace.layout import join
 from airflow_provider_connect_offsets.workspace.schemas import Kind, Schema
 
 MARKER = "_SUCCESS"
+
+# Rows held as Python objects at a time; a topic may have a million.
+_BATCH = 50_000
 
 _ARROW_TYPES: Mapping[Kind, pa.DataType] = {
     Kind.STRING: pa.string(),
@@ -38,35 +42,42 @@ def arrow_schema(schema: Schema) -> pa.Schema:
 
 def write_dataset(uri: str, schema: Schema, rows: Iterable[Mapping[str, Any]]) -> int:
     """Publish ``rows`` as the dataset at ``uri``, replacing what stood there; returns how many rows."""
-    table = pa.Table.from_pylist([dict(row) for row in rows], schema=arrow_schema(schema))
-    buffer = io.BytesIO()
-    pq.write_table(table, buffer)
+    columns = arrow_schema(schema)
+    buffer, left, count = io.BytesIO(), iter(rows), 0
+    with pq.ParquetWriter(buffer, columns) as writer:
+        while batch := [dict(row) for row in islice(left, _BATCH)]:
+            writer.write_table(pa.Table.from_pylist(batch, schema=columns))
+            count += len(batch)
     files.remove_tree(uri)
     files.write_bytes(join(uri, "part-00000.parquet"), buffer.getvalue())
     files.write_bytes(join(uri, MARKER), b"")
-    return int(table.num_rows)
+    return count
 
 
 def read_dataset(uri: str, schema: Schema) -> list[dict[str, Any]]:
     """Read a dataset whole; raises :class:`DatasetError` where it is missing, unfinished or of another shape."""
+    return list(iterate_dataset(uri, schema))
+
+
+def iterate_dataset(uri: str, schema: Schema) -> Iterator[dict[str, Any]]:
+    """Read a dataset row by row, for those that may be large; raises as :func:`read_dataset` does, also midway."""
     names = files.list_names(uri)
     if MARKER not in names:
         state = "was never finished (no _SUCCESS in it)" if names else "does not exist"
         raise DatasetError(f"the dataset {schema.name} at {uri} {state}")
-    rows: list[dict[str, Any]] = []
     for name in names:
         if name.endswith(".parquet"):
-            rows.extend(_read_part(join(uri, name), schema))
-    return rows
+            yield from _read_part(join(uri, name), schema)
 
 
-def _read_part(uri: str, schema: Schema) -> list[dict[str, Any]]:
+def _read_part(uri: str, schema: Schema) -> Iterator[dict[str, Any]]:
     content = files.read_bytes(uri)
     try:
         # Not read_table, and no threads: with pyarrow 26 a process that has read this way now and then aborts at exit
         # ("terminate called without an active exception"), which would turn a task that succeeded into a failed one.
         part = pq.ParquetFile(pa.BufferReader(content or b""), pre_buffer=False)
-        table = part.read(use_threads=False)
-        return table.select(list(schema.names)).cast(arrow_schema(schema)).to_pylist()
+        table = part.read(use_threads=False).select(list(schema.names)).cast(arrow_schema(schema))
+        for batch in table.to_batches(max_chunksize=_BATCH):
+            yield from batch.to_pylist()
     except (pa.ArrowException, KeyError, OSError) as error:
         raise DatasetError(f"{uri} is no part of a dataset {schema.name}: {error}") from error

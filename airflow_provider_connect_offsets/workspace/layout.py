@@ -11,6 +11,8 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTORS,
     LOG_BOUNDS,
     OFFSET_PLAN,
+    ORPHANS,
+    STORED_RECORDS,
     VERDICTS,
     Schema,
 )
@@ -79,6 +81,53 @@ class RunDirectory:
     @property
     def outcome(self) -> str:
         """How the change ended (JSON)."""
+        return join(self.uri, "outcome.json")
+
+    @property
+    def report(self) -> str:
+        """The page for people (HTML)."""
+        return join(self.uri, "report.html")
+
+
+@dataclass(frozen=True, slots=True)
+class OrphansDirectory:
+    """All that belongs to one search for offsets whose connector is gone, and to their removal."""
+
+    uri: str
+
+    @property
+    def request(self) -> str:
+        """What was asked for (JSON)."""
+        return join(self.uri, "request.json")
+
+    @property
+    def stored_records(self) -> str:
+        """Dataset ``stored_records``."""
+        return join(self.uri, STORED_RECORDS.name)
+
+    @property
+    def known(self) -> str:
+        """Names of the connectors that the Connect cluster has, and when it was asked (JSON)."""
+        return join(self.uri, "known.json")
+
+    @property
+    def orphans(self) -> str:
+        """Dataset ``orphans``."""
+        return join(self.uri, ORPHANS.name)
+
+    @property
+    def summary(self) -> str:
+        """Summary of the job: counts, the largest connectors, digest (JSON)."""
+        return join(self.uri, "summary.json")
+
+    @property
+    def removed(self) -> str:
+        """What was about to be removed, as a KIP-199 document: the way back."""
+        return join(self.uri, "removed.json")
+
+    @property
+    def outcome(self) -> str:
+        """What became of each connector's offsets (JSON)."""
         return join(self.uri, "outcome.json")
 
     @property

@@ -116,3 +116,26 @@ VERDICTS = _schema(
     partition="string?",
     message="string",
 )
+
+STORED_RECORDS = _schema(
+    "stored_records",
+    topic="string",
+    kafka_partition="int",
+    log_offset="long",
+    written_at="timestamp",
+    key="binary",
+    value="binary?",
+)
+
+ORPHANS = _schema(
+    "orphans",
+    connector="string",
+    partition="string",
+    offset="string",
+    topic="string",
+    kafka_partition="int",
+    log_offset="long",
+    written_at="timestamp",
+    size_bytes="long",
+    raw_key="binary",
+)

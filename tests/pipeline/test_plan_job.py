@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
 from planning import NOW, Connector, Log, Logs, Planner, at_mirror, mirror, replicated, sink
 from pyspark.sql import SparkSession
+from submitting import submit
 
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.request import Request
@@ -133,43 +132,12 @@ def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "usage: plan_job.py RUN_DIRECTORY [RUN_DIRECTORY ...]\n"
 
 
-def bare_python(path: Path) -> Path:
-    """A Python that sees no site-packages: not this package, nor pyarrow, nor anything else that is installed."""
-    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
-    path.chmod(0o755)
-    return path
-
-
 def test_spark_submit(tmp_path: Path) -> None:
     """The job runs where nothing of ours is installed: driver and workers find all they import in the zip."""
     directory = snapshot(tmp_path / "run", FLOW, to="shift", value="-10")
-    python = bare_python(tmp_path / "python")
-    home = Path(pyspark.__file__).parent
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK"))}
-    environment |= {"SPARK_HOME": str(home), "PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": str(python)}
-    settings = {**shipping.QUICK_START, "spark.ui.enabled": "false"}
 
-    for hidden in ("airflow_provider_connect_offsets", "pyarrow", "fsspec"):
-        alone = subprocess.run([python, "-c", f"import {hidden}"], cwd=tmp_path, env=environment, check=False)
-        assert alone.returncode != 0
-    done = subprocess.run(
-        [
-            home / "bin" / "spark-submit",
-            *("--master", "local[2]"),
-            *(word for name, value in settings.items() for word in ("--conf", f"{name}={value}")),
-            *("--py-files", shipping.write_py_files(tmp_path / "connect_offsets.zip")),
-            shipping.plan_job_path(),
-            directory.uri,
-        ],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+    submit(shipping.plan_job_path(), directory.uri, tmp_path)
 
-    assert done.returncode == 0, done.stderr[-5000:]
     assert [(row.partition, row.after_position) for row in plan_in(directory).rows] == [
         (at_mirror(0), 50),
         (at_mirror(1), 10),

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity, Verdict
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
-from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory, RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outcome, Result
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
@@ -174,3 +174,32 @@ def finding(severity: Severity, message: str, row: PlanRow | None = None, *, rul
 
 def _stored(position: int | None) -> str | None:
     return f'{{"offset":{position - 1}}}' if position else None
+
+
+def orphaned(path: Path, *, existing: int = 4) -> OrphansDirectory:
+    """A search that has found offsets of two deleted connectors; ``existing``: others that have some in the topic."""
+    directory = OrphansDirectory(path.as_uri())
+    listed = [
+        ("files-old", 3, 2048, "2025-11-02T08:00:00.000+00:00", '{"filename":"/data/in.txt"}', '{"position":8}'),
+        ("größe <b>|x", 1, 60, "2026-01-31T11:20:00.000+00:00", '{"n":1}', "{" + "9" * 200 + "}"),
+    ]
+    names = ("connector", "partitions", "size_bytes", "written_at", "partition", "offset")
+    summary = {
+        "request": {"topic": "connect-offsets", "connectors": None, "written_before": None},
+        "problem": None,
+        "known": 7,
+        "existing": existing,
+        "records": 1200,
+        "keys": 40,
+        "passed_over": 1,
+        "in_two_partitions": 0,
+        "orphaned": 2,
+        "partitions": 4,
+        "size_bytes": 2108,
+        "digest": "0123456789abcdef",
+        "connectors": [dict(zip(names, one, strict=True)) for one in listed],
+        "more": 0,
+        "found_at": "2026-01-31T12:00:00.000+00:00",
+    }
+    files.write_json(directory.summary, summary)
+    return directory

@@ -11,11 +11,19 @@ import pyarrow as pa
 import pytest
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
-from airflow_provider_connect_offsets.workspace import files, schemas
+from airflow_provider_connect_offsets.workspace import datasets, files, schemas
 from airflow_provider_connect_offsets.workspace.datasets import MARKER, arrow_schema, read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.layout import join
 
-ALL = [schemas.CONNECTORS, schemas.CONNECTOR_OFFSETS, schemas.LOG_BOUNDS, schemas.OFFSET_PLAN, schemas.VERDICTS]
+ALL = [
+    schemas.CONNECTORS,
+    schemas.CONNECTOR_OFFSETS,
+    schemas.LOG_BOUNDS,
+    schemas.OFFSET_PLAN,
+    schemas.VERDICTS,
+    schemas.STORED_RECORDS,
+    schemas.ORPHANS,
+]
 VALUES = {
     schemas.Kind.STRING: "ä\n",
     schemas.Kind.INT: 2**31 - 1,
@@ -57,6 +65,16 @@ def test_writing_replaces(tmp_path: Path) -> None:
     write_dataset(uri, schemas.VERDICTS, [sparse_row(schemas.VERDICTS)])
 
     assert read_dataset(uri, schemas.VERDICTS) == [sparse_row(schemas.VERDICTS)]
+
+
+def test_many_rows_are_written_and_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In order, with none left out where batches meet."""
+    monkeypatch.setattr(datasets, "_BATCH", 3)
+    rows = [{**full_row(schemas.STORED_RECORDS), "log_offset": place} for place in range(10)]
+    uri = str(tmp_path / "d")
+
+    assert write_dataset(uri, schemas.STORED_RECORDS, iter(rows)) == 10
+    assert [row["log_offset"] for row in datasets.iterate_dataset(uri, schemas.STORED_RECORDS)] == list(range(10))
 
 
 def test_a_row_that_does_not_fit(tmp_path: Path) -> None:
@@ -109,6 +127,8 @@ def test_schemas_are_declared_once() -> None:
         "log_bounds",
         "offset_plan",
         "verdicts",
+        "stored_records",
+        "orphans",
     ]
     for schema in ALL:
         assert len(set(schema.names)) == len(schema.names)

@@ -1,0 +1,241 @@
+"""Offsets whose connector is gone: the snapshot in which they are found, and their removal, proved by reading back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidInput, NotRemoved, PlanRefused
+from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
+from airflow_provider_connect_offsets.offsets.orphans import Orphan, OrphanRequest
+from airflow_provider_connect_offsets.offsets.plan import plan_digest
+from airflow_provider_connect_offsets.offsets.storage import StoredOffsets, parse_key
+from airflow_provider_connect_offsets.stores.connect import ConnectRest
+from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
+from airflow_provider_connect_offsets.stores.topic_reader import TopicRecord
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
+from airflow_provider_connect_offsets.workspace.schemas import ORPHANS, STORED_RECORDS
+
+NAMED = 5
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EXISTS = "it exists again"
+_WRITTEN = "an offset of it was written since"
+_NO_WAY_BACK = "an offset of it can't be read, so there would be no way back"
+_CAME_BACK = "it was created again while its offsets were removed, so check where it resumed"
+_STANDS = "after its tombstones an offset of it stands in the topic"
+
+# The last record of a key in each partition of the topic that has one; mostly that is one partition.
+Places = dict[int, TopicRecord]
+
+
+def take_orphan_snapshot(
+    request: OrphanRequest, connect: ConnectRest, topic: OffsetsTopic, directory: OrphansDirectory
+) -> int:
+    """Write ``request.json``, ``stored_records`` and ``known.json``; gives how many records there are. Changes nothing.
+
+    Raises :class:`InvalidInput` where the topic is not there, or lies in another Kafka than the worker's: every offset
+    would look orphaned.
+    """
+    _refuse_other_cluster(connect, topic)
+    files.write_json(directory.request, request.as_json())
+    count = write_dataset(directory.stored_records, STORED_RECORDS, _rows(topic))
+    # After the records: whatever connector was created meanwhile is known then.
+    known = {"connectors": connect.connectors(), "observed_at": datetime.now(tz=UTC).isoformat()}
+    files.write_json(directory.known, known)
+    return count
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What became of the orphaned offsets of ``digest``: whose are gone, and who was left alone, and why."""
+
+    digest: str
+    removed: tuple[str, ...]
+    partitions: int
+    left: Mapping[str, str]
+    finished_at: datetime
+
+    def as_json(self) -> dict[str, Any]:
+        """Write it for the page."""
+        return {
+            "digest": self.digest,
+            "removed": list(self.removed),
+            "partitions": self.partitions,
+            "left": dict(self.left),
+            "finished_at": self.finished_at.isoformat(timespec="milliseconds"),
+        }
+
+
+@dataclass(slots=True)
+class _Connector:
+    """A connector's orphans by raw key, and why they must not be removed, where that is so."""
+
+    orphans: dict[bytes, Orphan] = field(default_factory=dict)
+    reason: str | None = None
+
+
+def remove_orphans(directory: OrphansDirectory, connect: ConnectRest, topic: OffsetsTopic, *, digest: str) -> Removal:
+    """Write a tombstone for every orphan, and prove that none of them is left; ``digest``: of those that were approved.
+
+    First everything is looked at once more, and what a person needs for the way back is written. A connector that
+    exists again, or of which anything was written since, is left alone. Run again, it ends in the same.
+
+    Raises :class:`PlanRefused` (nothing was removed), :class:`NotRemoved` (at the end, naming what was and what was
+    not), and store errors, after which some may be removed: run it again.
+    """
+    connectors = _approved(directory, digest)
+    _refuse_other_cluster(connect, topic)
+    places = _places(topic)
+    exist = set(connect.connectors())
+    documents = {name: _judge(name, one, places, exist) for name, one in connectors.items()}
+    _judge_others(connectors, places)
+    wanted = {name: one for name, one in connectors.items() if one.reason is None}
+    if wanted:
+        _keep_way_back(directory, {name: documents[name] for name in wanted})
+        standing = {key: _standing(places, key) for one in wanted.values() for key in one.orphans}
+        topic.remove_keys(standing, whose=", ".join(sorted(wanted)[:NAMED]))
+        _prove(wanted, places=_places(topic), exist=set(connect.connectors()))
+    removal = Removal(
+        digest=digest,
+        removed=tuple(sorted(name for name, one in wanted.items() if one.reason is None)),
+        partitions=sum(len(one.orphans) for one in wanted.values() if one.reason is None),
+        left={name: one.reason for name, one in sorted(connectors.items()) if one.reason is not None},
+        finished_at=datetime.now(tz=UTC),
+    )
+    files.write_json(directory.outcome, removal.as_json())
+    if removal.left:
+        raise NotRemoved(_told(removal, topic.topic, directory))
+    return removal
+
+
+def _approved(directory: OrphansDirectory, digest: str) -> dict[str, _Connector]:
+    connectors: dict[str, _Connector] = {}
+    digests: list[str] = []
+    for row in iterate_dataset(directory.orphans, ORPHANS):
+        orphan = Orphan(**row)
+        connectors.setdefault(orphan.connector, _Connector()).orphans[orphan.raw_key] = orphan
+        digests.append(orphan.digest())
+    found = plan_digest(digests)
+    if found != digest:
+        raise PlanRefused(
+            f"Nothing was removed. The orphaned offsets in {directory.uri} are not those that were approved: their "
+            f"digest is {found}, not {digest}. Search again."
+        )
+    return connectors
+
+
+def _refuse_other_cluster(connect: ConnectRest, topic: OffsetsTopic) -> None:
+    workers, found = connect.version().kafka_cluster_id, topic.cluster_id()
+    if workers != found:
+        raise InvalidInput(
+            f"Nothing was read or removed. The Connect worker works on Kafka cluster {workers!r}, but {topic.servers} "
+            f"is cluster {found!r}, where all offsets would look orphaned. Let kafka_conn_id lead to the worker's."
+        )
+
+
+def _rows(topic: OffsetsTopic) -> Iterator[dict[str, Any]]:
+    for record in topic.records():
+        yield {
+            "topic": topic.topic,
+            "kafka_partition": record.partition,
+            "log_offset": record.offset,
+            "written_at": _moment(record),
+            "key": record.key,
+            "value": record.value,
+        }
+
+
+def _moment(record: TopicRecord) -> datetime:
+    return _EPOCH + timedelta(milliseconds=record.timestamp_ms)
+
+
+def _places(topic: OffsetsTopic) -> dict[bytes, Places]:
+    places: dict[bytes, Places] = {}
+    for record in topic.records():
+        places.setdefault(record.key, {})[record.partition] = record
+    return places
+
+
+def _has_offset(record: TopicRecord) -> bool:
+    return record.value not in (None, b"null")
+
+
+def _standing(places: Mapping[bytes, Places], key: bytes) -> list[int]:
+    """The partitions in which an offset stands under ``key``."""
+    return [number for number, record in places.get(key, {}).items() if _has_offset(record)]
+
+
+def _judge(name: str, one: _Connector, places: Mapping[bytes, Places], exist: set[str]) -> Offsets:
+    """Set the reason to leave a connector alone, where there is one; gives its offsets for the way back."""
+    offsets = Offsets()
+    try:
+        offsets = StoredOffsets({key: orphan.offset.encode() for key, orphan in one.orphans.items()}).offsets_of(name)
+    except InvalidDocument:
+        one.reason = _NO_WAY_BACK
+    owners = {key and key.connector for key in map(parse_key, one.orphans)}
+    if owners != {name}:
+        one.reason = _NO_WAY_BACK
+    if any(_is_newer(record, orphan) for key, orphan in one.orphans.items() for record in places.get(key, {}).values()):
+        one.reason = _WRITTEN
+    if name in exist:
+        one.reason = _EXISTS
+    return offsets
+
+
+def _is_newer(record: TopicRecord, orphan: Orphan) -> bool:
+    """Whether an offset was written after the one that was found; a tombstone may be what an earlier attempt wrote."""
+    if not _has_offset(record):
+        return False
+    if record.partition == orphan.kafka_partition:
+        return record.offset > orphan.log_offset
+    return _moment(record) > orphan.written_at
+
+
+def _judge_others(connectors: Mapping[str, _Connector], places: Mapping[bytes, Places]) -> None:
+    """Leave connectors alone that have an offset under a key that was not found before."""
+    found = {key for one in connectors.values() for key in one.orphans}
+    for raw, standing in places.items():
+        last = max(standing.values(), key=lambda record: (record.timestamp_ms, record.partition))
+        if raw in found or not _has_offset(last):
+            continue
+        key = parse_key(raw)
+        if key is not None and key.connector in connectors and connectors[key.connector].reason is None:
+            connectors[key.connector].reason = _WRITTEN
+
+
+def _keep_way_back(directory: OrphansDirectory, documents: Mapping[str, Offsets]) -> None:
+    """Write what is about to be removed; what an earlier attempt wrote stays, as it may have removed it."""
+    before = parse_kip199(files.read_json_if_any(directory.removed) or {})
+    files.write_bytes(directory.removed, kip199_document({**before, **documents}).encode())
+
+
+def _prove(wanted: Mapping[str, _Connector], *, places: Mapping[bytes, Places], exist: set[str]) -> None:
+    """Set the reason of connectors of which anything is left, or that came back meanwhile."""
+    for name, one in wanted.items():
+        if name in exist:
+            one.reason = _CAME_BACK
+        elif any(_standing(places, key) for key in one.orphans):
+            one.reason = _STANDS
+
+
+def _told(removal: Removal, topic: str, directory: OrphansDirectory) -> str:
+    reasons: dict[str, list[str]] = {}
+    for name, reason in removal.left.items():
+        reasons.setdefault(reason, []).append(name)
+    told = " ".join(f"{_some(names)}: {reason}." for reason, names in reasons.items())
+    count = f"{len(removal.removed)} of {len(removal.removed) + len(removal.left)}"
+    back = f" Removed: {_some(removal.removed)}; the way back is {directory.removed}." if removal.removed else ""
+    return (
+        f"Topic {topic!r}: orphaned offsets of {count} connectors were removed. {told}{back} Run the DAG again for "
+        "what is still orphaned."
+    )
+
+
+def _some(names: Iterable[str]) -> str:
+    there = sorted(names)
+    more = f" and {len(there) - NAMED} more" if len(there) > NAMED else ""
+    return ", ".join(map(repr, there[:NAMED])) + more

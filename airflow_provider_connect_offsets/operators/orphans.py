@@ -1,0 +1,264 @@
+"""Offsets whose connector is gone: found on Spark, shown, and removed after someone approved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowSkipException
+from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk import BaseOperator
+
+from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.operators.common import directory_of, is_true, page_written
+from airflow_provider_connect_offsets.operators.spark import OffsetsJobOperator
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_connect_offsets.report import OrphansPending
+    from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
+
+_HANDED_ON = (
+    "digest",
+    "orphaned",
+    "existing",
+    "partitions",
+    "size_bytes",
+    "records",
+    "keys",
+    "passed_over",
+    "in_two_partitions",
+)
+
+
+class SnapshotStoredOffsetsOperator(BaseOperator):
+    """Read the offsets topic of a Connect cluster whole, and the names of the connectors that the cluster has.
+
+    Reads only. ``kafka_conn_id`` is the Kafka cluster that Connect itself works on; with another one the task fails, as
+    every offset would look orphaned. ``connectors`` (a regular expression that matches whole names; empty: all) and
+    ``older_than`` (an ISO 8601 duration: only connectors of whose offsets none was written since; empty: of any age)
+    narrow down what counts as found. ``part`` keeps several searches of one DAG run apart.
+
+    Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
+    """
+
+    template_fields: Sequence[str] = (
+        "connect_conn_id",
+        "kafka_conn_id",
+        "offsets_topic",
+        "connectors",
+        "older_than",
+        "part",
+    )
+    ui_color = "#dbe7f3"
+
+    def __init__(
+        self,
+        *,
+        connect_conn_id: str = "kafka_connect_default",
+        kafka_conn_id: str = "kafka_default",
+        offsets_topic: str = "connect-offsets",
+        connectors: str = "",
+        older_than: str = "",
+        part: str = "",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.connect_conn_id = connect_conn_id
+        self.kafka_conn_id = kafka_conn_id
+        self.offsets_topic = offsets_topic
+        self.connectors = connectors
+        self.older_than = older_than
+        self.part = part
+
+    def execute(self, context: Context) -> str:
+        """Write the snapshot."""
+        from airflow_provider_connect_offsets.change.orphans import take_orphan_snapshot  # noqa: PLC0415
+        from airflow_provider_connect_offsets.hooks.kafka import offsets_topic  # noqa: PLC0415
+        from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.orphans import OrphanRequest  # noqa: PLC0415
+
+        directory = _directory(directory_of(context, part=self.part).uri)
+        with failing_clearly():
+            request = OrphanRequest.parse(
+                topic=self.offsets_topic,
+                connectors=self.connectors,
+                older_than=self.older_than,
+                now=datetime.now(tz=UTC),
+            )
+            with (
+                KafkaConnectHook(self.connect_conn_id).get_conn() as connect,
+                offsets_topic(self.kafka_conn_id, request.topic) as topic,
+            ):
+                count = take_orphan_snapshot(request, connect, topic, directory)
+        self.log.info("Topic %r holds %d records; datasets under %s", request.topic, count, directory.uri)
+        return directory.uri
+
+
+class FindOrphanedOffsetsOperator(OffsetsJobOperator):
+    """Find the offsets whose connector no longer exists, in a snapshot of the topic; a ``SparkSubmitOperator``.
+
+    ``run_uri`` is what the snapshot returned. All other arguments are those of ``SparkSubmitOperator``, except
+    ``application``, ``py_files`` and ``application_args``, which are the job's own.
+
+    Writes the dataset ``orphans`` and the run's page. Returns ``run_uri``, ``report``, ``digest`` and counts, each an
+    XCom of its own too, so that ``find.output["digest"]`` works.
+    """
+
+    application_name = "connect-offsets-orphans"
+
+    def job(self) -> Path:
+        """The file of the job."""
+        from airflow_provider_connect_offsets.pipeline.shipping import orphans_job_path  # noqa: PLC0415
+
+        return orphans_job_path()
+
+    def judged(self) -> dict[str, Any]:
+        """Show what was found; raises :class:`InvalidRequest` for a pattern that is none."""
+        from airflow_provider_connect_offsets.report import Orphans, as_text, orphans_table  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
+
+        directory = _directory(self.run_uri)
+        summary = read_json(directory.summary)
+        if summary["problem"]:
+            raise InvalidRequest(f"Nothing was removed. {summary['problem']}")
+        self.log.info("%s", as_text(orphans_table(Orphans.read(directory))))
+        page = _page(directory)
+        self.log.info("The page: %s", page)
+        return {"run_uri": self.run_uri, "report": page, **{name: summary[name] for name in _HANDED_ON}}
+
+
+class ApproveRemovalOperator(ApprovalOperator):
+    """Ask a person whether the orphaned offsets are to be removed; an ``ApprovalOperator`` that knows when not to ask.
+
+    ``summary`` is what the search returned. With ``remove`` false, or where nothing is orphaned, it skips what follows;
+    with ``approval`` false it goes on at once, unless no connector that exists has an offset in the topic, which may be
+    another cluster's then: the task fails. A rejection skips what follows too, and so does, where ``defaults`` is
+    Reject, the end of ``response_timeout``: nothing is removed, and the page says so.
+    """
+
+    template_fields: Sequence[str] = (*ApprovalOperator.template_fields, "summary", "remove", "approval")
+
+    def __init__(self, *, summary: Any, remove: bool | str = False, approval: bool | str = True, **kwargs: Any) -> None:
+        super().__init__(**{"subject": "Removal of orphaned offsets", **kwargs})
+        self.summary = summary
+        self.remove = remove
+        self.approval = approval
+
+    def execute(self, context: Context) -> Any:
+        """Ask, go on, or skip the rest."""
+        from airflow_provider_connect_offsets.report import OrphansPending  # noqa: PLC0415
+
+        with failing_clearly():
+            remove, ask = is_true(self.remove), is_true(self.approval)
+        directory = _directory(self.summary["run_uri"])
+        if not self.summary["orphaned"]:
+            raise AirflowSkipException(f"No offset is orphaned. The page: {directory.report}")
+        if not remove:
+            _page(directory, pending=OrphansPending.REPORT)
+            raise AirflowSkipException(f"Nothing is removed, as remove is false. The page: {directory.report}")
+        if not ask:
+            with failing_clearly():
+                self.refuse_unproved()
+            return None
+        _page(directory, pending=OrphansPending.APPROVAL)
+        self.subject, self.body = self.question()
+        return super().execute(context)
+
+    def refuse_unproved(self) -> None:
+        """Raise :class:`InvalidInput` where the topic may be another Connect cluster's, and nobody is asked."""
+        if self.summary["existing"]:
+            return
+        raise InvalidInput(
+            "Nothing was removed. No connector of this Connect cluster has an offset in the topic, so nothing shows "
+            "that it is this cluster's, and not that of another one on the same Kafka. Look at the page "
+            f"{self.summary['report']}, and run it again with approval=true if it is."
+        )
+
+    def question(self) -> tuple[str, str]:
+        """Subject and body, in Markdown."""
+        from airflow_provider_connect_offsets.report import Orphans, orphans_question  # noqa: PLC0415
+
+        found = Orphans.read(_directory(self.summary["run_uri"]))
+        return f"Remove the offsets of {found.gone}?", orphans_question(found)
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
+        """Go on, or skip the rest and let the page say that the removal was rejected."""
+        from airflow_provider_connect_offsets.report import OrphansPending  # noqa: PLC0415
+
+        answer = super().execute_complete(context, event)
+        if self.REJECT in answer["chosen_options"]:
+            directory = _directory(self.summary["run_uri"])
+            self.log.warning("Rejected, so nothing was removed. The page: %s", directory.report)
+            _page(directory, pending=OrphansPending.REJECTED)
+        return answer
+
+
+class RemoveOrphanedOffsetsOperator(BaseOperator):
+    """Remove the orphaned offsets that were found, and prove that they are gone; first write them to ``removed.json``.
+
+    ``digest`` is what the search returned: what was approved is what is removed. ``removed.json`` in the run's
+    directory is a KIP-199 document, from which they can be put back. A connector that was created again, or of which
+    anything was written since the snapshot, is left alone; the task then fails at the end, and says what was removed
+    and what was not. A retry removes what is left.
+
+    Returns how many connectors and partitions were removed, and the URIs of ``removed.json`` and of the page.
+    """
+
+    template_fields: Sequence[str] = ("run_uri", "digest", "connect_conn_id", "kafka_conn_id")
+    ui_color = "#f3e3d3"
+
+    def __init__(
+        self,
+        *,
+        run_uri: str,
+        digest: str,
+        connect_conn_id: str = "kafka_connect_default",
+        kafka_conn_id: str = "kafka_default",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**{"multiple_outputs": True, **kwargs})
+        self.run_uri = run_uri
+        self.digest = digest
+        self.connect_conn_id = connect_conn_id
+        self.kafka_conn_id = kafka_conn_id
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Remove them."""
+        from airflow_provider_connect_offsets.change.orphans import remove_orphans  # noqa: PLC0415
+        from airflow_provider_connect_offsets.hooks.kafka import offsets_topic  # noqa: PLC0415
+        from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.orphans import OrphanRequest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
+
+        del context
+        directory = _directory(self.run_uri)
+        with failing_clearly():
+            request = OrphanRequest.from_json(read_json(directory.request))
+            with (
+                KafkaConnectHook(self.connect_conn_id).get_conn() as connect,
+                offsets_topic(self.kafka_conn_id, request.topic) as topic,
+            ):
+                try:
+                    removal = remove_orphans(directory, connect, topic, digest=self.digest)
+                finally:
+                    page = _page(directory)
+        told = {"connectors": len(removal.removed), "partitions": removal.partitions}
+        self.log.info("Removed and proved: %s. They can be put back from %s", told, directory.removed)
+        return {**told, "removed": directory.removed, "report": page}
+
+
+def _directory(run_uri: str) -> OrphansDirectory:
+    from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory  # noqa: PLC0415
+
+    return OrphansDirectory(run_uri)
+
+
+def _page(directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> str:
+    from airflow_provider_connect_offsets.report import write_orphans_page  # noqa: PLC0415
+
+    return page_written(lambda: write_orphans_page(directory, pending=pending), directory.report)

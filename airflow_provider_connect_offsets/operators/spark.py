@@ -1,0 +1,78 @@
+"""What the operators that run a Spark job share: how ``spark-submit`` gets all that the job needs, and no more."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+
+from airflow_provider_connect_offsets.hooks.connections import connection_of
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+_QUIET = {"spark.ui.enabled": "false"}
+
+
+class OffsetsJobOperator(SparkSubmitOperator):
+    """Run one of this package's jobs on a run directory, then judge what it found; a ``SparkSubmitOperator``.
+
+    ``run_uri`` is what the snapshot returned. All other arguments are those of ``SparkSubmitOperator``, except
+    ``application``, ``py_files`` and ``application_args``, which are the job's own. Fails where the Spark connection is
+    missing: the Spark hook would go to YARN instead.
+    """
+
+    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "run_uri", "_conn_id")
+    application_name: str
+
+    def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
+        super().__init__(**{"name": self.application_name, "multiple_outputs": True, **kwargs})
+        self.run_uri = run_uri
+
+    @abstractmethod
+    def job(self) -> Path:
+        """The file that ``spark-submit`` runs."""
+
+    @abstractmethod
+    def judged(self) -> dict[str, Any]:
+        """Show what the job found, and give what the task returns; raises where the run must not go on."""
+
+    def directories(self) -> list[str]:
+        """URIs of the run directories that the job works on."""
+        return [self.run_uri]
+
+    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
+        """Submit the job, then show and judge what it found."""
+        from airflow_provider_connect_offsets.pipeline.shipping import QUICK_START, write_py_files  # noqa: PLC0415
+
+        with failing_clearly(), tempfile.TemporaryDirectory(prefix="connect-offsets-") as scratch:
+            # Of any type, like the Spark hook takes it: one given as a URI (k8s://…) has the type of its scheme.
+            connection = connection_of(
+                self._conn_id, conn_type=None, example="--conn-type spark --conn-host 'local[*]'"
+            )
+            if str(connection.host).startswith("local"):
+                # The Python that runs this task has what the job needs; the path may lead to another one.
+                self.env_vars = {"PYSPARK_PYTHON": sys.executable, **(self.env_vars or {})}
+            self.application = str(self.job())
+            self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
+            self.application_args = self.directories()
+            self.conf = {**_QUIET, **QUICK_START, **(self.conf or {})}
+            self._spark_binary = self._spark_binary or _spark_submit()
+            super().execute(context)
+        with failing_clearly():
+            return self.judged()
+
+
+def _spark_submit() -> str | None:
+    """The ``spark-submit`` that came with pyspark, where none is on the path; None lets the hook look for its own."""
+    if shutil.which("spark-submit"):
+        return None
+    beside = Path(sys.executable).with_name("spark-submit")
+    return str(beside) if beside.exists() else None

@@ -1,0 +1,270 @@
+"""Offsets whose connector is gone, on a real Connect cluster of their own: found, removed, and nothing else touched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
+from dag_runs import Ran
+from orphan_cell import LINES, Cell
+from written import orphaned
+
+from airflow_provider_connect_offsets.change import orphans as change
+from airflow_provider_connect_offsets.exceptions import NotRemoved
+from airflow_provider_connect_offsets.offsets.document import parse_kip199
+from airflow_provider_connect_offsets.offsets.storage import key_bytes
+from airflow_provider_connect_offsets.operators.orphans import ApproveRemovalOperator, RemoveOrphanedOffsetsOperator
+from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
+from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
+from sandbox import Sandbox, wait_until
+
+RunDag = Callable[..., Ran]
+ODD = 'größe "a" b'
+
+
+@pytest.fixture(scope="module")
+def cell(sandbox: Sandbox) -> Iterator[Cell]:
+    name = f"orphans-{uuid4().hex[:6]}"
+    sandbox.target.create_topic(f"{name}-lines")
+    worker = sandbox.another_cluster(name)
+    found = Cell(sandbox, worker, name)
+    found.create("kept")
+    yield found
+    worker.process.close()
+
+
+@pytest.fixture
+def run(cell: Cell, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch) -> RunDag:
+    """Run the DAG on the cell."""
+    host, _, port = cell.worker.url.removeprefix("http://").partition(":")
+    connection = {"conn_type": "kafka_connect", "schema": "http", "host": host, "port": int(port)}
+    monkeypatch.setenv("AIRFLOW_CONN_CELL", json.dumps(connection))
+
+    def run(**params: Any) -> Ran:
+        return run_dag("connector_offsets_orphans", connect_conn_id="cell", offsets_topic=cell.topic, **params)
+
+    return run
+
+
+def tasks(ran: Ran) -> dict[str, str]:
+    return {name.removeprefix("orphans."): state for name, state in ran.tasks.items()}
+
+
+def directory_of(ran: Ran) -> OrphansDirectory:
+    return OrphansDirectory(ran.directory.uri)
+
+
+def read(uri: str) -> Any:
+    return json.loads(local(uri).read_text())
+
+
+def partition_of(connector: str, directory: OrphansDirectory) -> dict[str, Any]:
+    """The source partition of a connector that was found."""
+    found: list[dict[str, Any]] = read(directory.summary)["connectors"]
+    partition: dict[str, Any] = json.loads(next(one["partition"] for one in found if one["connector"] == connector))
+    return partition
+
+
+def local(uri: str) -> Path:
+    return Path(uri.removeprefix("file://"))
+
+
+def removal(directory: OrphansDirectory, digest: str) -> RemoveOrphanedOffsetsOperator:
+    return RemoveOrphanedOffsetsOperator(task_id="remove", run_uri=directory.uri, digest=digest, connect_conn_id="cell")
+
+
+def execute(operator: Any) -> Any:
+    return type(operator).execute.__wrapped__(operator, {})
+
+
+def test_a_report_touches_nothing_and_a_removal_only_what_is_gone(cell: Cell, run: RunDag, run_dag: RunDag) -> None:
+    """The offsets of connectors that exist stay; a connector that is created again starts from the beginning.
+
+    And it can be put where the old one stood.
+    """
+    cell.gone("gone", ODD)
+    ends, kept, standing = cell.ends(), cell.worker.offsets("kept"), cell.standing()
+    assert set(standing) == {"kept", "gone", ODD}
+
+    reported = run()
+
+    assert (reported.state, tasks(reported)) == (
+        "success",
+        {"snapshot": "success", "find": "success", "approve": "skipped", "remove": "skipped"},
+    )
+    assert cell.ends() == ends
+    summary = read(directory_of(reported).summary)
+    assert {one["connector"]: json.loads(one["offset"]) for one in summary["connectors"]} == {
+        "gone": {"position": len(LINES)},
+        ODD: {"position": len(LINES)},
+    }
+    assert "Found, not removed" in local(directory_of(reported).report).read_text()
+
+    removed = run(remove=True)
+
+    assert (removed.state, set(removed.tasks.values())) == ("success", {"success"})
+    assert cell.standing() == {"kept": standing["kept"]}
+    assert cell.worker.offsets("kept") == kept
+    assert sum(cell.ends().values()) == sum(ends.values()) + 2
+    outcome = read(directory_of(removed).outcome)
+    assert (outcome["removed"], outcome["partitions"], outcome["left"]) == (["gone", ODD], 2, {})
+    kept_back = parse_kip199(read(directory_of(removed).removed))
+    assert {name: [entry.offset for entry in offsets] for name, offsets in kept_back.items()} == {
+        "gone": ['{"position":8}'],
+        ODD: ['{"position":8}'],
+    }
+    delivered = cell.delivered()
+    for name in ("gone", ODD):
+        cell.create(name)
+    assert cell.delivered() - delivered == 2 * LINES.count("\n")
+
+    with cell.file(ODD).open("a") as file:
+        file.write("three\n")
+    wait_until(lambda: cell.position(ODD) == len(LINES) + 6, 60, "the third line was not read")
+    way_back = {"to": "file", "value": directory_of(removed).removed}
+    back = run_dag("connector_offsets_change", connector=ODD, connect_conn_id="cell", kafka_conn_id="", **way_back)
+
+    assert back.state == "success"
+    wait_until(lambda: cell.delivered() - delivered == 2 * LINES.count("\n") + 2, 60, "the line is not read again")
+    for name in ("gone", ODD):
+        cell.worker.delete(name)
+
+
+def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
+    """The others are removed, and the task fails and names those that were not, and why.
+
+    A connector that exists again, one with a later offset, one with an offset under another key, one whose value is no
+    offset. A key in two partitions is removed from both, as a worker might find the one that is left.
+    """
+    cell.gone("back", "written", "more")
+    put = cell.sandbox.target.produce
+    astray = key_bytes("astray", {"filename": "a"})
+    for number, value in enumerate([b'{"position":1}', b'{"position":2}']):
+        put(cell.topic, [value], keys=[astray], partition=number)
+    put(cell.topic, [b"no json"], keys=[key_bytes("damaged", {"filename": "a"})])
+    directory = directory_of(run(connectors="back|written|more|astray|damaged"))
+    summary = read(directory.summary)
+    assert (summary["orphaned"], summary["in_two_partitions"]) == (5, 1)
+    cell.create("back")
+    put(cell.topic, [b'{"position":1}'], keys=[key_bytes("written", partition_of("written", directory))])
+    put(cell.topic, [b'{"position":1}'], keys=[key_bytes("more", {"filename": "another"})])
+    before, ends = cell.standing(), cell.ends()
+
+    with pytest.raises(AirflowFailException, match=r"Nothing was removed\. .* not those that were approved"):
+        execute(removal(directory, "of another"))
+    assert cell.ends() == ends
+    with pytest.raises(AirflowFailException) as failed:
+        execute(removal(directory, summary["digest"]))
+
+    told = str(failed.value)
+    assert f"Topic '{cell.topic}': orphaned offsets of 1 of 5 connectors were removed." in told
+    assert "'back': it exists again." in told
+    assert "'damaged': an offset of it can't be read, so there would be no way back." in told
+    assert "'more', 'written': an offset of it was written since." in told
+    assert "Removed: 'astray'; the way back is" in told
+    assert cell.standing() == {name: value for name, value in before.items() if name != "astray"}
+    records = cell.sandbox.target.consume(cell.topic)
+    assert [(one.partition, one.value) for one in records if one.key == astray and one.value is None] == [
+        (0, None),
+        (1, None),
+    ]
+    page = local(directory.report).read_text()
+    assert page.index("it exists again") < page.index(">removed<")
+    ends = cell.ends()
+
+    with pytest.raises(AirflowFailException):  # again: nothing more is written, and the way back still names it
+        execute(removal(directory, summary["digest"]))
+
+    assert cell.ends() == ends
+    assert set(read(directory.removed)) == {"astray"}
+    cell.worker.delete("back")
+
+
+def test_what_is_written_in_the_midst_is_told(cell: Cell, run: RunDag) -> None:
+    """The topic is read again after the tombstones: an offset that stands then is no success."""
+    cell.gone("busy", "returned")
+    directory = directory_of(run(connectors="busy|returned"))
+    digest = read(directory.summary)["digest"]
+    partition = partition_of("busy", directory)
+
+    class Disturbed(OffsetsTopic):
+        def remove_keys(self, places: Any, *, whose: str) -> None:
+            super().remove_keys(places, whose=whose)
+            cell.sandbox.target.produce(cell.topic, [b'{"position":5}'], keys=[key_bytes("busy", partition)])
+            cell.create("returned")
+
+    with (
+        cell.connect() as connect,
+        Disturbed(cell.sandbox.target.client_settings(), cell.topic) as topic,
+        pytest.raises(NotRemoved) as failed,
+    ):
+        change.remove_orphans(directory, connect, topic, digest=digest)
+
+    assert "'busy': after its tombstones an offset of it stands in the topic." in str(failed.value)
+    assert "'returned': it was created again while its offsets were removed, so check where it resumed." in str(
+        failed.value
+    )
+    assert set(read(directory.removed)) == {"busy", "returned"}
+    cell.worker.delete("returned")
+
+
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        ({"kafka_conn_id": "kafka_source"}, "where all offsets would look orphaned"),
+        ({"offsets_topic": "no-such-topic"}, "There is no topic 'no-such-topic' in the cluster of"),
+        ({"older_than": "a month"}, "older_than: 'a month' is no ISO 8601 duration"),
+    ],
+)
+def test_what_can_not_be_meant_is_refused(
+    cell: Cell, run_dag: RunDag, run: RunDag, params: dict[str, str], told: str
+) -> None:
+    """The first task fails, in one sentence, and nothing is looked for."""
+    del run
+    ran = run_dag(
+        "connector_offsets_orphans",
+        **{"connect_conn_id": "cell", "offsets_topic": cell.topic, "remove": True, **params},
+    )
+
+    assert (ran.state, tasks(ran)["snapshot"], tasks(ran)["remove"]) == ("failed", "failed", "upstream_failed")
+    assert told in ran.output
+
+
+def test_a_pattern_that_is_none_is_refused(run: RunDag) -> None:
+    """In one sentence, by the task that searches."""
+    ran = run(connectors="files-[", remove=True)
+
+    assert (ran.state, tasks(ran)["find"], tasks(ran)["remove"]) == ("failed", "failed", "upstream_failed")
+    assert "Nothing was removed. connectors: 'files-[' is no regular expression" in ran.output
+
+
+def test_a_person_is_asked(tmp_path: Path) -> None:
+    """The question shows each connector; where nothing is to be removed nobody is asked, and the page says so.
+
+    Where the topic may be another cluster's, someone must be asked.
+    """
+    directory = orphaned(tmp_path)
+    summary = {**read(directory.summary), "run_uri": directory.uri, "report": directory.report}
+    approve = ApproveRemovalOperator(task_id="approve", summary=summary, remove="False", defaults="Reject")
+    none = {**summary, "orphaned": 0}
+    idle = ApproveRemovalOperator(task_id="idle", summary=none, remove="True", defaults="Reject")
+    sure = ApproveRemovalOperator(task_id="sure", summary=summary, remove="True", approval="False", defaults="Reject")
+
+    subject, body = approve.question()
+    with pytest.raises(AirflowSkipException, match="Nothing is removed, as remove is false"):
+        execute(approve)
+    with pytest.raises(AirflowSkipException, match="No offset is orphaned"):
+        execute(idle)
+    assert execute(sure) is None
+    sure.summary = {**summary, "existing": 0}
+    with pytest.raises(AirflowFailException, match="so nothing shows that it is this cluster's"):
+        execute(sure)
+
+    assert subject == "Remove the offsets of 2 deleted connectors?"
+    assert "| files-old | 3 | 2025-11-02 08:00:00 UTC | 2.0 KiB |" in body
+    assert "this run was to look only" in local(directory.report).read_text().lower()

@@ -1,0 +1,69 @@
+"""A Connect cluster of its own, whose connectors are deleted and leave their offsets behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from airflow_provider_connect_offsets.offsets.storage import parse_key
+from airflow_provider_connect_offsets.stores.connect import ConnectRest
+from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
+from sandbox import Sandbox, wait_until
+from sandbox.connect import ConnectWorker
+from sandbox.connectors import file_source_config
+
+LINES = "one\ntwo\n"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A Connect cluster with FileStreamSources, most of which are deleted."""
+
+    sandbox: Sandbox
+    worker: ConnectWorker
+    name: str
+
+    @property
+    def topic(self) -> str:
+        return f"{self.name}-offset"
+
+    def file(self, connector: str) -> Path:
+        return self.sandbox.data / f"{self.name}-{connector}.txt"
+
+    def create(self, connector: str) -> None:
+        """Create a connector that reads two lines, and wait until it has stored where it is."""
+        self.file(connector).write_text(LINES)
+        self.worker.create(connector, file_source_config(f"{self.name}-lines", self.file(connector)))
+        wait_until(lambda: self.position(connector) == len(LINES), 60, f"{connector} has stored nothing")
+
+    def position(self, connector: str) -> int | None:
+        """Where the worker says that a connector is."""
+        stored = self.worker.offsets(connector)
+        return stored[0]["offset"]["position"] if stored else None
+
+    def gone(self, *connectors: str) -> None:
+        """Create connectors, and delete them."""
+        for connector in connectors:
+            self.create(connector)
+            self.worker.delete(connector)
+
+    def delivered(self) -> int:
+        """How many lines were read by all connectors together."""
+        return self.sandbox.target.log_bounds(f"{self.name}-lines")[0][1]
+
+    def ends(self) -> dict[int, int]:
+        """Where the offsets topic ends."""
+        return {number: end for number, (_, end) in self.sandbox.target.log_bounds(self.topic).items()}
+
+    def standing(self) -> dict[str, bytes]:
+        """The last value of each connector that has one."""
+        found: dict[str, bytes] = {}
+        for raw, value in OffsetsTopic(self.sandbox.target.client_settings(), self.topic).stored().pairs.items():
+            key = parse_key(raw)
+            if key is not None and value is not None:
+                found[key.connector] = value
+        return found
+
+    def connect(self) -> ConnectRest:
+        return ConnectRest(ConnectEndpoint((self.worker.url,)))

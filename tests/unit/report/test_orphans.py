@@ -1,0 +1,117 @@
+"""Offsets without a connector for people: what is found, what is asked, and what became of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from written import orphaned
+
+from airflow_provider_connect_offsets.report import (
+    Orphans,
+    OrphansPending,
+    as_text,
+    orphans_question,
+    orphans_table,
+    write_orphans_page,
+)
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
+
+BACK = "it exists again"
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> OrphansDirectory:
+    return orphaned(tmp_path)
+
+
+def page_of(directory: OrphansDirectory, pending: OrphansPending | None = None) -> str:
+    return Path(write_orphans_page(directory, pending=pending).removeprefix("file://")).read_text()
+
+
+def test_the_question(directory: OrphansDirectory) -> None:
+    """A line for each connector, names as they are, what removal means, and that nothing has happened yet."""
+    asked = orphans_question(Orphans.read(directory))
+
+    assert "Topic connect-offsets holds **4 offsets** (2.1 KiB) of **2 deleted connectors**." in asked
+    example = "/data/in.txt"
+    assert (
+        f'| files-old | 3 | 2025-11-02 08:00:00 UTC | 2.0 KiB | \\{{"filename":"{example}"\\}} → \\{{"position":8\\}} |'
+    ) in asked
+    assert "größe \\<b\\>\\|x" in asked
+    assert "9" * 101 not in asked
+    assert "starts from the beginning" in asked
+    assert "Nothing has been removed yet." in asked
+    assert "Look twice" not in asked
+
+
+def test_a_topic_that_may_be_of_another_cluster(tmp_path: Path) -> None:
+    """Where none of its connectors exists, everyone is told to look twice."""
+    directory = orphaned(tmp_path, existing=0)
+
+    for told in (
+        orphans_question(Orphans.read(directory)),
+        as_text(orphans_table(Orphans.read(directory))),
+        page_of(directory),
+    ):
+        assert "No connector of this Connect cluster has an offset in" in told
+
+
+def test_the_table_for_the_log(directory: OrphansDirectory) -> None:
+    """Shortened, it says where the rest is."""
+    text = as_text(orphans_table(Orphans.read(directory), limit=1))
+
+    assert "Offsets in connect-offsets whose connector is gone: those of 2 deleted connectors" in text
+    assert "files-old" in text
+    assert f"1 more in {directory.orphans}" in text
+
+
+@pytest.mark.parametrize(
+    ("pending", "headline"),
+    [
+        (None, "Found, not removed"),
+        (OrphansPending.REPORT, "Found, not removed"),
+        (OrphansPending.APPROVAL, "Waiting for approval"),
+        (OrphansPending.REJECTED, "Rejected: nothing was removed"),
+    ],
+)
+def test_a_page_before_the_removal(directory: OrphansDirectory, pending: OrphansPending | None, headline: str) -> None:
+    """It says how far it has come, and shows names as what they are."""
+    page = page_of(directory, pending)
+
+    assert f'<p class="headline">{headline}</p>' in page
+    assert "größe &lt;b&gt;|x" in page
+    assert ("90 days ago" in page, "40 minutes ago" in page) == (True, True)
+
+
+def test_a_page_after_the_removal(directory: OrphansDirectory) -> None:
+    """Who was left alone stands first, with the reason."""
+    digest = files.read_json(directory.summary)["digest"]
+    outcome = {
+        "digest": digest,
+        "removed": ["files-old"],
+        "partitions": 3,
+        "left": {},
+        "finished_at": "2026-01-31T12:01:00+00:00",
+    }
+    files.write_json(directory.outcome, outcome)
+    assert '<p class="headline">Removed</p>' in page_of(directory)
+
+    files.write_json(directory.outcome, {**outcome, "left": {"größe <b>|x": BACK}})
+    page = page_of(directory)
+
+    assert "Not removed: offsets of 1 connector" in page
+    files.write_json(directory.outcome, {**outcome, "digest": "of an earlier search"})
+    assert "Found, not removed" in page_of(directory)
+    assert page.index(BACK) < page.index(">removed<")
+
+
+def test_nothing_found(directory: OrphansDirectory) -> None:
+    """That is good news."""
+    files.write_json(
+        directory.summary,
+        {**files.read_json(directory.summary), "orphaned": 0, "partitions": 0, "existing": 0, "connectors": []},
+    )
+
+    assert "Nothing is orphaned" in page_of(directory)
