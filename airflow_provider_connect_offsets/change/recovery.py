@@ -6,7 +6,7 @@ import logging
 from enum import StrEnum
 
 from airflow_provider_connect_offsets.change import steps
-from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.doors import Doors, Origin
 from airflow_provider_connect_offsets.change.journal import Entry
 from airflow_provider_connect_offsets.change.record import Phase, Record
 from airflow_provider_connect_offsets.exceptions import Interfered, LeftStopped, NotApplied, StoreError
@@ -71,22 +71,21 @@ def _found_running(doors: Doors, entry: Entry, whose: str) -> str:
         give_back_state(doors, entry)
         entry.note(Phase.RESTORED)
         return f"{whose} had written nothing."
-    return f"{whose} was under way when {_abandoned(entry)}"
+    return f"{whose} was under way when {_abandoned(doors, entry)}"
 
 
 def _refuse_if_resumed(doors: Doors, entry: Entry) -> None:
     """Raise :class:`Interfered` for a connector that runs again: nothing can be written then."""
     if doors.control.status(entry.record.connector).state is not State.STOPPED:
-        raise Interfered(f"The change of {entry.record.connector!r} was under way when {_abandoned(entry)}")
+        raise Interfered(f"The change of {entry.record.connector!r} was under way when {_abandoned(doors, entry)}")
 
 
-def _abandoned(entry: Entry) -> str:
+def _abandoned(doors: Doors, entry: Entry) -> str:
     """Give the connector up to whoever resumed it, and say so."""
     entry.note(Phase.ABANDONED)
     return (
-        "someone else resumed the connector; its offsets are left as they are now. What they were is kept in "
-        f"{keep_prior_offsets(entry)}: stop the connector and send that as PATCH "
-        f"/connectors/{entry.record.connector}/offsets to go back to them."
+        "someone else resumed the connector; its offsets are left as they are now. To go back to what they were, stop "
+        f"the connector and {_by_hand(doors, entry)}."
     )
 
 
@@ -111,7 +110,7 @@ def restore(doors: Doors, entry: Entry) -> None:
                 # Once more: one that was overtaken all the same would show up now.
                 steps.prove(doors, record.connector, record.prior_offsets)
     except (StoreError, NotApplied) as error:
-        raise left_stopped(entry, str(error)) from error
+        raise left_stopped(doors, entry, str(error)) from error
     give_back_state(doors, entry)
     entry.note(Phase.RESTORED)
 
@@ -128,18 +127,29 @@ def give_back_state(doors: Doors, entry: Entry) -> None:
         steps.give_back(doors, record.connector, wanted, tasks=record.prior_tasks)
 
 
-def left_stopped(entry: Entry, why: str) -> LeftStopped:
+def left_stopped(doors: Doors, entry: Entry, why: str) -> LeftStopped:
     """Say what stands there, and which calls repair it."""
     record = entry.record
-    path = f"/connectors/{record.connector}"
-    resume = {State.PAUSED: f", then PUT {path}/pause", State.STOPPED: ""}.get(
-        record.prior_state or State.RUNNING, f", then PUT {path}/resume"
-    )
     return LeftStopped(
         f"{record.connector!r} stays STOPPED: neither the plan nor its prior offsets could be proved. {why} To put the "
-        f"prior offsets back: run the task again, or send PATCH {path}/offsets with the body kept in "
-        f"{keep_prior_offsets(entry)}{resume}."
+        f"prior offsets back: run the task again, or {_by_hand(doors, entry)}{_then(doors, record)}."
     )
+
+
+def _by_hand(doors: Doors, entry: Entry) -> str:
+    """How a person puts the prior offsets back, which are kept for that."""
+    kept = keep_prior_offsets(entry)
+    if doors.origin is Origin.REST:
+        return f"send PATCH /connectors/{entry.record.connector}/offsets with the body kept in {kept}"
+    return f"run connector_offsets_change with control=storage, to=file and value={kept}"
+
+
+def _then(doors: Doors, record: Record) -> str:
+    """How the connector gets its state again; what is changed in its storage is started by whoever stopped it."""
+    path, prior = f"/connectors/{record.connector}", record.prior_state or State.RUNNING
+    if doors.origin is not Origin.REST or prior is State.STOPPED:
+        return ""
+    return f", then PUT {path}/pause" if prior is State.PAUSED else f", then PUT {path}/resume"
 
 
 def keep_prior_offsets(entry: Entry) -> str:

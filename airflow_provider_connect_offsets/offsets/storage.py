@@ -30,6 +30,8 @@ _START = re.compile(rb'\["(?:[^"\\]|\\.)*",(?=\{)')
 _CONTROL = re.compile(r"\\u00[01][0-9a-f]")
 _SMALLEST_TABLE = 16
 _DECODER = json.JSONDecoder()
+# The offset of most connectors: one whole number, written as it is in canonical JSON.
+_ONE_NUMBER = re.compile(rb'\{"[^"\\\x00-\x1f]*":(?:0|-?[1-9][0-9]{0,17})\}')
 # Values that are written in one way only, unlike fractions.
 _EXACT = frozenset({str, int, bool, type(None)})
 
@@ -75,6 +77,8 @@ def _canonical_map(raw: bytes) -> str:
     """
     try:
         text = raw.decode()
+        if _ONE_NUMBER.fullmatch(raw):
+            return text
         value, end = _DECODER.raw_decode(text)
     except (ValueError, RecursionError) as error:
         raise InvalidDocument(f"{raw[:80]!r} is no JSON: {error}") from error

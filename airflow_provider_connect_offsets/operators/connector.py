@@ -10,7 +10,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException, conf
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
-from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
+from airflow_provider_connect_offsets.hooks.doors import Control, Opened, open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.common import owner_of
 
@@ -91,7 +91,7 @@ class _StateOperator(_ConnectorOperator):
         target = self.target()
         before = opened.doors.control.status(self.connector).state.value
         steps.ask_for(opened.doors, self.connector, target)
-        if self.deferrable:
+        if self.deferrable and self.control == Control.REST:  # in a storage there is nothing to wait for
             self._defer_until(target, before)
         return self._there(opened, target, before)
 

@@ -7,13 +7,14 @@ writing gives the very layout of ``ObjectOutputStream``, which workers from Kafk
 
 from __future__ import annotations
 
+import fcntl
 import os
 import struct
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from airflow_provider_connect_offsets.exceptions import StoreDamaged
+from airflow_provider_connect_offsets.exceptions import StoreDamaged, StoreError
 
 Pairs = Mapping[bytes, bytes | None]
 
@@ -46,8 +47,10 @@ def read_pairs(path: Path) -> dict[bytes, bytes | None]:
 def write_pairs(path: Path, pairs: Pairs) -> Path | None:
     """Put a new file in place of ``path`` at once, and return the copy of the old one (None: there was none).
 
-    The worker must be down: it reads the file only when it starts, and overwrites it.
+    The worker must be down: it reads the file only when it starts, and overwrites it. Raises :class:`StoreError` where
+    another process has locked the file, with the file as it was.
     """
+    _refuse_locked(path)
     kept = _keep(path)
     _replace(path, serialize(pairs))
     return kept
@@ -72,6 +75,21 @@ def _arrays(pairs: Pairs) -> Iterator[bytes]:
                 continue
             yield start + struct.pack(">i", len(content)) + content
             start = _LATER_ARRAY
+
+
+def _refuse_locked(path: Path) -> None:
+    """Workers lock nothing; who starts them may, with ``flock`` or as Java's ``FileChannel.lock`` does it."""
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        try:
+            for lock in (fcntl.flock, fcntl.lockf):
+                lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise StoreError(
+                f"Nothing was written: another process has locked {path}, so that its worker may be running. Stop it "
+                "first."
+            ) from error
 
 
 def _keep(path: Path) -> Path | None:

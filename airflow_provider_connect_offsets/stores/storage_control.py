@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 # Opens the REST API of a Connect cluster, by the URLs of its workers, and for how many seconds it is waited for.
 OpenRest: TypeAlias = "Callable[[tuple[str, ...], float], AbstractContextManager[ConnectRest]]"
 # A rebalance passes; whether anyone is there shows at once.
-_FOR_A_STATE, _FOR_A_SIGN = 10.0, 0.5
+_FOR_A_STATE, _FOR_A_SIGN = 10.0, 0.0
 
 
 class StorageControl:

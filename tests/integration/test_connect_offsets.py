@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,19 +15,45 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import KafkaException, Producer
 from flows import RECORDS, MirrorFlow
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from shell import Shell, shell
 
-from airflow_provider_connect_offsets.offsets.document import parse_kip199, parse_rest
+from airflow_provider_connect_offsets.offsets.document import (
+    Entry,
+    JsonMap,
+    Offsets,
+    canonical,
+    parse_kip199,
+    parse_rest,
+)
+from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from sandbox import ConnectWorker, Mode, Sandbox, wait_until
 from sandbox.connectors import file_source_config
 
 CONNECTORS, PARTITIONS, ROUNDS = 50, 100, 3
+PRIMITIVES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.text(st.characters(codec="utf-8"), max_size=8)
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
 
 
 @pytest.fixture(name="run")
 def _run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Shell:
     monkeypatch.chdir(tmp_path)  # where an import keeps the offsets of before
     return shell(monkeypatch, capsys)
+
+
+@pytest.fixture(scope="module")
+def topic_of_anything(sandbox: Sandbox) -> Iterator[OffsetsTopic]:
+    """A topic that no worker reads."""
+    name = f"anything-{uuid4().hex[:8]}"
+    sandbox.target.create_topic(name, partitions=3, config={"cleanup.policy": "compact"})
+    with OffsetsTopic({"bootstrap.servers": sandbox.target.bootstrap}, name) as topic:
+        yield topic
 
 
 @pytest.fixture(scope="module")
@@ -137,18 +167,18 @@ def test_what_a_connector_would_not_take_is_refused(crowd: ConnectWorker, sandbo
 
 def test_a_mirror_resumes_exactly_where_it_was(sandbox: Sandbox, mirror: MirrorFlow, run: Shell) -> None:
     """Exported, deleted, imported, started: nothing is replicated again. Refused while it runs."""
-    settings = sandbox.connect.settings
-    exported = run("--export", "--config", settings, "--connectors", mirror.name)
+    config = sandbox.connect.settings
+    exported = run("--export", "--config", config, "--connectors", mirror.name)
     moved = exported.out.replace(f'"offset":{RECORDS - 1}', '"offset":0')
     assert moved != exported.out
-    refused = run("--import", "--config", settings, stdin=moved)
+    refused = run("--import", "--config", config, stdin=moved)
     assert refused.code == 1
     assert f"Nothing was written: '{mirror.name}' is RUNNING" in refused.err
     sandbox.connect.stop(mirror.name)
     sandbox.connect.reset(mirror.name)
     before = mirror.target_ends()
 
-    done = run("--import", "--config", settings, stdin=exported.out)
+    done = run("--import", "--config", config, stdin=exported.out)
 
     assert done.code == 0, done.err
     sandbox.source.produce(mirror.topic, ["0:new"], partition=0)
@@ -205,8 +235,8 @@ def test_a_standalone_file_is_gone_on_from(sandbox: Sandbox, run: Shell, tmp_pat
     name, file = f"alone-{uuid4().hex[:8]}", tmp_path / "lines.txt"
     stored = tmp_path / "connect.offsets"
     worker = sandbox.another_cluster(name, {"offset.storage.file.filename": str(stored)}, mode=Mode.STANDALONE)
-    settings = tmp_path / "worker.properties"
-    settings.write_text("".join(line for line in worker.settings.open() if not line.startswith("group.id")))
+    config = tmp_path / "worker.properties"
+    config.write_text("".join(line for line in worker.settings.open() if not line.startswith("group.id")))
     file.write_text("one\ntwo\n")
     sandbox.target.create_topic(name)
     worker.create(name, file_source_config(name, file))
@@ -214,23 +244,57 @@ def test_a_standalone_file_is_gone_on_from(sandbox: Sandbox, run: Shell, tmp_pat
     exported = run("--export", "--config", settings)
     set_back = exported.out.replace('"position":8', '"position":4')
     assert set_back != exported.out
-    running = run("--import", "--config", settings, stdin=set_back)
+    running = run("--import", "--config", config, stdin=set_back)
     assert (running.code, "a standalone worker" in running.err) == (1, True)
     worker.process.stop()
     as_it_was = stored.read_bytes()
 
-    assert run("--import", "--config", settings, "--dry-run", stdin=set_back).code == 0
+    assert run("--import", "--config", config, "--dry-run", stdin=set_back).code == 0
     assert stored.read_bytes() == as_it_was
-    assert run("--import", "--config", settings, stdin=set_back).code == 0
-    assert run("--import", "--config", settings, stdin=exported.out).code == 0
+    assert run("--import", "--config", config, stdin=set_back).code == 0
+    assert run("--import", "--config", config, stdin=exported.out).code == 0
     assert stored.read_bytes() == as_it_was  # one entry has one place in a map
-    assert run("--import", "--config", settings, stdin=set_back).code == 0
+    assert run("--import", "--config", config, stdin=set_back).code == 0
 
     worker.process.start()
     worker.create(name, file_source_config(name, file))
     wait_until(lambda: len(sandbox.target.consume(name)) == 3, 60, "nothing was delivered again")
     assert [record.value for record in sandbox.target.consume(name)] == [b"one", b"two", b"two"]
     worker.process.close()
+
+
+MAPS = st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=8), PRIMITIVES, max_size=4)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(offsets=st.lists(st.tuples(MAPS, MAPS), min_size=1, max_size=20, unique_by=lambda pair: canonical(pair[0])))
+def test_whatever_is_written_to_a_topic_is_read(
+    topic_of_anything: OffsetsTopic, offsets: list[tuple[JsonMap, JsonMap]]
+) -> None:
+    """Any map of primitives, through a real topic and back; then none is left."""
+    wanted = Offsets.of(Entry.of(partition, offset) for partition, offset in offsets)
+
+    topic_of_anything.write_offsets("größe", wanted)
+
+    assert topic_of_anything.read_offsets("größe").stored() == wanted.stored()
+    topic_of_anything.reset_offsets("größe")
+    assert topic_of_anything.read_offsets("größe") == Offsets()
+
+
+def test_a_bar_is_shown_on_a_terminal_only(crowd: ConnectWorker) -> None:
+    """Standard output holds the document alone either way."""
+    command = [sys.executable, "-m", "airflow_provider_connect_offsets.cli", "--export"]
+    command += ["--config", str(crowd.settings)]
+    piped = subprocess.run(command, capture_output=True, text=True, check=True)
+    terminal, side = pty.openpty()
+    shown = subprocess.run(command, stdout=subprocess.PIPE, stderr=side, text=True, check=True)
+    os.close(side)
+    said = os.read(terminal, 100_000).decode()
+    os.close(terminal)
+
+    assert "Reading topic" not in piped.stderr
+    assert "Reading topic" in said
+    assert shown.stdout == piped.stdout
 
 
 def _cluster(worker: ConnectWorker) -> str:

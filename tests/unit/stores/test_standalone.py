@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from airflow_provider_connect_offsets.exceptions import StoreDamaged
+from airflow_provider_connect_offsets.exceptions import StoreDamaged, StoreError
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.stores.offsets_file import read_pairs, serialize
 from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
@@ -69,3 +74,31 @@ def test_a_damaged_file_is_refused_and_left_alone(store: StandaloneFile) -> None
     store.path.write_bytes(serialize({b'["lines",{"filename":"a"}]': b"[1]"}))
     with pytest.raises(StoreDamaged, match="an offset of 'lines' that can't be read"):
         store.read_offsets("lines")
+
+
+@pytest.mark.parametrize("lock", [fcntl.flock, fcntl.lockf])
+def test_a_locked_file_is_left_alone(store: StandaloneFile, lock: Callable[[int, int], None]) -> None:
+    """Held by another process, as one that starts workers may do it."""
+    before = store.path.read_bytes()
+    held = textwrap.dedent(
+        f"""
+        import fcntl, sys
+        file = open({str(store.path)!r}, "rb+")
+        fcntl.{lock.__name__}(file, fcntl.LOCK_EX)
+        print("held", flush=True)
+        sys.stdin.read()
+        """
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", held], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(StoreError, match="another process has locked"):
+            store.reset_offsets("lines")
+        holder.communicate()
+
+    assert store.path.read_bytes() == before
+    assert list(store.path.parent.iterdir()) == [store.path]
+    store.reset_offsets("lines")
+    assert store.connectors() == ["other"]

@@ -1,0 +1,96 @@
+"""A change of offsets where they are stored: what stands in the file afterwards, and what a person is told to do."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_connect_offsets.change.apply import apply_plan
+from airflow_provider_connect_offsets.change.doors import Doors, Origin
+from airflow_provider_connect_offsets.change.journal import Journal
+from airflow_provider_connect_offsets.change.record import Owner
+from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped
+from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
+from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.stores.connect import ConnectRest
+from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.stores.offsets_file import write_pairs
+from airflow_provider_connect_offsets.stores.protocols import WriteReply
+from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
+from airflow_provider_connect_offsets.stores.storage_control import StorageControl
+from airflow_provider_connect_offsets.workspace.outcome import Result
+
+PARTITION = '{"filename":"a"}'
+
+
+class Lying(StandaloneFile):
+    """Writes something else than it is told, and always the same."""
+
+    def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
+        wrong = Offsets.of(type(change)(change.partition, '{"position":1}') for change in changes)
+        return super().write_offsets(connector, wrong)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The file of a worker that is down."""
+    write_pairs(tmp_path / "connect.offsets", {b'["lines",{"filename":"a"}]': b'{"position":8}'})
+    return tmp_path / "connect.offsets"
+
+
+def set_back(store: StandaloneFile, *, before: int, was_running: bool) -> OffsetPlan:
+    """A plan that was made when the file said ``before``."""
+    row = PlanRow(
+        "lines",
+        "file_stream_source",
+        PARTITION,
+        topic=None,
+        kafka_partition=None,
+        before=f'{{"position":{before}}}',
+        before_position=None,
+        after='{"position":4}',
+        after_position=None,
+        action=Action.SET,
+        reason="",
+    )
+    request = Request.parse(connector="lines", to="file", value=store.path.as_uri(), now=datetime.now(tz=UTC))
+    return OffsetPlan.of(request, [row], was_running=was_running)
+
+
+def apply(plan: OffsetPlan, store: StandaloneFile) -> Result:
+    """Apply it, with nobody at the worker's address."""
+    control = StorageControl(
+        store,
+        lambda urls, patience: ConnectRest(ConnectEndpoint(urls), patience=patience),
+        rest_urls=("http://127.0.0.1:1",),
+    )
+    journal = Journal((store.path.parent / "journal").as_uri(), cluster="alone", connector="lines")
+    doors = Doors(store, control, patience=1.0, origin=Origin.FILE)
+    return apply_plan(plan, doors, journal, Owner.here(run="test/run", task="apply")).result
+
+
+def test_it_is_written_and_proved(path: Path) -> None:
+    """What a worker stores between the plan and its end is no drift; what someone changes while it is down is."""
+    store = StandaloneFile(path)
+
+    with pytest.raises(Drift, match="was changed by someone else"):
+        apply(set_back(store, before=6, was_running=False), store)
+
+    assert store.read_offsets("lines").stored() == {PARTITION: '{"position":8}'}
+    assert apply(set_back(store, before=6, was_running=True), store) is Result.APPLIED
+    assert store.read_offsets("lines").stored() == {PARTITION: '{"position":4}'}
+
+
+def test_a_person_is_told_what_works_without_rest(path: Path) -> None:
+    """Neither plan nor prior offsets can be proved: the kept ones are a file for the DAG."""
+    plan = set_back(StandaloneFile(path), before=8, was_running=False)
+
+    with pytest.raises(LeftStopped, match=r"control=storage, to=file and value=file://\S+\.$") as raised:
+        apply(plan, Lying(path))
+
+    kept = Path(str(raised.value).rsplit("value=file://", maxsplit=1)[1].removesuffix("."))
+    assert json.loads(kept.read_text()) == {"offsets": [{"partition": {"filename": "a"}, "offset": {"position": 8}}]}
