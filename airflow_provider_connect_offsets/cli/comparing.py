@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 
-from airflow_provider_connect_offsets.cli.told import tell
+from airflow_provider_connect_offsets.cli.told import counted, tell
 from airflow_provider_connect_offsets.offsets.document import Offsets
 
 
@@ -18,7 +18,7 @@ def show(left: Mapping[str, Offsets], right: Mapping[str, Offsets], *, connector
         for line in differing(left.get(name, Offsets()), right.get(name, Offsets())):
             sys.stdout.write(f"{name}: {line}\n")
             count += 1
-    tell(f"{count:,} offsets of {len(names):,} connectors differ.")
+    tell(f"Different: {counted(count, 'offset')} of {counted(len(names), 'connector')}.")
 
 
 def differing(before: Offsets, after: Offsets) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_provider_connect_offsets.change.steps import differences
 from airflow_provider_connect_offsets.cli.opened import Opened
-from airflow_provider_connect_offsets.cli.told import tell
+from airflow_provider_connect_offsets.cli.told import counted, tell
 from airflow_provider_connect_offsets.exceptions import InvalidInput, NotApplied
 from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
 
@@ -31,4 +31,4 @@ def copy(opened: Opened, connectors: list[str], *, forced: bool) -> None:
         difference = differences(storage.read_offsets(name), expected)
         if difference:
             raise NotApplied(f"{name!r} was read back from its own topic: {difference}. Copy it again.")
-        tell(f"{name}: {len(expected):,} offsets stand in its own topic, and were read back.")
+        tell(f"{name}: {counted(len(expected), 'offset')} stood in its own topic when that was read back.")

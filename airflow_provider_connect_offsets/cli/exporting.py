@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TextIO
 
 from airflow_provider_connect_offsets.cli.opened import Opened
-from airflow_provider_connect_offsets.cli.told import progress_bar, tell
+from airflow_provider_connect_offsets.cli.told import counted, progress_bar, tell
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_text
+from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
 
 
 def export(opened: Opened, *, connectors: frozenset[str], from_beginning: bool, target: Path | None) -> None:
@@ -20,16 +21,19 @@ def export(opened: Opened, *, connectors: frozenset[str], from_beginning: bool, 
 
     A file is there whole or not at all. A connector that was named and has no offsets is told of.
     """
-    counted = _Counted()
+    passed = _Counted()
     with progress_bar(f"Reading {opened.name}") as progress:
         told = opened.history(progress) if from_beginning else opened.read_all(progress)
         wanted = ((name, offsets) for name, offsets in told if not connectors or name in connectors)
         with _writing(target) as file:
-            for piece in kip199_text(counted.counting((name, offsets) for name, offsets in wanted if len(offsets))):
+            for piece in kip199_text(passed.counting((name, offsets) for name, offsets in wanted if len(offsets))):
                 file.write(piece)
-    for missing in sorted(connectors - counted.names):
+    for missing in sorted(connectors - passed.names):
         tell(f"Connector {missing!r} has no offsets in {opened.name}.")
-    tell(f"Exported {counted.entries:,} offsets of {len(counted.names):,} connectors from {opened.name}.")
+    if isinstance(opened.storage, TopicStorage) and opened.storage.passed_over:
+        tell(f"Passed over {counted(opened.storage.passed_over, 'key')} in {opened.name} of another shape.")
+    of = counted(len(passed.names), "connector")
+    tell(f"Exported {counted(passed.entries, 'offset')} of {of} from {opened.name}.")
 
 
 class _Counted:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from airflow_provider_connect_offsets.change.steps import differences
 from airflow_provider_connect_offsets.cli.opened import Opened
-from airflow_provider_connect_offsets.cli.told import tell
+from airflow_provider_connect_offsets.cli.told import counted, tell
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, LeftStopped, NotApplied, StoreError
 from airflow_provider_connect_offsets.offsets.document import (
     Offsets,
@@ -20,6 +20,7 @@ from airflow_provider_connect_offsets.offsets.document import (
 )
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_of
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
+from airflow_provider_connect_offsets.stores.config_topic import ConfiguredConnector
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def plan(opened: Opened, document: Mapping[str, Offsets], *, forced: bool) -> li
     changes = []
     for name, offsets in document.items():
         if name in configured:
-            _refuse_misfits(name, offsets, configured[name].config)
+            _refuse_misfits(configured[name], offsets)
         if not forced:
             opened.control.stop(name)
         before = opened.storage.read_offsets(name)
@@ -80,7 +81,8 @@ def show(changes: list[Change]) -> None:
         stands = change.before.stored()
         for entry in change.changes:
             tell(f"{change.connector}: {entry.partition}: {stands.get(entry.partition)} → {entry.offset}")
-    tell(f"{sum(len(change.changes) for change in changes):,} offsets of {len(changes):,} connectors differ.")
+    offsets = counted(sum(len(change.changes) for change in changes), "offset")
+    tell(f"To be changed: {offsets} of {counted(len(changes), 'connector')}.")
 
 
 def keep_before(changes: list[Change], target: Path | None) -> Path:
@@ -126,14 +128,19 @@ def _prove(opened: Opened, connector: str, expected: Offsets) -> None:
         raise NotApplied(f"{connector!r} was read back from {opened.name}: {difference}.")
 
 
-def _refuse_misfits(connector: str, offsets: Offsets, config: Mapping[str, str]) -> None:
-    family = family_of(ConnectorType.SOURCE, config.get("connector.class", ""))
+def _refuse_misfits(connector: ConfiguredConnector, offsets: Offsets) -> None:
+    if connector.type is ConnectorType.SINK:
+        raise InvalidDocument(
+            f"Nothing was written. {connector.name!r} is a sink: its offsets are those of its consumer group, and are "
+            "not stored here. Use the REST API, or kafka-consumer-groups."
+        )
+    family = family_of(connector.type, connector.config.get("connector.class", ""))
     for entry in offsets:
         offset = None if entry.offset is None else parse_map(entry.offset)
-        for finding in family.check(parse_map(entry.partition), offset, config):
+        for finding in family.check(parse_map(entry.partition), offset, connector.config):
             if finding.rule is Rule.NOT_CONSUMED:  # yet: its configuration may be about to change
-                tell(f"{connector}: {finding.message}.")
+                tell(f"{connector.name}: {finding.message}.")
             elif finding.severity is Severity.ERROR:
                 raise InvalidDocument(
-                    f"Nothing was written. {connector!r}, {entry.partition} at {entry.offset}: {finding.message}."
+                    f"Nothing was written. {connector.name!r}, {entry.partition} at {entry.offset}: {finding.message}."
                 )

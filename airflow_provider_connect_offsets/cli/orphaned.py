@@ -11,7 +11,7 @@ from rich.table import Table
 
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.opened import Opened
-from airflow_provider_connect_offsets.cli.told import progress_bar, tell
+from airflow_provider_connect_offsets.cli.told import counted, progress_bar, tell
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.storage import parse_key
 from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
@@ -83,4 +83,4 @@ def _print(found: dict[str, Left]) -> None:
         table.add_row(name, f"{left.partitions:,}", f"{left.size:,}", written, value)
     if found:
         Console().print(table)
-    tell(f"{len(found):,} connectors that no longer exist have left offsets.")
+    tell(f"Left by what no longer exists: offsets of {counted(len(found), 'connector')}.")

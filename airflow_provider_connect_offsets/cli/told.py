@@ -14,6 +14,11 @@ def tell(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
+def counted(number: int, word: str) -> str:
+    """Give a number of things: "1 offset", "5,000 offsets"."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
 @contextmanager
 def progress_bar(what: str) -> Iterator[Progress | None]:
     """Show how far reading has come, on a terminal; in a pipe or a log nothing is shown."""

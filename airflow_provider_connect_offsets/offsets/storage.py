@@ -99,6 +99,7 @@ class StoredOffsets:
 
     def __init__(self, pairs: Mapping[bytes, bytes | None]) -> None:
         self.pairs = pairs
+        self._misshapen: dict[str, int] = {}  # by connector: keys that only begin like one of its
 
     def connectors(self) -> list[str]:
         """Names of all connectors that have an offset, sorted."""
@@ -106,7 +107,10 @@ class StoredOffsets:
 
     def passed_over(self) -> int:
         """How many keys are of another shape, and so no offsets of a connector."""
-        return len(self.pairs) - sum(1 for name in self._keys for _entry in self._entries(name))
+        for name in self._keys.keys() - self._misshapen.keys():
+            for _entry in self._entries(name):
+                pass  # what has been read already needs no second look
+        return len(self.pairs) - sum(map(len, self._keys.values())) + sum(self._misshapen.values())
 
     def offsets_of(self, connector: str) -> Offsets:
         """The offsets of ``connector`` as a worker sees them; raises :class:`InvalidDocument` for a value that is none.
@@ -158,10 +162,14 @@ class StoredOffsets:
 
     def _entries(self, connector: str) -> Iterator[tuple[str, bytes, bytes | None]]:
         """Give partition (canonical), raw key and value of each pair of ``connector``."""
+        misshapen = 0
         for raw in self._keys.get(connector, ()):
             partition = _partition_of(raw)
-            if partition is not None:
+            if partition is None:
+                misshapen += 1
+            else:
                 yield partition, raw, self.pairs[raw]
+        self._misshapen[connector] = misshapen
 
 
 def _partition_of(raw: bytes) -> str | None:

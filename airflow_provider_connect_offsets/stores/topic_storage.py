@@ -51,10 +51,12 @@ class TopicStorage:
     """The offsets of all source connectors of a Connect cluster as an :class:`~.stores.protocols.OffsetStore`.
 
     Meant for connectors that no worker runs: deleted ones, STOPPED ones, all of them while the workers are down.
+    ``passed_over``: how many keys of the workers' topic were no connector's, when all of it was read last.
     """
 
     def __init__(self, where: WorkerTopics) -> None:
         self.where = where
+        self.passed_over = 0
 
     def connectors(self) -> list[str]:
         """Names of all connectors that have an offset, sorted."""
@@ -66,6 +68,7 @@ class TopicStorage:
         stored = shared.stored(progress)
         for name in sorted({*stored.connectors(), *own}):
             yield name, own[name].read_offsets(name) if name in own else shared.offsets_in(stored, name)
+        self.passed_over = stored.passed_over()
 
     def history(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
         """Read every pair that the logs still hold, also those overwritten since: each partition's in their order."""

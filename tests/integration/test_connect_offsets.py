@@ -29,7 +29,7 @@ from airflow_provider_connect_offsets.offsets.document import (
 )
 from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from sandbox import ConnectWorker, Mode, Sandbox, wait_until
-from sandbox.connectors import file_source_config
+from sandbox.connectors import file_sink_config, file_source_config
 
 CONNECTORS, PARTITIONS, ROUNDS = 50, 100, 3
 PRIMITIVES = (
@@ -78,11 +78,14 @@ def _at(connector: int, partition: int, written: int) -> dict[str, Any]:
     }
 
 
-def test_an_export_is_what_the_worker_tells(crowd: ConnectWorker, run: Shell, tmp_path: Path) -> None:
+def test_an_export_is_what_the_worker_tells(crowd: ConnectWorker, sandbox: Sandbox, run: Shell, tmp_path: Path) -> None:
     """Connector by connector; sorted, so that two exports are the same text; to a file as to standard output."""
+    sandbox.target.produce(f"{_cluster(crowd)}-offset", ["1"], keys=["no key of a connector"])
+
     exported = run("--export", "--config", crowd.settings)
 
     assert exported.code == 0
+    assert "Passed over 1 key in topic" in exported.err
     assert "Exported 5,000 offsets of 50 connectors" in exported.err
     told = parse_kip199(json.loads(exported.out))
     assert sorted(told) == crowd.connectors()
@@ -133,7 +136,7 @@ def test_an_import_can_be_undone(crowd: ConnectWorker, sandbox: Sandbox, run: Sh
     done = run(*call, stdin=document)
 
     assert done.code == 0, done.err
-    assert "3 offsets of 1 connectors differ" in done.err
+    assert "To be changed: 3 offsets of 1 connector." in done.err
     expected = parse_rest({"offsets": before}).updated(parse_rest({"offsets": changes})).stored()
     wait_until(
         lambda: parse_rest({"offsets": crowd.offsets(name)}).stored() == expected, 30, "the worker does not see it"
@@ -157,12 +160,16 @@ def test_what_a_connector_would_not_take_is_refused(crowd: ConnectWorker, sandbo
     assert "Nothing was written. 'lines-02'" in refused.err
     assert "filename" in refused.err
     assert sandbox.target.log_bounds(f"{_cluster(crowd)}-offset") == ends
+    crowd.create("drain", file_sink_config("anything", sandbox.data / "drain"), initial_state="STOPPED")
+    sink = run("--import", "--config", crowd.settings, stdin=json.dumps({"drain": [_at(1, 0, 7)]}))
+    crowd.delete("drain")
+    assert (sink.code, "'drain' is a sink" in sink.err) == (2, True)
     assert run("--import", "--config", crowd.settings, stdin=json.dumps({"gone": [wrong]})).code == 0
     orphans = run("orphans", "--config", crowd.settings, "--remove")
     assert orphans.code == 0
     assert "gone" in orphans.out
     assert "lines-01" not in orphans.out
-    assert "0 connectors" in run("orphans", "--config", crowd.settings).err
+    assert "offsets of 0 connectors" in run("orphans", "--config", crowd.settings).err
 
 
 def test_a_mirror_resumes_exactly_where_it_was(sandbox: Sandbox, mirror: MirrorFlow, run: Shell) -> None:

@@ -120,11 +120,18 @@ PARTITION = canonical({"cluster": "c", "partition": 0, "topic": "t"})
 def test_what_a_store_holds() -> None:
     """By connector; tombstones are no offsets, other keys are passed over and counted."""
     stored = StoredOffsets(
-        {OWN: b'{"offset":7}', b'["gone",{"a":1}]': None, b'["other",{"a":1}]': b'{"b":2}', b"status-x": b"1"}
+        {
+            OWN: b'{"offset":7}',
+            b'["gone",{"a":1}]': None,
+            b'["other",{"a":1}]': b'{"b":2}',
+            b"status-x": b"1",
+            b'["other",{"a":{}}]': b"{}",
+            b'["gone",{"a":1},2]': b"{}",
+        }
     )
 
     assert stored.connectors() == ["flow", "other"]
-    assert stored.passed_over() == 1
+    assert stored.passed_over() == 3
     assert stored.offsets_of("flow").stored() == {PARTITION: '{"offset":7}'}
     assert stored.offsets_of("gone") == Offsets()
 
