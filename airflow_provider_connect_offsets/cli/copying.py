@@ -23,8 +23,8 @@ def copy(opened: Opened, connectors: list[str], *, forced: bool) -> None:
             raise InvalidInput(
                 f"Nothing was copied: {name!r} has no offsets.storage.topic of its own, or doesn't exist."
             )
-        if not forced:
-            opened.control.stop(name)
+    if not forced:
+        opened.refuse_running(connectors)
     for name in connectors:
         expected = storage.second_copy(name).updated(storage.read_offsets(name))
         storage.copy_to_own_topic(name)

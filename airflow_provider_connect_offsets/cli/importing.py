@@ -61,18 +61,20 @@ def plan(opened: Opened, document: Mapping[str, Offsets], *, forced: bool) -> li
     that runs, and store errors. Nothing is written.
     """
     configured = opened.control.configured()
-    changes = []
     for name, offsets in document.items():
         if name in configured:
             _refuse_misfits(configured[name], offsets)
-        if not forced:
-            opened.control.stop(name)
-        before = opened.storage.read_offsets(name)
-        last = {entry.partition: entry for entry in offsets}  # of several, the last one counts
-        stands = before.stored()
-        differing = Offsets.of(entry for entry in last.values() if stands.get(entry.partition) != entry.offset)
-        changes.append(Change(name, before, differing))
+    if not forced:
+        opened.refuse_running(document)
+    standing = opened.read(document.keys())
+    changes = [Change(name, standing[name], _differing(offsets, standing[name])) for name, offsets in document.items()]
     return [change for change in changes if len(change.changes)]
+
+
+def _differing(wanted: Offsets, standing: Offsets) -> Offsets:
+    """What is to be written, of several entries for one partition the last one."""
+    stands, last = standing.stored(), {entry.partition: entry for entry in wanted}
+    return Offsets.of(entry for entry in last.values() if stands.get(entry.partition) != entry.offset)
 
 
 def show(changes: list[Change]) -> None:
@@ -95,37 +97,35 @@ def keep_before(changes: list[Change], target: Path | None) -> Path:
 
 
 def write(opened: Opened, changes: list[Change]) -> None:
-    """Write all changes and prove each; where one can't be proved, put back all that were written.
+    """Write all changes and prove them; where one can't be proved, put all of them back.
 
     Raises :class:`NotApplied` (all is as before) or :class:`LeftStopped` (not even that could be proved).
     """
-    begun: list[Change] = []
-    for change in changes:
-        begun.append(change)
-        try:
-            opened.storage.write_offsets(change.connector, change.changes)
-            _prove(opened, change.connector, change.expected)
-        except (StoreError, NotApplied) as error:
-            _take_back(opened, begun, error)
-            raise NotApplied(f"{error} All offsets were put back and are as before.") from error
+    try:
+        opened.storage.write_all({change.connector: change.changes for change in changes})
+        _prove(opened, {change.connector: change.expected for change in changes})
+    except (StoreError, NotApplied) as error:
+        _take_back(opened, changes, error)
+        raise NotApplied(f"{error} All offsets were put back and are as before.") from error
 
 
-def _take_back(opened: Opened, begun: list[Change], cause: Exception) -> None:
-    for change in reversed(begun):
-        try:
-            opened.storage.write_offsets(change.connector, change.prior)
-            _prove(opened, change.connector, change.before)
-        except (StoreError, NotApplied) as error:
-            raise LeftStopped(
-                f"{cause} The offsets of {change.connector!r} could not be put back: {error} Leave its worker down "
-                "and import the document with the offsets of before."
-            ) from error
+def _take_back(opened: Opened, changes: list[Change], cause: Exception) -> None:
+    try:
+        opened.storage.write_all({change.connector: change.prior for change in changes})
+        _prove(opened, {change.connector: change.before for change in changes})
+    except (StoreError, NotApplied) as error:
+        raise LeftStopped(
+            f"{cause} The offsets of before could not be put back: {error} Leave the workers down and import the "
+            "document in which they are kept."
+        ) from error
 
 
-def _prove(opened: Opened, connector: str, expected: Offsets) -> None:
-    difference = differences(opened.storage.read_offsets(connector), expected)
-    if difference:
-        raise NotApplied(f"{connector!r} was read back from {opened.name}: {difference}.")
+def _prove(opened: Opened, expected: Mapping[str, Offsets]) -> None:
+    standing = opened.read(expected.keys())
+    for connector, wanted in expected.items():
+        difference = differences(standing[connector], wanted)
+        if difference:
+            raise NotApplied(f"{connector!r} was read back from {opened.name}: {difference}.")
 
 
 def _refuse_misfits(connector: ConfiguredConnector, offsets: Offsets) -> None:

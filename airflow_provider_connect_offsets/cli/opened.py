@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_connect_offsets.exceptions import NotStopped
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.stores.endpoint import BasicAuth, ConnectEndpoint
 from airflow_provider_connect_offsets.stores.java.worker_config import WorkerConfig, read_worker_config
@@ -40,13 +41,20 @@ class Opened:
         """Looks at the workers; their REST API is asked with what ``CONNECT_OFFSETS_LOGIN`` and the like say."""
         return StorageControl(self.storage, open_rest, rest_urls=self.config.listeners)
 
+    def refuse_running(self, connectors: Iterable[str]) -> None:
+        """Raise :class:`NotStopped` where a worker runs one of them, and say how to write all the same."""
+        try:
+            self.control.refuse_running(connectors)
+        except NotStopped as error:
+            raise NotStopped(f"{error} Or give --force, and the worker may undo what you write.") from error
+
     def read_all(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
         """Read the offsets of every connector, in the order of their names."""
-        if isinstance(self.storage, TopicStorage):
-            yield from self.storage.read_all(progress)
-            return
-        for name in self.storage.connectors():
-            yield name, self.storage.read_offsets(name)
+        return self.storage.read_all(progress) if isinstance(self.storage, TopicStorage) else self.storage.read_all()
+
+    def read(self, names: Collection[str]) -> dict[str, Offsets]:
+        """Read the offsets of these connectors; none of one that has none."""
+        return {**dict.fromkeys(names, Offsets()), **dict(self.storage.read_all(names=names))}
 
     def history(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
         """Read every pair that there is; a file holds the last ones only."""

@@ -69,8 +69,15 @@ class OffsetsTopic(TopicReader):
 
         Raises :class:`OutcomeUnknown` where not all were confirmed: read back.
         """
+        return self.write_all({connector: changes})
+
+    def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
+        """Write the changes of several connectors, with one look at what stands there; raises as ``write_offsets``."""
         stored, places = self._latest()
-        return self._write(connector, stored.changed(connector, changes), places)
+        pairs: dict[bytes, bytes | None] = {}
+        for connector, wanted in changes.items():
+            pairs |= stored.changed(connector, wanted)
+        return self._write(", ".join(changes), pairs, places)
 
     def reset_offsets(self, connector: str) -> WriteReply:
         """Write a tombstone for every partition of ``connector``, also where its offset can't be read."""

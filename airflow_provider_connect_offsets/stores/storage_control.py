@@ -7,7 +7,7 @@ so whether one runs is looked at before every change: in the worker group, and t
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -29,6 +29,9 @@ log = logging.getLogger(__name__)
 OpenRest: TypeAlias = "Callable[[tuple[str, ...], float], AbstractContextManager[ConnectRest]]"
 # A rebalance passes; whether anyone is there shows at once.
 _FOR_A_STATE, _FOR_A_SIGN = 10.0, 0.0
+
+
+_STOPPED = ConnectorStatus(State.STOPPED, "")
 
 
 class StorageControl:
@@ -75,36 +78,51 @@ class StorageControl:
 
     def status(self, connector: str) -> ConnectorStatus:
         """STOPPED where no worker runs it; else what the workers tell, or RUNNING where they tell nothing."""
-        workers = self.workers()
+        return self.statuses([connector])[connector]
+
+    def statuses(self, connectors: Iterable[str]) -> dict[str, ConnectorStatus]:
+        """The same of several connectors, with one look at the workers."""
+        workers, names = self.workers(), list(connectors)
         if not workers:
-            return ConnectorStatus(State.STOPPED, "")
+            return dict.fromkeys(names, _STOPPED)
         running = ConnectorStatus(State.RUNNING, str(workers[0]), (TaskStatus(0, State.RUNNING, str(workers[0])),))
         if not isinstance(self._storage, TopicStorage):
-            return running  # it overwrites the whole file, whatever this connector's state is
-        if self._storage.where.config_topic and connector not in self.configured():
-            return ConnectorStatus(State.STOPPED, "")
-        return self._told(tuple(worker.url for worker in workers if worker.url), connector) or running
+            return dict.fromkeys(names, running)  # it overwrites the whole file, whatever a connector's state is
+        told = dict.fromkeys(names, running)
+        if self._storage.where.config_topic:
+            existing = self.configured()
+            told |= {name: _STOPPED for name in names if name not in existing}
+        urls = tuple(worker.url for worker in workers if worker.url)
+        if urls:  # a dedicated MirrorMaker has none
+            told |= self._told(urls, [name for name in names if told[name] is running])
+        return told
 
-    def _told(self, urls: tuple[str, ...], connector: str) -> ConnectorStatus | None:
-        """What the workers tell; None where they tell nothing, as those of a dedicated MirrorMaker."""
-        if not urls:
-            return None
-        try:
-            with self._open_rest(urls, _FOR_A_STATE) as rest:
-                return rest.status(connector)
-        except UnknownConnector:
-            return ConnectorStatus(State.STOPPED, "")
-        except StoreError as error:
-            log.warning("%s Taking %r for running.", error, connector)
-            return None
+    def _told(self, urls: tuple[str, ...], connectors: list[str]) -> dict[str, ConnectorStatus]:
+        told: dict[str, ConnectorStatus] = {}
+        with self._open_rest(urls, _FOR_A_STATE) as rest:
+            for name in connectors:
+                try:
+                    told[name] = rest.status(name)
+                except UnknownConnector:
+                    told[name] = _STOPPED
+                except StoreError as error:
+                    log.warning("%s Taking %r for running, and whatever else is not told yet.", error, name)
+                    break
+        return told
 
     def stop(self, connector: str) -> None:
-        """Make sure that it is down; raises :class:`NotStopped` that names who runs, and says what to do."""
-        status = self.status(connector)
-        if not status.stands_still:
+        """Make sure that it is down; raises as :meth:`refuse_running`."""
+        self.refuse_running([connector])
+
+    def refuse_running(self, connectors: Iterable[str]) -> None:
+        """Raise :class:`NotStopped` that names the first one that is not down, who runs it, and what to do."""
+        running = {name: status for name, status in self.statuses(connectors).items() if not status.stands_still}
+        if running:
+            name, status = next(iter(running.items()))
+            more = f" (and {len(running) - 1} more are not STOPPED)" if len(running) > 1 else ""
             raise NotStopped(
-                f"Nothing was written: {connector!r} is {status.state} on {status.worker}, which would overwrite its "
-                "offsets. Stop the connector or the process first."
+                f"Nothing was written: {name!r} is {status.state} on {status.worker}, which would overwrite its "
+                f"offsets{more}. Stop the connector or the process first."
             )
 
     def pause(self, connector: str) -> None:

@@ -7,10 +7,11 @@ does this. Sources: ``ConnectorOffsetBackingStore``, KIP-618.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.stores.config_topic import ConfiguredConnector, read_connectors
 from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
@@ -19,6 +20,8 @@ from airflow_provider_connect_offsets.stores.topic_reader import Progress, Topic
 from airflow_provider_connect_offsets.stores.topic_writer import task_transactional_ids
 
 Settings = Mapping[str, Any]
+
+_PRODUCERS_CLUSTER = "producer.override.bootstrap.servers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +65,17 @@ class TopicStorage:
         """Names of all connectors that have an offset, sorted."""
         return [name for name, offsets in self.read_all() if len(offsets)]
 
-    def read_all(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
-        """Read the offsets of every connector, in the order of their names; raises as ``OffsetsTopic.read_offsets``."""
+    def read_all(
+        self, progress: Progress | None = None, *, names: Collection[str] | None = None
+    ) -> Iterator[tuple[str, Offsets]]:
+        """Read the offsets of every connector (of ``names`` only), sorted; raises as ``OffsetsTopic.read_offsets``."""
         own, shared = self._own_topics(), self._shared()
         stored = shared.stored(progress)
         for name in sorted({*stored.connectors(), *own}):
-            yield name, own[name].read_offsets(name) if name in own else shared.offsets_in(stored, name)
-        self.passed_over = stored.passed_over()
+            if names is None or name in names:
+                yield name, own[name].read_offsets(name) if name in own else shared.offsets_in(stored, name)
+        if names is None:
+            self.passed_over = stored.passed_over()
 
     def history(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
         """Read every pair that the logs still hold, also those overwritten since: each partition's in their order."""
@@ -83,13 +90,29 @@ class TopicStorage:
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes); others stay. Does not read back."""
-        primary = self.topic_of(connector)
-        if primary.topic == self.where.offsets_topic:
-            return primary.write_offsets(connector, changes)
+        return self.write_all({connector: changes})
+
+    def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
+        """Write the changes of several connectors: of those that share the workers' topic in one go.
+
+        Raises as ``OffsetsTopic.write_all``: read back whatever was to be written.
+        """
+        known = self.where.connectors()
+        apart = {name: known[name] for name in changes if name in known and self._stands_apart(known[name])}
+        replies = [self._write_apart(one, changes[name]) for name, one in sorted(apart.items())]
+        together = {name: wanted for name, wanted in changes.items() if name not in apart}
+        if together:
+            replies.append(self._shared().write_all(together))
+        return WriteReply(" ".join(reply.message for reply in replies))
+
+    def _write_apart(self, connector: ConfiguredConnector, changes: Offsets) -> WriteReply:
+        primary = self._topic_of(connector)
+        if not self._has_own_topic(connector):
+            return primary.write_offsets(connector.name, changes)
         second = self._shared()
-        second.write_offsets(connector, Offsets.of(entry for entry in changes if entry.offset is None))
-        reply = primary.write_offsets(connector, changes)
-        second.write_offsets(connector, Offsets.of(entry for entry in changes if entry.offset is not None))
+        second.write_offsets(connector.name, Offsets.of(entry for entry in changes if entry.offset is None))
+        reply = primary.write_offsets(connector.name, changes)
+        second.write_offsets(connector.name, Offsets.of(entry for entry in changes if entry.offset is not None))
         return reply
 
     def reset_offsets(self, connector: str) -> WriteReply:
@@ -130,14 +153,31 @@ class TopicStorage:
     def _has_own_topic(self, connector: ConfiguredConnector) -> bool:
         return connector.offsets_topic not in {"", self.where.offsets_topic}
 
+    def _stands_apart(self, connector: ConfiguredConnector) -> bool:
+        """Whether it is written by itself: to a topic of its own, or in a transaction that fences its tasks."""
+        return self._has_own_topic(connector) or bool(self._transactional_ids(connector))
+
+    def _transactional_ids(self, connector: ConfiguredConnector) -> tuple[str, ...]:
+        if not self.where.exactly_once and connector.fenced_tasks is None:
+            return ()
+        return task_transactional_ids(self.where.group_id, connector.name, connector.fenced_tasks or 1)
+
     def _topic_of(self, connector: ConfiguredConnector) -> OffsetsTopic:
-        ids: tuple[str, ...] = ()
-        if self.where.exactly_once or connector.fenced_tasks is not None:
-            ids = task_transactional_ids(self.where.group_id, connector.name, connector.fenced_tasks or 1)
+        ids = self._transactional_ids(connector)
         if not self._has_own_topic(connector):
             return OffsetsTopic(self.where.client, self.where.offsets_topic, transactional_ids=ids)
-        client = self.where.client_of(connector.config) if self.where.client_of else self.where.client
-        return OffsetsTopic(client, connector.offsets_topic, transactional_ids=ids)
+        return OffsetsTopic(self._client_of(connector), connector.offsets_topic, transactional_ids=ids)
+
+    def _client_of(self, connector: ConfiguredConnector) -> Settings:
+        """Settings for the cluster of its own topic, which is the one that its producer writes to."""
+        if self.where.client_of is not None:
+            return self.where.client_of(connector.config)
+        if _PRODUCERS_CLUSTER in connector.config:
+            raise InvalidInput(
+                f"{connector.name!r} keeps its offsets in topic {connector.offsets_topic!r} of another cluster "
+                f"({_PRODUCERS_CLUSTER}), which this connection does not lead to. Use the shell: connect-offsets."
+            )
+        return self.where.client
 
     def _shared(self) -> OffsetsTopic:
         return OffsetsTopic(self.where.client, self.where.offsets_topic)

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.change.doors import Doors, Origin
 from airflow_provider_connect_offsets.change.journal import Journal
 from airflow_provider_connect_offsets.change.record import Owner
 from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped
-from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.stores.connect import ConnectRest
@@ -28,10 +28,10 @@ PARTITION = '{"filename":"a"}'
 
 
 class Lying(StandaloneFile):
-    """Writes something else than it is told, and always the same."""
+    """Writes another position than it is told, and always the same."""
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
-        wrong = Offsets.of(type(change)(change.partition, '{"position":1}') for change in changes)
+        wrong = Offsets.of(Entry(change.partition, '{"position":1}') for change in changes)
         return super().write_offsets(connector, wrong)
 
 

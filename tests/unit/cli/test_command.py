@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from shell import Shell, shell
 
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied
-from airflow_provider_connect_offsets.offsets.document import Offsets, canonical, parse_kip199
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical, parse_kip199
 from airflow_provider_connect_offsets.stores.offsets_file import write_pairs
 from airflow_provider_connect_offsets.stores.protocols import WriteReply
 from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
@@ -210,29 +211,32 @@ def test_whatever_is_imported_is_exported(
     }
 
 
-class Forgetful(StandaloneFile):
-    """A store that says it has written, and from the given write on has not."""
+class Lying(StandaloneFile):
+    """A store that writes another position than it is told to, so many times."""
 
-    def __init__(self, path: Path, *, fails_from: int, fails_to: int) -> None:
+    def __init__(self, path: Path, *, times: int) -> None:
         super().__init__(path)
-        self.fails = range(fails_from, fails_to)
-        self.writes = 0
+        self.left = times
 
-    def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
-        self.writes += 1
-        return WriteReply("done") if self.writes in self.fails else super().write_offsets(connector, changes)
+    def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
+        self.left -= 1
+        wrong = {
+            name: Offsets.of(Entry(one.partition, '{"position":3}') for one in wanted)
+            for name, wanted in changes.items()
+        }
+        return super().write_all(changes if self.left < 0 else wrong)
 
 
-@pytest.mark.parametrize(("fails_to", "error"), [(3, NotApplied), (9, LeftStopped)])
+@pytest.mark.parametrize(("times", "error"), [(1, NotApplied), (9, LeftStopped)])
 def test_what_cannot_be_proved_is_taken_back(
-    config: Path, monkeypatch: pytest.MonkeyPatch, fails_to: int, error: type[Exception]
+    config: Path, monkeypatch: pytest.MonkeyPatch, times: int, error: type[Exception]
 ) -> None:
     """Also of the connectors before it; where not even that can be proved, it says so and ends with 3."""
     from airflow_provider_connect_offsets.cli import main, opened
 
     monkeypatch.chdir(config.parent)
     storage = opened.open_storage(config, None)
-    store = Forgetful(config.parent / "connect.offsets", fails_from=2, fails_to=fails_to)
+    store = Lying(config.parent / "connect.offsets", times=times)
     faulty = opened.Opened(storage.config, store)
     wanted = EXPORTED.replace("1}", "7}").replace("4}", "9}")
     changes = importing.plan(faulty, importing.read_document(wanted, frozenset()), forced=False)
