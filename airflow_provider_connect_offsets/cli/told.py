@@ -28,6 +28,7 @@ def progress_bar(what: str) -> Iterator[Progress | None]:
     from rich.console import Console  # noqa: PLC0415 - half of the start-up time, for a terminal only
     from rich.progress import Progress as Bar  # noqa: PLC0415
 
-    with Bar(console=Console(stderr=True), transient=True) as bar:
+    # Left to itself it takes hold of standard output too, where the document goes.
+    with Bar(console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -135,6 +135,7 @@ def test_a_report_touches_nothing_and_a_removal_only_what_is_gone(cell: Cell, ru
         cell.worker.delete(name)
 
 
+@pytest.mark.faults
 def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
     """The others are removed, and the task fails and names those that were not, and why.
 
@@ -185,6 +186,7 @@ def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
     cell.worker.delete("back")
 
 
+@pytest.mark.faults
 def test_what_is_written_in_the_midst_is_told(cell: Cell, run: RunDag) -> None:
     """The topic is read again after the tombstones: an offset that stands then is no success."""
     cell.gone("busy", "returned")

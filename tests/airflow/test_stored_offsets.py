@@ -87,15 +87,8 @@ def test_a_dedicated_mirror_maker_is_rewound(
     rewound = json.dumps({CONNECTOR: [{**entry, "offset": {"offset": 14}}]})
 
     refused = dedicated.call("--import", stdin=rewound)
-    refused_run = run_dag(to="offset", value="5", control="storage", **asked)
 
     assert (refused.returncode, f"'{CONNECTOR}' is RUNNING" in refused.stderr) == (1, True)
-    assert (refused_run.state, refused_run.tasks["begin"], refused_run.tasks["apply"]) == (
-        "failed",
-        "up_for_retry",
-        "upstream_failed",
-    ) or refused_run.tasks["begin"] == "failed"
-    assert f"'{CONNECTOR}' is RUNNING" in refused_run.output
     assert dedicated.exported() == [entry]
 
     dedicated.maker.process.stop()

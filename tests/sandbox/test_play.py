@@ -66,6 +66,14 @@ class Playing:
             wanted = [where for where in _partitions(logs) if where.topic == topic]
             return sum(found.log_end for found in logs.bounds(wanted).values())
 
+    def await_heartbeat(self) -> None:
+        """Wait for the scheduler's next one."""
+        last = self._heartbeat()
+        wait_until(lambda: self._heartbeat() != last, 60, "the scheduler's heart has stopped")
+
+    def _heartbeat(self) -> str:
+        return str(self.airflow.call("GET", "/monitor/health")["scheduler"]["latest_scheduler_heartbeat"])
+
 
 class DagRun:
     """A run that was triggered as the trigger form does it."""
@@ -80,15 +88,12 @@ class DagRun:
         found = self._airflow.call("GET", f"{self._path}/taskInstances")["task_instances"]
         return {task["task_id"].removeprefix("change."): task["state"] for task in found}
 
-    def question(self) -> dict[str, Any]:
-        """Wait until someone is asked to approve, and take as long as a reader does; gives what they are shown.
+    def is_asked(self) -> bool:
+        """Whether someone is asked to approve, and the task waits for the answer."""
+        return self.tasks()["approve"] == "awaiting_input"
 
-        An answer at the very moment of the question fails the task (docs/seen.md): the scheduler queues it anew before
-        it has heard that the process which asked has ended. Two heartbeats later it has.
-        """
-        wait_until(lambda: self.tasks()["approve"] == "awaiting_input", 120, "nobody is asked")
-        self._await_beat()
-        self._await_beat()
+    def question(self) -> dict[str, Any]:
+        """What they are shown."""
         found: dict[str, Any] = self._airflow.call("GET", f"{self._approval}")
         return found
 
@@ -104,13 +109,6 @@ class DagRun:
     @property
     def _approval(self) -> str:
         return f"{self._path}/taskInstances/change.approve/-1/hitlDetails"
-
-    def _await_beat(self) -> None:
-        last = self._beat()
-        wait_until(lambda: self._beat() != last, 60, "the scheduler's heart has stopped")
-
-    def _beat(self) -> str:
-        return str(self._airflow.call("GET", "/monitor/health")["scheduler"]["latest_scheduler_heartbeat"])
 
     def _state(self) -> str:
         return str(self._airflow.call("GET", self._path)["state"])
@@ -153,6 +151,11 @@ def test_an_approved_change_is_made_and_a_rejected_one_touches_nothing(playing: 
     before, count = playing.connect.offsets(MIRROR), playing.replicated()
     approved, rejected = (DagRun(playing.airflow, playing.first_change()) for _ in range(2))
 
+    wait_until(lambda: approved.is_asked() and rejected.is_asked(), 120, "nobody is asked")
+    # As long as a reader takes: an answer at the very moment of the question fails the task (docs/seen.md), since the
+    # scheduler has not heard yet that the process which asked has ended. Two heartbeats later it has.
+    playing.await_heartbeat()
+    playing.await_heartbeat()
     questions = approved.question(), rejected.question()
 
     assert playing.connect.offsets(MIRROR) == before

@@ -217,7 +217,7 @@ def test_messages_say_what_to_do_next(connect_to: Connect, worker: Worker) -> No
         connect_to(worker.url).write_offsets("c", CHANGES)
 
     with pytest.raises(NotReady, match=rf"{worker.url} answers, but no Connect worker does.*Check the base URL"):
-        connect_to(worker.url).connectors()
+        connect_to(worker.url, patience=2).connectors()
 
 
 def test_redirects_are_not_followed(connect_to: Connect, worker: Worker) -> None:
