@@ -48,6 +48,8 @@ EXTRA_FIELDS = frozenset(
         "offsets_file",
     }
 )
+# Where offsets are stored, for control=storage: a connection with one of these needs no host.
+STORAGE_FIELDS = frozenset({"offsets_topic", "offsets_file"})
 EXAMPLE = "--conn-type kafka_connect --conn-schema http --conn-host connect.example.com --conn-port 8083"
 _TEST_PATIENCE = 5.0
 
@@ -81,8 +83,11 @@ class KafkaConnectHook(BaseHook):
         return self._open(self.patience)
 
     def test_connection(self) -> tuple[bool, str]:
-        """Ask a worker who it is and how many connectors it has."""
+        """Ask a worker who it is and how many connectors it has; where no host is named, look into the storage."""
         try:
+            connection = connection_of(self.connect_conn_id, conn_type=self.conn_type, example=EXAMPLE)
+            if not connection.host and extra_of(connection).keys() & STORAGE_FIELDS:
+                return True, self._look_into_storage()
             with self._open(_TEST_PATIENCE) as connect:
                 version = connect.version()
                 count = len(connect.connectors())
@@ -92,6 +97,14 @@ class KafkaConnectHook(BaseHook):
             True,
             f"Kafka Connect {version.version} on Kafka cluster {version.kafka_cluster_id}; connectors: {count}.",
         )
+
+    def _look_into_storage(self) -> str:
+        from airflow_provider_connect_offsets.hooks.storage import open_storage  # noqa: PLC0415 - it needs this module
+
+        opened = open_storage(self.connect_conn_id)
+        running = len(opened.control.workers())
+        names = opened.storage.connectors()
+        return f"Connectors with offsets in the {opened.origin}: {len(names)}; workers that run: {running}."
 
     def _open(self, patience: float) -> ConnectRest:
         # Imported late: the hook's module is loaded where only its name and fields are wanted.

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from airflow_provider_connect_offsets.hooks import kafka_connect as hook_module
 from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_config, kafka_logs
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
 from airflow_provider_connect_offsets.stores.endpoint import BasicAuth, BearerToken, ConnectEndpoint, OAuthClient
+from airflow_provider_connect_offsets.stores.offsets_file import write_pairs
 
 SetConnection = Callable[..., None]
 
@@ -246,6 +248,22 @@ def test_testing_a_connection_that_does_not_work(connection: SetConnection, monk
     assert "http://127.0.0.1:1 gives no answer (connection refused)" in text
     assert "s3cret" not in text
     assert KafkaConnectHook("nowhere").test_connection()[1].startswith("There is no Airflow connection 'nowhere'")
+
+
+def test_testing_a_connection_to_a_storage(connection: SetConnection, tmp_path: Path) -> None:
+    """Without a host it looks at what is stored, and whether anyone runs it; what is missing is named."""
+    stored = tmp_path / "connect.offsets"
+    write_pairs(stored, {b'["lines",{"filename":"a"}]': b'{"position":8}'})
+
+    connection(extra={"offsets_file": str(stored)})
+    assert KafkaConnectHook().test_connection() == (
+        True,
+        "Connectors with offsets in the file: 1; workers that run: 0.",
+    )
+
+    connection(extra={"offsets_topic": "connect-offsets"})
+    works, text = KafkaConnectHook().test_connection()
+    assert (works, "has an offsets_topic, but no group_id" in text) == (False, True)
 
 
 def test_the_settings_of_a_kafka_connection(connection: SetConnection, masked: list[str]) -> None:
