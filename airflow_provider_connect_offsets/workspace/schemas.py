@@ -139,3 +139,25 @@ ORPHANS = _schema(
     size_bytes="long",
     raw_key="binary",
 )
+
+OFFSET_SYNCS = _schema(
+    "offset_syncs",
+    topic="string",
+    kafka_partition="int",
+    upstream="long",
+    downstream="long",
+    log_offset="long",
+    log_timestamp="timestamp",
+)
+
+CHECKPOINTS = _schema(
+    "checkpoints",
+    group="string",
+    topic="string",
+    kafka_partition="int",
+    upstream="long",
+    downstream="long",
+    metadata="string",
+    log_offset="long",
+    log_timestamp="timestamp",
+)

@@ -1,0 +1,130 @@
+"""MirrorMaker 2's records: the bytes that its own sources document, and those that a real one has written."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from flows import RECORDS, MirrorFlow
+from pyspark.sql import DataFrame, SparkSession
+
+from airflow_provider_connect_offsets.pipeline.frames import struct_type
+from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, latest_checkpoints, offset_syncs
+from airflow_provider_connect_offsets.stores.topic_reader import TopicReader
+from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+
+def text(content: str) -> bytes:
+    raw = content.encode()
+    return struct.pack(">h", len(raw)) + raw
+
+
+def sync(topic: str, partition: int, upstream: int, downstream: int) -> tuple[bytes, bytes]:
+    return text(topic) + struct.pack(">i", partition), struct.pack(">qq", upstream, downstream)
+
+
+def checkpoint(group: str, topic: str, partition: int, upstream: int, downstream: int) -> tuple[bytes, bytes]:
+    key = text(group) + text(topic) + struct.pack(">i", partition)
+    return key, struct.pack(">hqq", 0, upstream, downstream) + text("metadata-6")
+
+
+def stored(spark: SparkSession, records: Iterable[tuple[bytes, bytes | None]]) -> DataFrame:
+    rows = [("internal", 0, number, NOON, key, value) for number, (key, value) in enumerate(records)]
+    return spark.createDataFrame(rows, struct_type(STORED_RECORDS))
+
+
+def test_the_documented_bytes(spark: SparkSession) -> None:
+    """One sync and one checkpoint, as MirrorMaker 2 writes them."""
+    [found] = offset_syncs(
+        stored(
+            spark,
+            [
+                (
+                    bytes.fromhex("0007746f7069632d3100000002"),
+                    bytes.fromhex("00000000000000030000000000000004"),
+                )
+            ],
+        )
+    ).collect()
+    [told] = checkpoints(
+        stored(
+            spark,
+            [
+                (
+                    bytes.fromhex("000767726f75702d310007746f7069632d3200000003"),
+                    bytes.fromhex("000000000000000000040000000000000005000a6d657461646174612d36"),
+                )
+            ],
+        )
+    ).collect()
+
+    assert tuple(found) == ("topic-1", 2, 3, 4, 0, NOON.replace(tzinfo=None))
+    assert tuple(told) == ("group-1", "topic-2", 3, 4, 5, "metadata-6", 0, NOON.replace(tzinfo=None))
+
+
+def test_large_and_odd_values(spark: SparkSession) -> None:
+    """The ends of a long, -1 (nothing yet), and names that are not ASCII."""
+    wanted = [
+        ("größe", 0, -1, -1),
+        ("☕" * 80, 2**31 - 1, 2**63 - 1, -(2**63)),
+        ("", 1, 2**32, 255),
+    ]
+
+    found = offset_syncs(stored(spark, [sync(*one) for one in wanted])).orderBy("log_offset").collect()
+
+    assert [tuple(row)[:4] for row in found] == wanted
+
+
+def test_what_is_of_another_shape_is_left_out(spark: SparkSession) -> None:
+    """Nothing of it is guessed."""
+    synced, told = sync("t", 0, 1, 2), checkpoint("g", "t", 0, 1, 2)
+    records = stored(
+        spark,
+        [
+            (b"", b""),
+            (b"\x00", b"\x00" * 16),
+            (synced[0], None),
+            (synced[0], b"\x00" * 15),
+            (synced[0] + b"\x00", synced[1]),
+            (b"\xff\xff" + b"\x00" * 4, b"\x00" * 16),
+            (told[0], b"\x00\x01" + told[1][2:]),
+            (told[0], None),
+            (told[0][:-1], told[1]),
+        ],
+    )
+
+    assert offset_syncs(records).isEmpty()
+    assert checkpoints(records).isEmpty()
+
+
+def test_the_last_checkpoint_counts(spark: SparkSession) -> None:
+    """Of each group, topic and partition, wherever the others are."""
+    written = [
+        checkpoint("a", "t", 0, 10, 1),
+        checkpoint("b", "t", 0, 20, 2),
+        checkpoint("a", "t", 1, 30, 3),
+        checkpoint("a", "t", 0, 5, 4),
+    ]
+
+    last = latest_checkpoints(checkpoints(stored(spark, written))).orderBy("group", "kafka_partition").collect()
+
+    assert [tuple(row)[:5] for row in last] == [("a", "t", 0, 5, 4), ("a", "t", 1, 30, 3), ("b", "t", 0, 20, 2)]
+
+
+def test_syncs_of_a_real_flow(spark: SparkSession, mirror: MirrorFlow) -> None:
+    """Each names a record of the source, and that very record of its replica."""
+    topic = "mm2-offset-syncs.target.internal"
+    with TopicReader({"bootstrap.servers": mirror.sandbox.source.bootstrap}, topic) as reader:
+        rows = [(topic, one.partition, one.offset, NOON, one.key, one.value) for one in reader.records()]
+    found = offset_syncs(spark.createDataFrame(rows, struct_type(STORED_RECORDS))).where(f"topic = '{mirror.topic}'")
+
+    syncs = found.collect()
+
+    assert {row["kafka_partition"] for row in syncs} == {0, 1}
+    for row in syncs:
+        assert 0 <= row["upstream"] < RECORDS
+        # Replicated once and without gaps: what stands at one offset stands at the same one of the replica.
+        assert row["downstream"] == row["upstream"]
