@@ -24,11 +24,11 @@ up: setup  ## sandbox and Airflow's UI, to play with
 down: setup  ## what `make up` has started, from another terminal
 	$(BIN)/python -m sandbox down
 
-test: setup  ## all tests, on two processes with real servers of their own each
+test: setup  ## the tests, on two processes with real servers of their own each
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not faults"
 
-test-faults: setup  ## changes that are broken on purpose, at every step
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "faults or everywhere" tests/airflow tests/faults
+test-faults: setup  ## changes that are broken on purpose, at every step, and what takes processes of its own
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "faults or everywhere"
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .

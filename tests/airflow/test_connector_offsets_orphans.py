@@ -82,6 +82,7 @@ def execute(operator: Any) -> Any:
     return type(operator).execute.__wrapped__(operator, {})
 
 
+@pytest.mark.faults
 def test_a_report_touches_nothing_and_a_removal_only_what_is_gone(cell: Cell, run: RunDag, run_dag: RunDag) -> None:
     """The offsets of connectors that exist stay; a connector that is created again starts from the beginning.
 

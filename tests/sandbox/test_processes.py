@@ -148,6 +148,7 @@ def test_a_worker_that_ends_early_says_why(own: Sandbox) -> None:
     worker.process.close()
 
 
+@pytest.mark.faults
 def test_a_lost_port_is_replaced(own: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Someone else binds the chosen port first: the server starts with others."""
     with socket.create_server(("127.0.0.1", 0)) as rival:

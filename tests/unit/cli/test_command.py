@@ -194,7 +194,7 @@ def test_a_difference_is_told_by_partition(run: Shell, config: Path) -> None:
     assert run("diff", "a.json", "--config", config).out == ""
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
 @given(document=st.dictionaries(TEXTS.filter(bool), ENTRIES.filter(bool), max_size=3))
 def test_whatever_is_imported_is_exported(
     run: Shell, config: Path, document: dict[str, list[dict[str, object]]]
