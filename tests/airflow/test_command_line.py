@@ -13,6 +13,7 @@ from flows import RECORDS, MirrorFlow
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
+pytestmark = pytest.mark.processes
 DAGS = Path(__file__).parents[2] / "dags"
 
 

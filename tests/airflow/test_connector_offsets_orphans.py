@@ -82,7 +82,7 @@ def execute(operator: Any) -> Any:
     return type(operator).execute.__wrapped__(operator, {})
 
 
-@pytest.mark.faults
+@pytest.mark.processes
 def test_a_report_touches_nothing_and_a_removal_only_what_is_gone(cell: Cell, run: RunDag, run_dag: RunDag) -> None:
     """The offsets of connectors that exist stay; a connector that is created again starts from the beginning.
 
@@ -136,7 +136,7 @@ def test_a_report_touches_nothing_and_a_removal_only_what_is_gone(cell: Cell, ru
         cell.worker.delete(name)
 
 
-@pytest.mark.faults
+@pytest.mark.processes
 def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
     """The others are removed, and the task fails and names those that were not, and why.
 
@@ -187,7 +187,7 @@ def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
     cell.worker.delete("back")
 
 
-@pytest.mark.faults
+@pytest.mark.processes
 def test_what_is_written_in_the_midst_is_told(cell: Cell, run: RunDag) -> None:
     """The topic is read again after the tombstones: an offset that stands then is no success."""
     cell.gone("busy", "returned")

@@ -73,7 +73,7 @@ def dedicated(sandbox: Sandbox) -> Iterator[Dedicated]:
     running.maker.process.close()
 
 
-@pytest.mark.faults
+@pytest.mark.processes
 def test_a_dedicated_mirror_maker_is_rewound(
     dedicated: Dedicated, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,7 +103,7 @@ def test_a_dedicated_mirror_maker_is_rewound(
     assert dedicated.replicated()[RECORDS:] == [b"%d" % number for number in range(10, RECORDS)]
 
 
-@pytest.mark.faults
+@pytest.mark.processes
 def test_a_standalone_worker_is_set_back(
     sandbox: Sandbox, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

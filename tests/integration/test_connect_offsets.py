@@ -196,7 +196,7 @@ def test_a_mirror_resumes_exactly_where_it_was(sandbox: Sandbox, mirror: MirrorF
     assert mirror.target_ends() == {**before, 0: before[0] + 1}
 
 
-@pytest.mark.faults
+@pytest.mark.processes
 def test_a_topic_of_a_connectors_own(sandbox: Sandbox, run: Shell, tmp_path: Path) -> None:
     """Exactly-once: its offsets are copied to it, and a removal, which Connect leaves half done, is whole.
 
@@ -242,7 +242,7 @@ def test_a_topic_of_a_connectors_own(sandbox: Sandbox, run: Shell, tmp_path: Pat
     worker.process.close()
 
 
-@pytest.mark.faults
+@pytest.mark.processes
 def test_a_standalone_file_is_gone_on_from(sandbox: Sandbox, run: Shell, tmp_path: Path) -> None:
     """Refused while its worker runs; exported and imported it means the same; set back, it delivers just that again."""
     name, file = f"alone-{uuid4().hex[:8]}", tmp_path / "lines.txt"

@@ -263,6 +263,7 @@ def test_the_summary_lists_the_largest(search: Search) -> None:
     assert summary["digest"] == plan_digest(orphan.digest() for orphan in search.found())
 
 
+@pytest.mark.processes
 def test_spark_submit(search: Search, tmp_path: Path) -> None:
     """The job runs where nothing of ours is installed: driver and workers find all they import in the zip."""
     search.prepare([Record(key("gone"), b"{}"), Record(key("kept"), b"{}")], ["kept"])

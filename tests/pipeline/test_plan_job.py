@@ -132,6 +132,7 @@ def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "usage: plan_job.py RUN_DIRECTORY [RUN_DIRECTORY ...]\n"
 
 
+@pytest.mark.processes
 def test_spark_submit(tmp_path: Path) -> None:
     """The job runs where nothing of ours is installed: driver and workers find all they import in the zip."""
     directory = snapshot(tmp_path / "run", FLOW, to="shift", value="-10")

@@ -17,6 +17,8 @@ from sandbox import wait_until
 from sandbox.connect import ConnectAt
 from sandbox.connectors import file_sink_config
 
+pytestmark = pytest.mark.processes
+
 
 def command(name: str, state: Path) -> subprocess.CompletedProcess[str]:
     """Run it as a person does."""
@@ -61,7 +63,6 @@ def test_a_sandbox_comes_up_is_shown_and_goes(state: Path) -> None:
     assert "was not running" in command("down", state).stdout
 
 
-@pytest.mark.faults
 def test_what_a_killed_sandbox_left_is_replaced(state: Path) -> None:
     """A stale state is not taken for a running sandbox, and its servers are gone too."""
     assert command("up", state).returncode == 0

@@ -15,6 +15,7 @@ import pytest
 
 from sandbox import wait_until
 
+pytestmark = pytest.mark.processes
 # Without the Airflow of these tests.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
 

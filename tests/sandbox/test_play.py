@@ -22,6 +22,7 @@ from sandbox import wait_until
 from sandbox.airflow import AirflowAt
 from sandbox.connect import ConnectAt
 
+pytestmark = pytest.mark.processes
 COMMAND = (sys.executable, "-m", "sandbox.play")
 DAG = "/dags/connector_offsets_change"
 MIRROR, SINK = "temperatures-mirror", "temperatures-sink"

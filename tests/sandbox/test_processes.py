@@ -17,6 +17,7 @@ from sandbox.broker import Broker
 from sandbox.connect import ConnectWorker
 from sandbox.connectors import file_sink_config
 
+pytestmark = pytest.mark.processes
 OWNER = """
 import sys
 from pathlib import Path
@@ -148,7 +149,6 @@ def test_a_worker_that_ends_early_says_why(own: Sandbox) -> None:
     worker.process.close()
 
 
-@pytest.mark.faults
 def test_a_lost_port_is_replaced(own: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Someone else binds the chosen port first: the server starts with others."""
     with socket.create_server(("127.0.0.1", 0)) as rival:
