@@ -27,8 +27,9 @@ def config(sandbox: Sandbox) -> dict[str, str]:
 
 
 def _commit(sandbox: Sandbox, group: str, topic: str) -> None:
-    """Let a consumer group have read something: without one there is no checkpoint."""
-    read = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, 50)])
+    """Let a consumer group have read all: without one there is no checkpoint, nor for one behind the last sync."""
+    end = sandbox.source.log_bounds(topic)[0][1]
+    read = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, end)])
     with sandbox.source.admin() as client:
         client.alter_consumer_group_offsets([read])[group].result(30)
 
