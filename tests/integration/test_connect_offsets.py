@@ -19,6 +19,7 @@ from confluent_kafka import KafkaException, Producer
 from flows import RECORDS, MirrorFlow
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from json_maps import SMALL_MAPS
 from shell import Shell, shell
 
 from airflow_provider_connect_offsets.offsets.document import (
@@ -34,13 +35,6 @@ from sandbox import ConnectWorker, Mode, Sandbox, wait_until
 from sandbox.connectors import file_sink_config, file_source_config
 
 CONNECTORS, PARTITIONS, ROUNDS = 50, 100, 3
-PRIMITIVES = (
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**63), 2**63 - 1)
-    | st.text(st.characters(codec="utf-8"), max_size=8)
-    | st.floats(allow_nan=False, allow_infinity=False)
-)
 
 
 @pytest.fixture(name="run")
@@ -276,11 +270,12 @@ def test_a_standalone_file_is_gone_on_from(sandbox: Sandbox, run: Shell, tmp_pat
     worker.process.close()
 
 
-MAPS = st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=8), PRIMITIVES, max_size=4)
-
-
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(offsets=st.lists(st.tuples(MAPS, MAPS), min_size=1, max_size=60, unique_by=lambda pair: canonical(pair[0])))
+@given(
+    offsets=st.lists(
+        st.tuples(SMALL_MAPS, SMALL_MAPS), min_size=1, max_size=60, unique_by=lambda pair: canonical(pair[0])
+    )
+)
 def test_whatever_is_written_to_a_topic_is_read(
     topic_of_anything: OffsetsTopic, offsets: list[tuple[JsonMap, JsonMap]]
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from json_maps import SMALL_MAPS, TEXTS
 from shell import Shell, shell
 
 from airflow_provider_connect_offsets.cli import importing
@@ -20,17 +21,8 @@ from airflow_provider_connect_offsets.stores.offsets_file import write_pairs
 from airflow_provider_connect_offsets.stores.protocols import WriteReply
 from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
 
-TEXTS = st.text(st.characters(codec="utf-8"), max_size=8)
-PRIMITIVES = (
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**63), 2**63 - 1)
-    | TEXTS
-    | st.floats(allow_nan=False, allow_infinity=False)
-)
-MAPS = st.dictionaries(TEXTS, PRIMITIVES, max_size=4)
 ENTRIES = st.lists(
-    st.fixed_dictionaries({"partition": MAPS, "offset": MAPS}),
+    st.fixed_dictionaries({"partition": SMALL_MAPS, "offset": SMALL_MAPS}),
     max_size=4,
     unique_by=lambda one: canonical(one["partition"]),
 )

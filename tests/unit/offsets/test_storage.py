@@ -6,7 +6,7 @@ import json
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
+from json_maps import MAPS, TEXTS
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical
@@ -19,16 +19,6 @@ from airflow_provider_connect_offsets.offsets.storage import (
     parse_value,
     value_bytes,
 )
-
-TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
-PRIMITIVES = (
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**63), 2**63 - 1)
-    | TEXTS
-    | st.floats(allow_nan=False, allow_infinity=False)
-)
-MAPS = st.dictionaries(TEXTS, PRIMITIVES, max_size=20)
 
 
 @pytest.mark.parametrize(
