@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import struct
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -118,7 +119,24 @@ def _replace(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        _make_alike(Path(name), path)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _make_alike(new: Path, path: Path) -> None:
+    """Give the new file the mode and owner of the one that it replaces: its worker may run as another user."""
+    if not path.exists():
+        return
+    was, now = path.stat(), new.stat()
+    new.chmod(stat.S_IMODE(was.st_mode))
+    if (was.st_uid, was.st_gid) != (now.st_uid, now.st_gid):
+        try:
+            os.chown(new, was.st_uid, was.st_gid)
+        except PermissionError as error:
+            raise StoreError(
+                f"Nothing was written: {path} belongs to user {was.st_uid} and group {was.st_gid}, and a new file in "
+                "its place can't be given to them. Run this as its owner, so that the worker can read it."
+            ) from error

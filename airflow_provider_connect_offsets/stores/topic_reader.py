@@ -68,10 +68,6 @@ class TopicReader(Brokers):
                 if progress is not None:
                     progress(sum(min(reached[number], ends[number]) - starts[number] for number in ends), total)
 
-    def ends(self) -> dict[int, int]:
-        """By partition: the offset after the last record that is committed or was given up; raises as ``records``."""
-        return self.ask(f"read topic {self.topic!r}", self._bounds)[1]
-
     def _refuse_silence(self, heard: float, unread: Mapping[int, int]) -> None:
         if SYSTEM_CLOCK.now() - heard > self.timeout:
             missing = ", ".join(map(str, sorted(unread)))

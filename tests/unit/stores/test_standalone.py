@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import subprocess
 import sys
 import textwrap
@@ -102,3 +103,17 @@ def test_a_locked_file_is_left_alone(store: StandaloneFile, lock: Callable[[int,
     assert list(store.path.parent.iterdir()) == [store.path]
     store.reset_offsets("lines")
     assert store.connectors() == ["other"]
+
+
+def test_mode_and_owner_stay(store: StandaloneFile) -> None:
+    """The worker may run as another user than who changes its file."""
+    store.path.chmod(0o640)
+    if os.geteuid() == 0:  # only root may give a file away
+        os.chown(store.path, 4711, 4711)
+    before = store.path.stat()
+
+    store.reset_offsets("lines")
+
+    after = store.path.stat()
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+    assert after.st_ino != before.st_ino  # it is a new file
