@@ -1,0 +1,96 @@
+"""Names in a MirrorMaker 2 flow, as its replication policies make them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.offsets.flow import Flow, Policy, Side
+
+IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+NAMES = st.text("ab.-_", min_size=1, max_size=8)
+
+
+def test_defaults() -> None:
+    """Aliases, separator and location that MirrorMaker 2 takes where nothing is set."""
+    flow = Flow.of({})
+
+    assert flow == Flow(source_alias="source", target_alias="target")
+    assert (flow.offset_syncs_topic, flow.checkpoints_topic) == (
+        "mm2-offset-syncs.target.internal",
+        "source.checkpoints.internal",
+    )
+    assert flow.target_topic("orders") == "source.orders"
+
+
+def test_a_separator_stands_in_internal_names_too() -> None:
+    """Unless that is switched off."""
+    config = {"replication.policy.separator": "_", "source.cluster.alias": "eu", "target.cluster.alias": "us"}
+    kept = Flow.of({**config, "replication.policy.internal.topic.separator.enabled": "false"})
+    flow = Flow.of(config)
+
+    assert flow.target_topic("orders") == kept.target_topic("orders") == "eu_orders"
+    assert (flow.offset_syncs_topic, flow.checkpoints_topic) == (
+        "mm2-offset-syncs_us_internal",
+        "eu_checkpoints_internal",
+    )
+    assert (kept.offset_syncs_topic, kept.checkpoints_topic) == (
+        "mm2-offset-syncs.us.internal",
+        "eu.checkpoints.internal",
+    )
+
+
+def test_syncs_on_the_target_bear_the_sources_alias() -> None:
+    """``offset-syncs.topic.location=target``."""
+    flow = Flow.of({"offset-syncs.topic.location": "target", "source.cluster.alias": "eu"})
+
+    assert (flow.syncs_on, flow.offset_syncs_topic) == (Side.TARGET, "mm2-offset-syncs.eu.internal")
+
+
+def test_identity_keeps_names_except_of_heartbeats() -> None:
+    """A heartbeat is renamed by every policy."""
+    flow = Flow.of({"replication.policy.class": IDENTITY})
+
+    assert flow.policy is Policy.IDENTITY
+    assert (flow.target_topic("orders"), flow.target_topic("heartbeats")) == ("orders", "source.heartbeats")
+    assert (flow.source_topic("source.orders"), flow.source_topic("source.heartbeats")) == (
+        "source.orders",
+        "heartbeats",
+    )
+
+
+def test_a_topic_renamed_twice_loses_one_alias_at_a_time() -> None:
+    """``a.b.topic`` on the target of a is b's ``b.topic`` of a's."""
+    flow = Flow(source_alias="a", target_alias="c")
+
+    assert flow.source_topic("a.b.topic") == "b.topic"
+    assert flow.source_topic("b.topic") is None
+    assert flow.source_topic("ab.topic") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("replication.policy.class", "com.example.OwnPolicy"),
+        ("offset-syncs.topic.location", "elsewhere"),
+        ("source.cluster.alias", "${file:/secrets:alias}"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(name: str, value: str) -> None:
+    """By name, as a guess would look into the wrong topics."""
+    with pytest.raises(InvalidInput, match=name):
+        Flow.of({name: value})
+
+
+@given(
+    alias=NAMES, other=NAMES, separator=st.sampled_from([".", "_", "--"]), topic=NAMES, policy=st.sampled_from(Policy)
+)
+def test_names_lead_back(alias: str, other: str, separator: str, topic: str, policy: Policy) -> None:
+    """Every replica is known as that of its topic, and a flow as its JSON."""
+    flow = Flow(source_alias=alias, target_alias=other, separator=separator, policy=policy)
+
+    assert flow.source_topic(flow.target_topic(topic)) == topic
+    assert Flow.from_json(flow.as_json()) == flow
+    assert flow.reversed().reversed() == flow
