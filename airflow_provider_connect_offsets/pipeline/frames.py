@@ -28,6 +28,7 @@ _TYPES: Mapping[Kind, T.DataType] = {
     Kind.INT: T.IntegerType(),
     Kind.LONG: T.LongType(),
     Kind.BINARY: T.BinaryType(),
+    Kind.BOOLEAN: T.BooleanType(),
     Kind.TIMESTAMP: T.TimestampType(),
 }
 

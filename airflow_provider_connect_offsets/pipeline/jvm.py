@@ -37,6 +37,12 @@ def write_text(spark: SparkSession, uri: str, text: str) -> None:
         stream.close()
 
 
+def exists(spark: SparkSession, uri: str) -> bool:
+    """Whether there is such a file."""
+    file_system, path = _locate(spark, uri)
+    return bool(file_system.exists(path))
+
+
 def remove(spark: SparkSession, uri: str) -> None:
     """Remove a file, where there is one."""
     file_system, path = _locate(spark, uri)

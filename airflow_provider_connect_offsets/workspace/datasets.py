@@ -28,6 +28,7 @@ _ARROW_TYPES: Mapping[Kind, pa.DataType] = {
     Kind.INT: pa.int32(),
     Kind.LONG: pa.int64(),
     Kind.BINARY: pa.binary(),
+    Kind.BOOLEAN: pa.bool_(),
     # Microseconds in UTC: what Spark reads back as its own timestamp type.
     Kind.TIMESTAMP: pa.timestamp("us", tz="UTC"),
 }

@@ -7,12 +7,17 @@ import re
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.workspace.schemas import (
+    COMPARE_RANGES,
     CONNECTOR_OFFSETS,
     CONNECTORS,
+    GROUP_OFFSETS,
     LOG_BOUNDS,
+    MIRROR_PARTITIONS,
     OFFSET_PLAN,
     ORPHANS,
+    RECORD_DIGESTS,
     STORED_RECORDS,
+    TRANSLATION,
     VERDICTS,
     Schema,
 )
@@ -134,6 +139,83 @@ class OrphansDirectory:
     def report(self) -> str:
         """The page for people (HTML)."""
         return join(self.uri, "report.html")
+
+
+@dataclass(frozen=True, slots=True)
+class FailoverDirectory:
+    """All that belongs to one look at a flow, before a failover or in the midst of it, and to what follows from it."""
+
+    uri: str
+
+    @property
+    def request(self) -> str:
+        """What was asked for (JSON)."""
+        return join(self.uri, "request.json")
+
+    @property
+    def stored_syncs(self) -> str:
+        """Dataset ``stored_records`` of the offset-syncs topic."""
+        return join(self.uri, "stored_syncs")
+
+    @property
+    def stored_checkpoints(self) -> str:
+        """Dataset ``stored_records`` of the checkpoints topic."""
+        return join(self.uri, "stored_checkpoints")
+
+    @property
+    def group_offsets(self) -> str:
+        """Dataset ``group_offsets``, of both clusters, by their aliases."""
+        return join(self.uri, GROUP_OFFSETS.name)
+
+    @property
+    def members(self) -> str:
+        """Groups that anyone is in, by the side of the flow: group → state (JSON)."""
+        return join(self.uri, "members.json")
+
+    @property
+    def mirror_partitions(self) -> str:
+        """Dataset ``mirror_partitions``."""
+        return join(self.uri, MIRROR_PARTITIONS.name)
+
+    @property
+    def record_digests(self) -> str:
+        """Dataset ``record_digests``."""
+        return join(self.uri, RECORD_DIGESTS.name)
+
+    @property
+    def compare_ranges(self) -> str:
+        """Dataset ``compare_ranges``."""
+        return join(self.uri, COMPARE_RANGES.name)
+
+    @property
+    def translation(self) -> str:
+        """Dataset ``translation``."""
+        return join(self.uri, TRANSLATION.name)
+
+    @property
+    def summary(self) -> str:
+        """Summary of the job: counts, what closes the gate, digest (JSON)."""
+        return join(self.uri, "summary.json")
+
+    @property
+    def before(self) -> str:
+        """Dataset ``group_offsets``: of the target's groups, before anything was committed; the way back."""
+        return join(self.uri, "before")
+
+    @property
+    def outcome(self) -> str:
+        """What became of each group (JSON)."""
+        return join(self.uri, "outcome.json")
+
+    @property
+    def report(self) -> str:
+        """The page for people (HTML)."""
+        return join(self.uri, "report.html")
+
+    @property
+    def table(self) -> str:
+        """The translation, for people's own tools (CSV)."""
+        return join(self.uri, "translation.csv")
 
 
 def run_directory(workspace: str, *, dag_id: str, run_id: str, part: str = "") -> RunDirectory:

@@ -16,6 +16,7 @@ class Kind(StrEnum):
     INT = "int"
     LONG = "long"
     BINARY = "binary"
+    BOOLEAN = "boolean"
     TIMESTAMP = "timestamp"
 
 
@@ -171,4 +172,57 @@ GROUP_OFFSETS = _schema(
     kafka_partition="int",
     offset="long",
     metadata="string",
+)
+
+MIRROR_PARTITIONS = _schema(
+    "mirror_partitions",
+    topic="string",
+    target_topic="string",
+    kafka_partition="int",
+    source_start="long?",
+    source_end="long?",
+    stored="long?",
+    drained="boolean",
+    target_start="long",
+    target_end="long",
+    from_origin="boolean",
+    gapless="boolean",
+    compared_from="long?",
+)
+
+RECORD_DIGESTS = _schema(
+    "record_digests",
+    side="string",
+    topic="string",
+    kafka_partition="int",
+    log_offset="long",
+    digest="binary",
+)
+
+TRANSLATION = _schema(
+    "translation",
+    group="string",
+    source_topic="string",
+    target_topic="string",
+    kafka_partition="int",
+    upstream="long",
+    downstream="long?",
+    exact="boolean",
+    max_rereads="long?",
+    method="string",
+    action="string",
+    reason="string",
+    covered="boolean?",
+    target_before="long?",
+    checkpoint="long?",
+    checkpoint_rereads="long?",
+)
+
+COMPARE_RANGES = _schema(
+    "compare_ranges",
+    topic="string",
+    target_topic="string",
+    kafka_partition="int",
+    source_from="long",
+    target_from="long",
 )

@@ -1,0 +1,123 @@
+"""A failover of consumer groups: what was asked for, and what becomes of each group's partition."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.offsets.flow import Flow
+
+DEFAULT_COMPARED = 100_000
+
+
+class Mode(StrEnum):
+    """Whether the source is alive, so that replication can be drained first, or gone."""
+
+    PLANNED = "planned"
+    UNPLANNED = "unplanned"
+
+
+class Method(StrEnum):
+    """By what a position was translated: the best that could be proved."""
+
+    BRACKET = "bracket"
+    RECORD = "record"
+    SYNC = "sync"
+    CHECKPOINT = "checkpoint"
+    END = "end"
+    NONE = "none"
+
+
+class Move(StrEnum):
+    """What is done with a group's partition on the target."""
+
+    COMMIT = "commit"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailoverRequest:
+    """Which groups go from one cluster to the other, and what has to be true for it.
+
+    groups, topics, rewind: patterns for whole names (topics: of the source; None: all; rewind: groups that may be set
+    back on the target, None: none of them). min_coverage: the share of the partitions concerned that must be
+    translated, 0 to 1. compared: how many records are read of either log of a partition at most, to prove claims.
+    """
+
+    mode: Mode
+    flow: Flow
+    groups: str
+    topics: str | None = None
+    rewind: str | None = None
+    min_coverage: float = 1.0
+    compared: int = DEFAULT_COMPARED
+    source_connector: str = ""
+    checkpoint_connector: str = ""
+
+    @classmethod
+    def parse(  # noqa: PLR0913 - what a person typed, each by its name
+        cls,
+        *,
+        planned: bool,
+        flow: Flow,
+        groups: str,
+        topics: str = "",
+        rewind: str = "",
+        min_coverage: object = 1.0,
+        compared: object = DEFAULT_COMPARED,
+        source_connector: str = "",
+        checkpoint_connector: str = "",
+    ) -> FailoverRequest:
+        """Read what a person typed; raises :class:`InvalidRequest`."""
+        if planned and not source_connector:
+            raise InvalidRequest(
+                "A planned failover drains replication first: source_connector must name MirrorSource."
+            )
+        return cls(
+            mode=Mode.PLANNED if planned else Mode.UNPLANNED,
+            flow=flow,
+            groups=_pattern("groups", groups) or ".*",
+            topics=_pattern("topics", topics),
+            rewind=_pattern("rewind", rewind),
+            min_coverage=_share(min_coverage),
+            compared=_count(compared),
+            source_connector=source_connector,
+            checkpoint_connector=checkpoint_connector,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Write it for a dataset; :meth:`from_json` reads it."""
+        return {**asdict(self), "mode": self.mode.value, "flow": self.flow.as_json()}
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> FailoverRequest:
+        """Read what :meth:`as_json` wrote."""
+        return cls(**{**fields, "mode": Mode(fields["mode"]), "flow": Flow.from_json(fields["flow"])})
+
+
+def _pattern(name: str, text: str) -> str | None:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise InvalidRequest(f"{name}: {text!r} is no regular expression: {error}") from error
+    return text.strip() or None
+
+
+def _share(value: object) -> float:
+    try:
+        share = float(str(value))
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise InvalidRequest(f"min_coverage: {value!r} is no share from 0 to 1.")
+    return share
+
+
+def _count(value: object) -> int:
+    text = str(value).strip()
+    if not re.fullmatch(r"\d+", text, re.ASCII):
+        raise InvalidRequest(f"compared: {value!r} is no number of records, 0 or greater.")
+    return int(text)

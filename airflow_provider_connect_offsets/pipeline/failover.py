@@ -1,0 +1,201 @@
+"""What becomes of each group's partition in a failover: its place on the target, or why it is left alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Method, Mode, Move
+from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.pipeline.brackets import KEY
+from airflow_provider_connect_offsets.pipeline.frames import matches_whole, shaped
+from airflow_provider_connect_offsets.pipeline.matching import mismatches
+from airflow_provider_connect_offsets.pipeline.translation import answers
+from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, TRANSLATION
+
+# Below the lowest position that is asked for, so that a record before it is among those that are read.
+_MARGIN = 200
+_WHY = {
+    Method.END: "it has read all that was replicated",
+    Method.BRACKET: "it lies between two known offsets that are as far apart on either side",
+    Method.RECORD: "the records themselves show it",
+    Method.SYNC: "it lies behind the nearest sync before it",
+    Method.CHECKPOINT: "it lies behind the nearest checkpoint before it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look at a flow has found; each a dataset of that name, ``members`` as side, group.
+
+    ``latest``: the last checkpoint of each group, topic (as on the target) and partition.
+    """
+
+    group_offsets: DataFrame
+    partitions: DataFrame
+    syncs: DataFrame
+    latest: DataFrame
+    members: DataFrame
+    digests: DataFrame | None
+
+
+def asked_positions(request: FailoverRequest, seen: Seen) -> DataFrame:
+    """The positions to be translated.
+
+    returns: group, topic (of the source), kafka_partition, position; of a planned failover those that the groups have
+    committed on the source, of an unplanned one those that the checkpoints tell
+    """
+    if request.mode is Mode.PLANNED:
+        own = seen.group_offsets.where(F.col("kafka_cluster") == request.flow.source_alias)
+        found = own.select("group", *KEY, F.col("offset").alias("position"))
+    else:
+        told = seen.latest.where(F.col("upstream") >= 0).withColumnRenamed("topic", "target_topic")
+        names = seen.partitions.select("target_topic", *KEY)
+        found = told.join(F.broadcast(names), ["target_topic", "kafka_partition"]).select(
+            "group", *KEY, F.col("upstream").alias("position")
+        )
+    found = found.where(matches_whole(F.col("group"), request.groups))
+    return found if request.topics is None else found.where(matches_whole(F.col("topic"), request.topics))
+
+
+def translated(request: FailoverRequest, seen: Seen) -> DataFrame:
+    """Dataset ``translation``, with checked and mismatched (the records on either side were read, and differ)."""
+    asked = asked_positions(request, seen)
+    found = answers(
+        asked,
+        seen.partitions,
+        syncs=seen.syncs,
+        checkpoints=_by_source_topic(seen),
+        digests=seen.digests,
+    )
+    still_there = F.col("exact") & (F.col("downstream") >= F.col("target_start"))
+    within = found.withColumns({"downstream": F.greatest("downstream", "target_start"), "exact": still_there})
+    placed = asked.join(_names(seen), list(KEY), "left").join(within, ["group", *KEY, "position"], "left")
+    known = placed.join(_before(request, seen), ["group", "target_topic", "kafka_partition"], "left").join(
+        seen.latest.where("downstream >= 0").select(
+            "group", F.col("topic").alias("target_topic"), "kafka_partition", F.col("downstream").alias("checkpoint")
+        ),
+        ["group", "target_topic", "kafka_partition"],
+        "left",
+    )
+    return _checked(_judged(known, request, seen), seen)
+
+
+def compare_ranges(request: FailoverRequest, seen: Seen) -> DataFrame:
+    """Dataset ``compare_ranges``: from where on the records of either log are to be read, to prove places in them."""
+    asked = asked_positions(request, seen).groupBy(*KEY).agg(F.min("position").alias("lowest_asked"))
+    known = seen.partitions.where("source_end is not null").select(*KEY, "source_start", "source_end")
+    first = F.greatest(
+        F.col("lowest_asked") - _MARGIN, F.col("source_end") - request.compared, F.col("source_start"), F.lit(0)
+    )
+    from_here = asked.join(F.broadcast(known), list(KEY)).select(*KEY, first.alias("position"))
+    placed = answers(from_here, seen.partitions, syncs=seen.syncs, checkpoints=_by_source_topic(seen).limit(0))
+    names = _names(seen)
+    return shaped(
+        placed.join(names, list(KEY)).select(
+            *KEY,
+            "target_topic",
+            F.col("position").alias("source_from"),
+            F.coalesce("downstream", "target_start").alias("target_from"),
+        ),
+        COMPARE_RANGES,
+    )
+
+
+def _judged(known: DataFrame, request: FailoverRequest, seen: Seen) -> DataFrame:
+    """Decide what is done, and say why."""
+    stays = _reason_to_stay(request)
+    settled = F.col("target_before").eqNullSafe(F.col("downstream")) & F.col("downstream").isNotNull()
+    of_target = seen.members.where(F.col("side") == Side.TARGET.value).select(
+        "group", F.expr("true").alias("on_target")
+    )
+    of_source = seen.members.where(F.col("side") == Side.SOURCE.value).select(
+        "group", F.expr("true").alias("on_source")
+    )
+    joined = known.join(F.broadcast(of_target), "group", "left").join(F.broadcast(of_source), "group", "left")
+    judged = joined.withColumns({"stays": stays, "settled": settled})
+    replicated = F.col("target_end").isNotNull()
+    commits = F.col("stays").isNull() & ~F.col("settled")
+    return judged.select(
+        "group",
+        F.col("topic").alias("source_topic"),
+        F.coalesce("target_topic", F.lit("")).alias("target_topic"),
+        "kafka_partition",
+        F.col("position").alias("upstream"),
+        "downstream",
+        F.coalesce("exact", F.expr("false")).alias("exact"),
+        "max_rereads",
+        F.coalesce("method", F.lit(Method.NONE.value)).alias("method"),
+        F.when(commits, F.lit(Move.COMMIT.value)).otherwise(F.lit(Move.SKIP.value)).alias("action"),
+        F.coalesce("stays", F.when(F.col("settled"), F.lit("it stands there already")), _why()).alias("reason"),
+        F.when(replicated, F.col("stays").isNull()).alias("covered"),
+        "target_before",
+        "checkpoint",
+        F.when(F.col("exact"), F.greatest(F.col("downstream") - F.col("checkpoint"), F.lit(0))).alias(
+            "checkpoint_rereads"
+        ),
+    )
+
+
+def _reason_to_stay(request: FailoverRequest) -> Column:
+    """Why a partition's offset is left as it is on the target; null where it may be committed."""
+    replica = F.format_string("the replica %s", "target_topic")
+    back = F.format_string(
+        "it stands at %,d there, %,d records further: let it go back with the Param rewind, if that is wanted",
+        F.col("target_before"),
+        F.col("target_before") - F.col("downstream"),
+    )
+    further = F.col("target_before") > F.col("downstream")
+    may_go_back = F.expr("false") if request.rewind is None else matches_whole(F.col("group"), request.rewind)
+    return (
+        F.when(F.col("target_end").isNull(), F.lit("its topic has no replica on the target"))
+        .when(F.col("on_target"), F.lit("it has members on the target: stop them first"))
+        .when(F.col("on_source"), F.lit("it has members on the source, so it goes on reading there: stop them first"))
+        .when(F.col("downstream").isNull(), F.concat(F.lit("no sync tells where it is in "), replica))
+        .when(F.col("downstream") > F.col("target_end"), F.concat(replica, F.lit(" ends before that offset")))
+        .when(further & ~may_go_back, back)
+    )
+
+
+def _why() -> Column:
+    told = F.create_map(*[F.lit(word) for pair in _WHY.items() for word in pair])
+    base = told[F.col("method")]
+    again = F.format_string("; at most %,d records are read again", F.col("max_rereads"))
+    return F.when(F.col("exact"), base).otherwise(F.concat(base, F.coalesce(again, F.lit(""))))
+
+
+def _checked(rows: DataFrame, seen: Seen) -> DataFrame:
+    """Compare the records at either end of each exact claim, as far as they were read."""
+    if seen.digests is None:
+        return rows.withColumns({"checked": F.expr("false"), "mismatched": F.expr("false")})
+    named = rows.withColumnsRenamed({"source_topic": "topic", "upstream": "position"})
+    told = mismatches(named, seen.digests).withColumnsRenamed({"topic": "source_topic", "position": "upstream"})
+    return told.withColumns(
+        {"checked": F.col("checked") & F.col("exact"), "mismatched": F.col("mismatched") & F.col("exact")}
+    )
+
+
+def _names(seen: Seen) -> DataFrame:
+    return F.broadcast(seen.partitions.select(*KEY, "target_topic"))
+
+
+def _by_source_topic(seen: Seen) -> DataFrame:
+    """Checkpoints as places that are known: of any group, as they tell of the topic, not of who reads it."""
+    told = seen.latest.where("upstream >= 0 and downstream >= 0").withColumnRenamed("topic", "target_topic")
+    names = seen.partitions.select("target_topic", *KEY, "target_end")
+    placed = told.join(F.broadcast(names), ["target_topic", "kafka_partition"]).where("downstream <= target_end")
+    return placed.groupBy(*KEY, "upstream").agg(F.max("downstream").alias("downstream"))
+
+
+def _before(request: FailoverRequest, seen: Seen) -> DataFrame:
+    on_target = seen.group_offsets.where(F.col("kafka_cluster") == request.flow.target_alias)
+    return on_target.select(
+        "group", F.col("topic").alias("target_topic"), "kafka_partition", F.col("offset").alias("target_before")
+    )
+
+
+def as_dataset(rows: DataFrame) -> DataFrame:
+    """Dataset ``translation`` of what ``translated`` gives."""
+    return shaped(rows, TRANSLATION)

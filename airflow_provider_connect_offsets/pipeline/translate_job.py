@@ -1,0 +1,180 @@
+"""spark-submit's entry for a failover: ``translate_job.py RUN_DIRECTORY``.
+
+Reads what the look at the flow wrote under the run directory (a URI that Hadoop understands), and writes
+``translation``, ``compare_ranges`` and, last of all, ``summary.json``. What closes the gate stands in its ``errors``;
+the exit code says only whether the job ran.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Method
+from airflow_provider_connect_offsets.pipeline import jvm
+from airflow_provider_connect_offsets.pipeline.counts import digest_of
+from airflow_provider_connect_offsets.pipeline.failover import Seen, as_dataset, compare_ranges, translated
+from airflow_provider_connect_offsets.pipeline.frames import struct_type
+from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, latest_checkpoints, offset_syncs
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import (
+    GROUP_OFFSETS,
+    MIRROR_PARTITIONS,
+    RECORD_DIGESTS,
+    STORED_RECORDS,
+    Schema,
+)
+
+LISTED = 100
+SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.sql.shuffle.partitions": "8"}
+
+
+def run(spark: SparkSession, directory: FailoverDirectory) -> dict[str, Any]:
+    """Translate what ``directory`` asks for, write the datasets, and return the summary."""
+    # A summary that an earlier attempt left would vouch for a dataset that is not its own.
+    jvm.remove(spark, directory.summary)
+    asked = json.loads(jvm.read_text(spark, directory.request))
+    request = FailoverRequest.from_json(asked)
+    problem = _pattern_problem(spark, request)
+    summary = {"errors": [problem]} if problem else _translate(spark, request, directory)
+    told = {"request": asked, "translated_at": datetime.now(tz=UTC).isoformat(timespec="milliseconds"), **summary}
+    text = json.dumps(told, indent=2, sort_keys=True, ensure_ascii=False)
+    jvm.write_text(spark, directory.summary, text + "\n")
+    return told
+
+
+def read(spark: SparkSession, directory: FailoverDirectory) -> Seen:
+    """Read what the look at the flow wrote; digests are there only where records were read."""
+    members = json.loads(jvm.read_text(spark, directory.members))
+    rows = [(side, group) for side, groups in members.items() for group in groups]
+    syncs = offset_syncs(_dataset(spark, directory.stored_syncs, STORED_RECORDS))
+    told = checkpoints(_dataset(spark, directory.stored_checkpoints, STORED_RECORDS))
+    compared = jvm.exists(spark, f"{directory.record_digests}/_SUCCESS")
+    return Seen(
+        group_offsets=_dataset(spark, directory.group_offsets, GROUP_OFFSETS),
+        partitions=_dataset(spark, directory.mirror_partitions, MIRROR_PARTITIONS),
+        syncs=syncs,
+        latest=latest_checkpoints(told),
+        members=spark.createDataFrame(rows, "side string, group string"),
+        digests=_dataset(spark, directory.record_digests, RECORD_DIGESTS) if compared else None,
+    )
+
+
+def _translate(spark: SparkSession, request: FailoverRequest, directory: FailoverDirectory) -> dict[str, Any]:
+    seen = read(spark, directory)
+    rows = translated(request, seen).persist()
+    try:
+        as_dataset(rows).write.mode("overwrite").parquet(directory.translation)
+        summary = summarise(rows)
+    finally:
+        rows.unpersist()
+    if request.compared and seen.digests is None:
+        compare_ranges(request, seen).write.mode("overwrite").parquet(directory.compare_ranges)
+    return {**summary, "errors": list(_errors(request, summary))}
+
+
+def summarise(rows: DataFrame) -> dict[str, Any]:
+    """Sum up what ``failover.translated`` gives: totals, by method, and the groups that are left alone."""
+    counted = rows.where("covered is not null")
+    commit = F.col("action") == "commit"
+    totals = counted.agg(
+        F.count("*").alias("partitions"),
+        F.count_distinct("group").alias("groups"),
+        F.count_if(commit).alias("commit"),
+        F.count_if(F.col("covered")).alias("covered"),
+        F.count_if(F.col("covered") & F.col("exact")).alias("exact"),
+        F.coalesce(F.sum(F.when(F.col("covered"), F.col("max_rereads"))), F.lit(0)).alias("max_rereads"),
+        F.count_if(F.col("checkpoint").isNull()).alias("without_checkpoint"),
+        F.coalesce(F.sum("checkpoint_rereads"), F.lit(0)).alias("checkpoint_rereads"),
+        F.count_if(F.col("exact") & (F.col("checkpoint_rereads") == 0)).alias("checkpoint_exact"),
+        F.count_if("checked").alias("checked"),
+        F.count_if("mismatched").alias("mismatched"),
+        *[F.count_if(F.col("covered") & (F.col("method") == name)).alias(f"by_{name}") for name in Method],
+    ).first()
+    digest = rows.where(commit).agg(digest_of(_row_digest()).alias("digest")).first()
+    unreplicated = rows.where("covered is null").select("source_topic").distinct().orderBy("source_topic")
+    left = _left_alone(counted)
+    return {
+        **({} if totals is None else totals.asDict()),
+        "digest": "" if digest is None else digest["digest"],
+        "unreplicated": [row["source_topic"] for row in unreplicated.limit(LISTED).collect()],
+        "left_groups": left.count(),
+        "left": [row.asDict() for row in left.orderBy(F.desc("partitions"), "group").limit(LISTED).collect()],
+        "mismatches": [row.asDict() for row in _mismatched(rows).limit(LISTED).collect()],
+    }
+
+
+def _left_alone(counted: DataFrame) -> DataFrame:
+    """Groups that are not moved as a whole: group, partitions (how many), reason (of one of them)."""
+    left = counted.where(~F.col("covered"))
+    return left.groupBy("group").agg(F.count("*").alias("partitions"), F.first("reason").alias("reason"))
+
+
+def _mismatched(rows: DataFrame) -> DataFrame:
+    place = ("source_topic", "kafka_partition", "upstream", "target_topic", "downstream")
+    return rows.where("mismatched").select(*place).distinct().orderBy(*place)
+
+
+def _errors(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
+    """What closes the gate, each a sentence."""
+    errors = []
+    if not summary["partitions"]:
+        errors.append(
+            f"No group that matches {request.groups!r} has an offset in a topic that "
+            f"{request.flow.source_alias!r} replicates to {request.flow.target_alias!r}."
+        )
+    elif summary["covered"] < request.min_coverage * summary["partitions"]:
+        named = "; ".join(f"{one['group']!r}: {one['reason']}" for one in summary["left"][:3])
+        more = summary["left_groups"] - 3
+        errors.append(
+            f"{summary['covered']:,} of {summary['partitions']:,} partitions are translated, less than min_coverage "
+            f"{request.min_coverage:g} asks for. {named}{f'; and {more:,} more groups' if more > 0 else ''}."
+        )
+    if summary["mismatched"]:
+        one = summary["mismatches"][0]
+        errors.append(
+            f"{summary['mismatched']:,} of {summary['checked']:,} claims are disproved by the records themselves: that "
+            f"of topic {one['source_topic']!r}, partition {one['kafka_partition']}, offset {one['upstream']} is not "
+            f"that of {one['target_topic']!r}, offset {one['downstream']}. Something else writes to the replica, or "
+            "changes records on their way."
+        )
+    return errors
+
+
+def _pattern_problem(spark: SparkSession, request: FailoverRequest) -> str | None:
+    for name, pattern in (("groups", request.groups), ("topics", request.topics), ("rewind", request.rewind)):
+        reason = None if pattern is None else jvm.pattern_problem(spark, pattern)
+        if reason is not None:
+            return f"{name}: {pattern!r} is no regular expression: {reason}."
+    return None
+
+
+def _row_digest() -> Any:
+    fields = ("group", "target_topic", "kafka_partition", "downstream")
+    return F.sha2(F.concat_ws("\n", *[F.col(field).cast("string") for field in fields]), 256)
+
+
+def _dataset(spark: SparkSession, uri: str, schema: Schema) -> DataFrame:
+    return spark.read.schema(struct_type(schema)).parquet(uri)
+
+
+def main(arguments: list[str]) -> int:
+    """Run as a Spark application."""
+    if len(arguments) != 1:
+        sys.stderr.write("usage: translate_job.py RUN_DIRECTORY\n")
+        return 2
+    spark = SparkSession.builder.appName("connect-offsets translation").getOrCreate()
+    for name, value in SETTINGS.items():
+        spark.conf.set(name, value)
+    run(spark, FailoverDirectory(arguments[0]))
+    spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,115 @@
+"""Where consumer groups go on in the replica: the best answer that is proved, and how much is read again otherwise."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.pipeline.brackets import KEY, known_pairs, overtaken, placed, stretches
+from airflow_provider_connect_offsets.pipeline.matching import matched, recognised
+
+
+def answers(
+    positions: DataFrame,
+    partitions: DataFrame,
+    *,
+    syncs: DataFrame,
+    checkpoints: DataFrame,
+    digests: DataFrame | None = None,
+) -> DataFrame:
+    """Place each position in its replica.
+
+    positions: topic (of the source), kafka_partition, position (long; the next record to be read), and whatever else
+    partitions: dataset ``mirror_partitions``; ``drained`` where replication is known to have caught up
+    syncs: dataset ``offset_syncs``; checkpoints: topic (of the source), kafka_partition, upstream, downstream
+    digests: dataset ``record_digests``, of each partition from ``compared_from`` on; None: nothing was compared
+    returns: positions + target_end, target_start, downstream (null: unknown), exact, max_rereads, method
+
+    ``exact`` says that the group's next record is the first one there, and that none is read twice or missed; else it
+    begins at or before that place, and reads at most ``max_rereads`` records again.
+    """
+    stretched = stretches(overtaken(known_pairs(syncs, partitions), partitions))
+    gaps = stretched.groupBy(*KEY).agg(F.max("gap").alias("has_gaps"))
+    facts = partitions.join(gaps, list(KEY), "left").select(
+        *KEY,
+        "source_start",
+        "source_end",
+        "stored",
+        "drained",
+        "target_start",
+        "target_end",
+        "compared_from",
+        (F.col("gapless") & ~_surely("has_gaps")).alias("gapless"),
+    )
+    found = placed(positions, stretched, checkpoints).join(F.broadcast(facts), list(KEY))
+    from_the_start = F.when(F.col("compared_from") <= F.col("target_start"), F.col("target_start"))
+    by_checkpoint = _surely(F.col("lowest").isNull() | (F.col("told") > F.col("lowest")))
+    bounded = found.withColumns(
+        {
+            "by": F.when(by_checkpoint, F.lit("checkpoint")).otherwise(F.lit("sync")),
+            "lowest": F.coalesce(F.greatest("lowest", "told"), from_the_start),
+        }
+    )
+    return _decided(_compared(bounded, digests)).select(
+        *positions.columns, "target_start", "target_end", "downstream", "exact", "max_rereads", "method"
+    )
+
+
+def _compared(bounded: DataFrame, digests: DataFrame | None) -> DataFrame:
+    """Add what the records say: matched, in_doubt (null where they were not read), follows, misled (claims are false).
+
+    One claim that the records disprove makes all claims of that partition doubtful.
+    """
+    nothing = F.lit(None).cast("long")
+    if digests is None:
+        return bounded.withColumns(
+            {"matched": nothing, "in_doubt": nothing, "follows": F.expr("false"), "misled": F.expr("false")}
+        )
+    read = F.col("drained") & (F.col("lowest") >= F.col("compared_from"))
+    found = matched(bounded, recognised(digests)).withColumns(
+        {"matched": F.when(read, F.col("matched")), "in_doubt": F.when(read, F.col("in_doubt"))}
+    )
+    false = _surely(F.col("claimed") < F.col("matched"))
+    return found.withColumn("misled", F.max(false).over(Window.partitionBy(*KEY)))
+
+
+def _decided(found: DataFrame) -> DataFrame:
+    read_all = F.col("drained") & (F.col("position") >= F.col("source_end"))
+    sent_all = F.col("drained") & (F.col("stored") >= F.col("source_start")) & (F.col("position") > F.col("stored"))
+    behind_all = _surely(read_all) | _surely(sent_all)
+    by_records = F.col("matched").isNotNull()
+    proved = by_records & (F.col("in_doubt") == 0) & F.col("follows")
+    claimed = _surely(F.col("gapless") & F.col("drained") & F.col("claimed").isNotNull())
+    trusted = ~behind_all & ~by_records & claimed & ~F.col("misled")
+    at_best = F.greatest("lowest", F.when(F.col("gapless") & ~F.col("misled"), F.col("claimed")))
+    downstream = (
+        F.when(behind_all, F.col("target_end"))
+        .when(by_records, F.col("matched"))
+        .when(trusted, F.col("claimed"))
+        .otherwise(at_best)
+    )
+    at_the_end = downstream == F.col("target_end")
+    exact = _surely(behind_all | proved | trusted | at_the_end)
+    left = F.col("target_end") - downstream
+    bound = F.when(F.col("gapless") & F.col("drained") & ~F.col("misled"), F.col("highest") - downstream)
+    rereads = F.when(exact, F.lit(0).cast("long")).when(by_records, F.col("in_doubt")).otherwise(F.least(bound, left))
+    return found.withColumns(
+        {"exact": exact, "max_rereads": rereads, "method": _method(behind_all | at_the_end), "downstream": downstream}
+    )
+
+
+def _method(at_the_end: Column) -> Column:
+    as_claimed = _surely(F.col("gapless") & ~F.col("misled"))
+    return (
+        F.when(_surely(at_the_end), F.lit("end"))
+        .when(as_claimed & (F.col("claimed") == F.coalesce("matched", "claimed")), F.lit("bracket"))
+        .when(F.col("matched") > F.col("lowest"), F.lit("record"))
+        .when(F.col("in_doubt") == 0, F.lit("record"))
+        .when(F.col("lowest").isNotNull(), F.col("by"))
+        .otherwise(F.lit("none"))
+    )
+
+
+def _surely(condition: Column | str) -> Column:
+    """Whether it holds; what isn't known doesn't."""
+    return F.coalesce(condition, F.expr("false"))
