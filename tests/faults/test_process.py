@@ -85,7 +85,7 @@ def test_cleared_while_its_write_is_on_its_way(scenes: Scenes, note: Note, kind:
 @pytest.mark.parametrize("kind", Kind)
 def test_killed_at_random(scenes: Scenes, note: Note, kind: Kind, number: int) -> None:
     """SIGKILL at any moment of a change, however long that takes here."""
-    draw = random.Random(f"{os.environ['FAULT_SEED']} {kind} {number}")  # noqa: S311 - no secret
+    draw = random.Random(f"{os.environ['FAULT_SEED']} {kind} {number}")
     moment = draw.random() * _duration(scenes, kind)
     cell = Cell(scenes.ready(kind), FIRST_REQUEST)
 

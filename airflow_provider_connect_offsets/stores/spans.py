@@ -1,0 +1,143 @@
+"""Spans of logs, read to their ends without joining a group: a reader that stops at the first empty poll misses some."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message
+from confluent_kafka import TopicPartition as KafkaPartition
+
+from airflow_provider_connect_offsets.exceptions import StoreError
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.stores.brokers import Brokers
+from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK
+
+_AT_ONCE, _WAIT = 2000, 0.05
+# Enough to tell records apart, and too little to tell what is in them.
+_DIGEST_BYTES = 16
+
+
+class Span(NamedTuple):
+    """A part of a log: from ``start`` to before ``end``."""
+
+    start: int
+    end: int
+
+
+class Passed(NamedTuple):
+    """How far a partition has been read: to before ``offset``, with the record that ends there, if there is one."""
+
+    where: TopicPartition
+    offset: int
+    message: Message | None
+
+
+class Spans(Brokers):
+    """Reads spans of the logs of one cluster; ``config`` holds librdkafka's settings.
+
+    ``committed``: leave out what was written in a transaction that was given up. ``timeout`` (seconds) bounds every
+    wait for a broker.
+    """
+
+    def __init__(self, config: Mapping[str, Any], *, committed: bool = True, timeout: float = 15.0) -> None:
+        super().__init__(config, timeout=timeout)
+        self._config = dict(config)
+        self._isolation = "read_committed" if committed else "read_uncommitted"
+
+    def read(self, spans: Mapping[TopicPartition, Span]) -> Iterator[Passed]:
+        """Read all spans, each in order; gaps at their ends are passed too. Raises store errors.
+
+        A span must not begin before the log does.
+        """
+        unread = {where: span.end for where, span in spans.items() if span.end > span.start}
+        with self._consumer() as consumer:
+            consumer.assign([KafkaPartition(where.topic, where.partition, spans[where].start) for where in unread])
+            heard = SYSTEM_CLOCK.now()
+            while unread:
+                messages = consumer.consume(_AT_ONCE, _WAIT)
+                if not messages:
+                    self._refuse_silence(heard, unread)
+                    continue
+                heard = SYSTEM_CLOCK.now()
+                for message in messages:
+                    where, place, is_record = self._place(message)
+                    end = unread.get(where)
+                    if end is None:
+                        continue
+                    reached = place + 1 if is_record else place
+                    yield Passed(where, reached, message if is_record and place < end else None)
+                    if reached >= end:
+                        del unread[where]
+
+    def digests(self, spans: Mapping[TopicPartition, Span], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
+        """Read all spans and keep of each record no more than tells it from others.
+
+        timed: by topic, whether its replica bears the timestamps of the records (not where brokers write their own).
+        """
+        for passed in self.read(spans):
+            if passed.message is not None:
+                content = _digest(passed.message, timed=timed.get(passed.where.topic, True))
+                yield Digest(passed.where, passed.offset - 1, content)
+
+    def have_records(self, spans: Mapping[TopicPartition, Span]) -> set[TopicPartition]:
+        """Tell in which of the spans there is any record: transaction markers are none, nor what is compacted away."""
+        found: set[TopicPartition] = set()
+        for passed in self.read(spans):
+            if passed.message is not None:
+                found.add(passed.where)
+        return found
+
+    def _refuse_silence(self, heard: float, unread: Mapping[TopicPartition, int]) -> None:
+        if SYSTEM_CLOCK.now() - heard > self.timeout:
+            first = min(unread, key=lambda where: (where.topic, where.partition))
+            raise StoreError(
+                f"Topic {first.topic!r}: nothing came from partition {first.partition} for {self.timeout:g} s, so it "
+                "can't be read to its end."
+            )
+
+    def _place(self, message: Message) -> tuple[TopicPartition, int, bool]:
+        """Partition, offset, and whether there is a record: a partition's end is told too."""
+        error, topic, number, place = message.error(), message.topic(), message.partition(), message.offset()
+        if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - a public constant
+            raise self.meaning(f"Can't read topic {topic!r}", KafkaException(error))
+        if topic is None or number is None or place is None:
+            raise StoreError("librdkafka gave a message without a place.")
+        return TopicPartition(topic, number), place, error is None
+
+    @contextmanager
+    def _consumer(self) -> Iterator[Consumer]:
+        own = {
+            "group.id": "connect-offsets",  # librdkafka wants one; it is neither joined nor committed to
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+            "isolation.level": self._isolation,
+            # Little is held in memory, and asked for again as soon as there is room.
+            "queued.max.messages.kbytes": 4096,
+            "fetch.queue.backoff.ms": 5,
+        }
+        consumer = Consumer({**self._config, **own})
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+
+class Digest(NamedTuple):
+    """Where a record stands, and what tells it from others."""
+
+    where: TopicPartition
+    offset: int
+    digest: bytes
+
+
+def _digest(message: Message, *, timed: bool) -> bytes:
+    told = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    told.update(str(message.timestamp()[1] if timed else 0).encode())
+    for part in (message.key(), message.value()):
+        raw = part.encode() if isinstance(part, str) else part
+        told.update(b"-" if raw is None else b"%d:" % len(raw) + raw)
+    return told.digest()
