@@ -26,6 +26,8 @@ Callers catch by meaning, never by status code::
         ├── NotApplied              the plan was not applied; prior offsets and state were put back
         ├── FleetIncomplete         of many connectors some were not changed; each error stands in the run's page
         ├── NotRemoved              of offsets that were to be removed some still stand; the text says whose, and why
+        ├── NotDrained              records are left to be replicated, so no group can be moved exactly
+        ├── GroupsNotMoved          of many consumer groups some were not moved; the text names them
         ├── NotRunning              the offsets are proved, but the connector did not come back to its state
         └── LeftStopped             neither plan nor prior offsets could be proved; the connector stays STOPPED
 """
@@ -127,6 +129,14 @@ class FleetIncomplete(ChangeError):
 
 class NotRemoved(ChangeError):
     """Of the offsets that were to be removed some still stand; the text says whose, and why, and what was removed."""
+
+
+class NotDrained(ChangeError):
+    """Replication has not caught up with the source; no group was moved."""
+
+
+class GroupsNotMoved(ChangeError):
+    """Of many consumer groups some were not moved; the text names them, and the others stand where they were to."""
 
 
 class NotRunning(ChangeError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.kafka.hooks.base import KafkaBaseHook
@@ -11,6 +13,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of
 
 if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
     from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
     from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
     from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
@@ -49,6 +52,15 @@ def consumer_groups(conn_id: str = DEFAULT_CONN_ID) -> ConsumerGroups:
     from airflow_provider_connect_offsets.stores.groups import ConsumerGroups  # noqa: PLC0415 - only where it is used
 
     return ConsumerGroups(kafka_config(conn_id))
+
+
+@contextmanager
+def kafka_cluster(conn_id: str) -> Iterator[KafkaCluster]:
+    """Open the logs, groups and records of a ``kafka`` connection's cluster; raises as :func:`kafka_config` does."""
+    from airflow_provider_connect_offsets.stores.cluster import open_cluster  # noqa: PLC0415 - only where it is used
+
+    with open_cluster(kafka_config(conn_id)) as cluster:
+        yield cluster
 
 
 def offsets_topic(conn_id: str, topic: str) -> OffsetsTopic:

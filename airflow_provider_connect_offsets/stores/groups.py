@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,9 +12,10 @@ from functools import partial
 from typing import Any
 
 from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
-from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.stores.brokers import Brokers
 
@@ -102,6 +103,54 @@ class ConsumerGroups(Brokers):
             group, answer = pending.popleft()
             found[group] = self._committed(group, answer)
         return found
+
+    def commit(self, wanted: Mapping[str, Mapping[TopicPartition, int]]) -> dict[str, str]:
+        """Set offsets of many groups, many at once; a group that isn't there is created. Does not read back.
+
+        returns: why it was refused, by group; Kafka refuses a group that anyone is in (and sets each partition of a
+        group by itself, so that a part may be set)
+        """
+        names, refused = deque(wanted), dict[str, str]()
+        pending: deque[tuple[str, Future[ConsumerGroupTopicPartitions]]] = deque()
+        while names or pending:
+            while names and len(pending) < _IN_FLIGHT:
+                pending.append((names[0], self._asked_to_commit(names[0], wanted[names.popleft()])))
+            group, answer = pending.popleft()
+            reason = self._refusal(group, answer)
+            if reason:
+                refused[group] = reason
+        return refused
+
+    def delete(self, group: str) -> None:
+        """Remove a group with all its offsets; raises :class:`StoreError` where anyone is in it."""
+        self.ask(
+            f"delete consumer group {group!r}",
+            lambda client: client.delete_consumer_groups([group], request_timeout=self.timeout)[group].result(),
+        )
+
+    def _asked_to_commit(
+        self, group: str, offsets: Mapping[TopicPartition, int]
+    ) -> Future[ConsumerGroupTopicPartitions]:
+        listed = [KafkaPartition(where.topic, where.partition, offset) for where, offset in offsets.items()]
+        asked = ConsumerGroupTopicPartitions(group, listed)
+        return self.ask(
+            f"set offsets of consumer group {group!r}",
+            lambda client: client.alter_consumer_group_offsets([asked], request_timeout=self.timeout)[group],
+        )
+
+    def _refusal(self, group: str, pending: Future[ConsumerGroupTopicPartitions]) -> str:
+        try:
+            told = self.ask(f"set offsets of consumer group {group!r}", lambda _client: pending.result())
+        except StoreError as error:
+            return str(error)
+        return next(
+            (
+                f"topic {found.topic!r} partition {found.partition}: {found.error.str()}"
+                for found in told.topic_partitions or []
+                if found.error is not None
+            ),
+            "",
+        )
 
     def _asked_for_offsets(self, group: str) -> Future[ConsumerGroupTopicPartitions]:
         question = ConsumerGroupTopicPartitions(group)

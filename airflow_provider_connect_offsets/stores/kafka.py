@@ -10,7 +10,7 @@ from datetime import datetime
 
 import confluent_kafka
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
 
 from airflow_provider_connect_offsets.exceptions import AccessDenied, InvalidInput, StoreError
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -60,6 +60,20 @@ class KafkaLogs(Brokers):
         return {
             where: LogBounds(starts[where], ends[where], _or_end(lookups[0][where], ends[where]) if lookups else None)
             for where in wanted
+        }
+
+    def configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
+        """Read the settings of each of ``topics``, those that are defaults too; raises store errors."""
+        asked = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in sorted(set(topics))]
+        if not asked:
+            return {}
+        return self.ask("read the settings of topics", lambda client: self._describe(client, asked))
+
+    def _describe(self, client: AdminClient, asked: list[ConfigResource]) -> dict[str, dict[str, str]]:
+        answers = client.describe_configs(asked, request_timeout=self.timeout)
+        return {
+            resource.name: {name: str(entry.value or "") for name, entry in answer.result().items()}
+            for resource, answer in answers.items()
         }
 
     def _list_offsets(

@@ -1,0 +1,177 @@
+"""A failover of consumer groups up to the commit: looks, waiting until all is replicated, and standing still."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.flow_look import Group, Look, groups_of, write_look
+from airflow_provider_connect_offsets.change.replicas import (
+    Clusters,
+    Replica,
+    anchored,
+    drained,
+    replicas_left,
+    replicas_of,
+    timed_topics,
+)
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotDrained
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
+from airflow_provider_connect_offsets.stores.kafka import LogBounds
+from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
+from airflow_provider_connect_offsets.stores.spans import Digest, Span
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, RECORD_DIGESTS
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FailoverDoors:
+    """What a failover goes through; ``connect`` is needed where it is planned."""
+
+    clusters: Clusters
+    connect: Doors | None = None
+
+    def info(self, request: FailoverRequest) -> ConnectorInfo:
+        """The flow's MirrorSource; raises :class:`InvalidRequest` where there is no way to it."""
+        if self.connect is None:
+            raise InvalidRequest("A planned failover needs Connect: connect_conn_id must name its connection.")
+        return self.connect.control.info(request.source_connector)
+
+
+def look(
+    request: FailoverRequest,
+    doors: FailoverDoors,
+    directory: FailoverDirectory,
+    *,
+    ranges: FailoverDirectory | None = None,
+) -> Look:
+    """Look at the flow and write what a translation is made from; changes nothing.
+
+    ranges: where an earlier translation has written ``compare_ranges``: those records are read as well, which needs a
+    flow that stands still. Raises :class:`InvalidRequest` and store errors.
+    """
+    found = _planned(request, doors) if request.mode is Mode.PLANNED else _unplanned(request, doors)
+    if ranges is not None and doors.clusters.source is not None:
+        found = _compared(found, doors.clusters, read_dataset(ranges.compare_ranges, COMPARE_RANGES), directory)
+    write_look(request, doors.clusters, directory, found)
+    return found
+
+
+def await_drained(request: FailoverRequest, doors: FailoverDoors, *, patience: float) -> None:
+    """Wait until nothing that concerns the groups is left to be replicated; raises :class:`NotDrained`.
+
+    patience: seconds. MirrorSource stores its offsets every ``offset.flush.interval.ms`` (a minute, by default).
+    """
+    connect = doors.connect
+    if connect is None:
+        raise InvalidRequest("A planned failover needs Connect: connect_conn_id must name its connection.")
+    topics = _concerned(groups_of(_source(doors), request.groups), request)
+    left = replace(connect, patience=patience).settle(
+        lambda: _left(_replicas(request, doors, topics)), until=lambda left: not left
+    )
+    if left:
+        raise NotDrained(
+            f"Nothing was stopped, and no group was moved: after {patience:g} s {_told(left)}. Stop the producers of "
+            "these topics; if nothing is produced any more, look at the state of the connector's tasks."
+        )
+
+
+def refuse_undrained(found: Look) -> None:
+    """Raise :class:`NotDrained` where a record came after the last look, or the connector had not stored its offset."""
+    left = _left(found.replicas)
+    if left:
+        raise NotDrained(f"No group was moved: with the connector stopped, {_told(left)}. Are its producers stopped?")
+
+
+def _planned(request: FailoverRequest, doors: FailoverDoors) -> Look:
+    of_source = groups_of(_source(doors), request.groups)
+    of_target = groups_of(doors.clusters.target, r"(?!)", also=of_source)
+    replicas = _replicas(request, doors, _concerned(of_source, request))
+    return Look(of_source, of_target, anchored(doors.clusters, replicas, timed_topics(doors.clusters, replicas)))
+
+
+def _unplanned(request: FailoverRequest, doors: FailoverDoors) -> Look:
+    """Groups that aren't there yet have neither members nor offsets; the checkpoints name them."""
+    of_target = groups_of(doors.clusters.target, request.groups)
+    return Look({}, of_target, replicas_left(request.flow, doors.clusters.target))
+
+
+def _source(doors: FailoverDoors) -> KafkaCluster:
+    if doors.clusters.source is None:
+        raise InvalidRequest("A planned failover needs the source: source_kafka_conn_id must name its connection.")
+    return doors.clusters.source
+
+
+def _concerned(groups: Mapping[str, Group], request: FailoverRequest) -> set[str]:
+    wanted = re.compile(request.topics or ".*")
+    return {where.topic for group in groups.values() for where in group.offsets if wanted.fullmatch(where.topic)}
+
+
+def _replicas(request: FailoverRequest, doors: FailoverDoors, topics: set[str]) -> list[Replica]:
+    info = doors.info(request)
+    if doors.connect is None:
+        return []
+    found = replicas_of(info, doors.connect.offsets, doors.clusters)
+    return drained(doors.clusters, [one for one in found if one.where.topic in topics])
+
+
+def _left(replicas: Iterable[Replica]) -> list[Replica]:
+    return [one for one in replicas if not one.drained]
+
+
+def _told(left: Sequence[Replica]) -> str:
+    named = "; ".join(_behind(one) for one in left[:_NAMED])
+    return f"{named}{f'; and {len(left) - _NAMED:,} partitions more' if len(left) > _NAMED else ''}"
+
+
+def _behind(one: Replica) -> str:
+    end = one.source.log_end if one.source else 0
+    stored = "nothing is stored" if one.stored is None else f"{one.stored:,} is the last offset that is stored"
+    return f"topic {one.where.topic!r}, partition {one.where.partition} ends at {end:,} and {stored}"
+
+
+def _compared(found: Look, clusters: Clusters, rows: list[dict[str, Any]], directory: FailoverDirectory) -> Look:
+    """Read the records of both logs from where the ranges begin, and write ``record_digests``."""
+    wanted = {TopicPartition(row["topic"], row["kafka_partition"]): row for row in rows}
+    replicas = [one for one in found.replicas if one.where in wanted and one.source is not None and one.drained]
+    timed = timed_topics(clusters, replicas)
+    of_source = {one.where: _span(wanted[one.where]["source_from"], one.source) for one in replicas}
+    of_target = {one.on_target: _span(wanted[one.where]["target_from"], one.target) for one in replicas}
+    names = {one.on_target: one.where for one in replicas}
+    with _source(FailoverDoors(clusters)).spans(committed=False) as source, clusters.target.spans() as target:
+        rows_of_both = chain(
+            _digest_rows(source.digests(of_source, timed=timed), {one: one for one in of_source}, Side.SOURCE),
+            _digest_rows(target.digests(of_target, timed=timed), names, Side.TARGET),
+        )
+        write_dataset(directory.record_digests, RECORD_DIGESTS, rows_of_both)
+    return replace(found, compared_from={names[where]: span.start for where, span in of_target.items()})
+
+
+def _span(start: int, log: LogBounds | None) -> Span:
+    if log is None:
+        return Span(start, start)
+    begins = max(start, log.log_start)
+    return Span(begins, max(log.log_end, begins))
+
+
+def _digest_rows(
+    digests: Iterable[Digest], names: Mapping[TopicPartition, TopicPartition], side: Side
+) -> Iterator[dict[str, Any]]:
+    for one in digests:
+        yield {
+            "side": side.value,
+            "topic": names[one.where].topic,
+            "kafka_partition": one.where.partition,
+            "log_offset": one.offset,
+            "digest": one.digest,
+        }

@@ -1,0 +1,104 @@
+"""A look at a MirrorMaker 2 flow: its syncs and checkpoints, its consumer groups, and where replication stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from airflow_provider_connect_offsets.change.replicas import Clusters, Replica
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
+from airflow_provider_connect_offsets.stores.groups import Committed
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, MIRROR_PARTITIONS, STORED_RECORDS
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A consumer group: its state in Kafka's words, how many members it has, and what it has committed."""
+
+    state: str
+    members: int
+    offsets: Mapping[TopicPartition, Committed]
+
+
+def groups_of(cluster: KafkaCluster, pattern: str, *, also: Iterable[str] = ()) -> dict[str, Group]:
+    """Look at the groups of a cluster that ``pattern`` matches, and at those named; raises store errors."""
+    names = sorted({*cluster.groups.list_groups(pattern), *also})
+    states, offsets = cluster.groups.states(names), cluster.groups.offsets_of(names)
+    return {
+        name: Group(
+            states[name].state.value, 0 if states[name].inactive else max(states[name].members, 1), offsets[name]
+        )
+        for name in names
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was seen of a flow: groups on either side, and the replicas that concern them.
+
+    ``compared_from``: from which offset on the records of a replica were read, by partition of the source.
+    """
+
+    of_source: Mapping[str, Group]
+    of_target: Mapping[str, Group]
+    replicas: Sequence[Replica]
+    compared_from: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+
+def write_look(request: FailoverRequest, clusters: Clusters, directory: FailoverDirectory, look: Look) -> None:
+    """Write what a translation is made from, with the syncs and checkpoints that stand there now."""
+    flow, syncs_on = request.flow, clusters.on(request.flow.syncs_on)
+    files.write_json(directory.request, request.as_json())
+    syncs = _records(syncs_on, flow.offset_syncs_topic) if syncs_on is not None else iter(())
+    write_dataset(directory.stored_syncs, STORED_RECORDS, syncs)
+    write_dataset(directory.stored_checkpoints, STORED_RECORDS, _records(clusters.target, flow.checkpoints_topic))
+    sides = {Side.SOURCE: look.of_source, Side.TARGET: look.of_target}
+    rows = [*group_rows(flow.source_alias, look.of_source), *group_rows(flow.target_alias, look.of_target)]
+    write_dataset(directory.group_offsets, GROUP_OFFSETS, rows)
+    members = {
+        side.value: {name: one.state for name, one in groups.items() if one.members} for side, groups in sides.items()
+    }
+    files.write_json(directory.members, members)
+    partitions = [one.row(look.compared_from.get(one.where)) for one in look.replicas]
+    write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, partitions)
+
+
+def group_rows(alias: str, groups: Mapping[str, Group]) -> Iterator[dict[str, Any]]:
+    """Rows of the dataset ``group_offsets``."""
+    for name, group in groups.items():
+        for where, committed in group.offsets.items():
+            yield {
+                "kafka_cluster": alias,
+                "group": name,
+                "group_state": group.state,
+                "topic": where.topic,
+                "kafka_partition": where.partition,
+                "offset": committed.offset,
+                "metadata": committed.metadata,
+            }
+
+
+def _records(cluster: KafkaCluster, name: str) -> Iterator[dict[str, Any]]:
+    """All records of an internal topic; none where MirrorMaker 2 has not created it."""
+    if name not in cluster.logs.topics():
+        return
+    with cluster.topic(name) as topic:
+        for record in topic.records():
+            yield {
+                "topic": name,
+                "kafka_partition": record.partition,
+                "log_offset": record.offset,
+                "written_at": _EPOCH + timedelta(milliseconds=record.timestamp_ms),
+                "key": record.key,
+                "value": record.value,
+            }

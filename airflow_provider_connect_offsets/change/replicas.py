@@ -1,0 +1,224 @@
+"""Both logs of each replicated partition, how far replication has come in it, and whether their offsets go together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.offsets.document import parse_map
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.flow import Flow, Side
+from airflow_provider_connect_offsets.offsets.mirror import MirrorSource
+from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
+from airflow_provider_connect_offsets.stores.kafka import LogBounds
+from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo, OffsetStore
+from airflow_provider_connect_offsets.stores.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """The clusters of a flow; ``source`` is None where it is gone."""
+
+    source: KafkaCluster | None
+    target: KafkaCluster
+
+    def on(self, side: Side) -> KafkaCluster | None:
+        """The cluster on that side."""
+        return self.source if side is Side.SOURCE else self.target
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One partition of a replicated topic: both of its logs, and how far replication has come.
+
+    ``stored`` is the last offset that was replicated, as MirrorSource has stored it.
+    """
+
+    where: TopicPartition
+    target_topic: str
+    source: LogBounds | None
+    target: LogBounds
+    stored: int | None = None
+    drained: bool = False
+    from_origin: bool = False
+    gapless: bool = True
+
+    @property
+    def on_target(self) -> TopicPartition:
+        """The same partition of the replica."""
+        return TopicPartition(self.target_topic, self.where.partition)
+
+    def row(self, compared_from: int | None) -> dict[str, Any]:
+        """Its row in the dataset ``mirror_partitions``."""
+        return {
+            "topic": self.where.topic,
+            "target_topic": self.target_topic,
+            "kafka_partition": self.where.partition,
+            "source_start": None if self.source is None else self.source.log_start,
+            "source_end": None if self.source is None else self.source.log_end,
+            "stored": self.stored,
+            "drained": self.drained,
+            "target_start": self.target.log_start,
+            "target_end": self.target.log_end,
+            "from_origin": self.from_origin,
+            "gapless": self.gapless,
+            "compared_from": compared_from,
+        }
+
+
+def replicas_of(info: ConnectorInfo, offsets: OffsetStore, clusters: Clusters) -> list[Replica]:
+    """Look at every partition that MirrorSource ``info`` replicates, at both of its logs.
+
+    That is what it is configured to replicate and what it has an offset for, as far as there is a replica. The stored
+    offsets are read before the logs' ends, so that a flow that goes on looks behind rather than drained.
+    """
+    if clusters.source is None:
+        return []
+    flow = Flow.of(info.config)
+    stored = _stored(info, offsets, flow)
+    counts, replicas = clusters.source.logs.topics(), clusters.target.logs.topics()
+    topics = {where.topic for where in stored} | _configured(info, counts)
+    asked = {
+        TopicPartition(topic, number): TopicPartition(flow.target_topic(topic), number)
+        for topic in topics & counts.keys()
+        for number in range(min(counts[topic], replicas.get(flow.target_topic(topic), 0)))
+    }
+    if not asked:
+        return []
+    of_source, of_target = clusters.source.logs.bounds(asked), clusters.target.logs.bounds(asked.values())
+    may_have_gaps = _compacted(clusters.source, {where.topic for where in asked})
+    may_have_gaps |= _compacted(clusters.target, {where.topic for where in asked.values()})
+    filtered = bool((info.config.get("transforms") or "").strip())
+    return [
+        Replica(
+            where,
+            on_target.topic,
+            of_source[where],
+            of_target[on_target],
+            stored.get(where),
+            gapless=not filtered and may_have_gaps.isdisjoint({where.topic, on_target.topic}),
+        )
+        for where, on_target in asked.items()
+    ]
+
+
+def replicas_left(flow: Flow, target: KafkaCluster) -> list[Replica]:
+    """Look at the replicas where the source is gone: each topic of the target that this flow may have made."""
+    counts = target.logs.topics()
+    named = {name: flow.source_topic(name) for name in counts if not name.endswith("internal")}
+    asked = {
+        TopicPartition(name, number): TopicPartition(source, number)
+        for name, source in named.items()
+        if source
+        for number in range(counts[name])
+    }
+    bounds = target.logs.bounds(asked)
+    compacted = _compacted(target, {where.topic for where in asked})
+    return [
+        Replica(asked[where], where.topic, None, found, gapless=where.topic not in compacted)
+        for where, found in bounds.items()
+    ]
+
+
+def drained(clusters: Clusters, replicas: Iterable[Replica]) -> list[Replica]:
+    """Say of each whether any record is left to be replicated: reads from the stored offset on, as markers are none."""
+    listed = list(replicas)
+    if clusters.source is None:
+        return listed
+    left = {one.where: span for one in listed if (span := _left(one))}
+    with clusters.source.spans(committed=False) as spans:
+        behind = spans.have_records({where: span for where, span in left.items() if span.end > span.start})
+    return [replace(one, drained=one.where in left and one.where not in behind) for one in listed]
+
+
+def anchored(clusters: Clusters, replicas: Iterable[Replica], timed: Mapping[str, bool]) -> list[Replica]:
+    """Compare the first and the last records of both logs, which tell whether their offsets belong together."""
+    listed = list(replicas)
+    if clusters.source is None:
+        return listed
+    first = {one.where: (Span(0, 1), Span(0, 1)) for one in listed if _begins_at_zero(one)}
+    last = {
+        one.where: (Span(one.stored, one.stored + 1), Span(one.target.log_end - 1, one.target.log_end))
+        for one in listed
+        if one.drained and one.stored is not None and one.source and one.stored >= one.source.log_start
+        if one.target.log_end > one.target.log_start
+    }
+    same_first = _same(clusters, listed, first, timed)
+    same_last = _same(clusters, listed, last, timed)
+    return [
+        replace(
+            one,
+            from_origin=one.where in same_first,
+            gapless=one.gapless and (one.where not in last or one.where in same_last),
+        )
+        for one in listed
+    ]
+
+
+def timed_topics(clusters: Clusters, replicas: Iterable[Replica]) -> dict[str, bool]:
+    """Tell of each topic (by its name on either side) whether its replica keeps the timestamps of the records."""
+    names = {one.target_topic: one.where.topic for one in replicas}
+    configs = clusters.target.logs.configs(names)
+    kept = {name: configs[name].get("message.timestamp.type") != "LogAppendTime" for name in names}
+    return {**kept, **{source: kept[name] for name, source in names.items()}}
+
+
+def _stored(info: ConnectorInfo, offsets: OffsetStore, flow: Flow) -> dict[TopicPartition, int]:
+    """The last replicated offset of each partition that has one."""
+    family, stored = MirrorSource(), {}
+    for entry in offsets.read_offsets(info.name):
+        partition = parse_map(entry.partition)
+        where = family.topic_partition(partition)
+        position = family.position(None if entry.offset is None else parse_map(entry.offset))
+        if where is not None and position is not None and partition.get("cluster") == flow.source_alias:
+            stored[where] = position - 1
+    return stored
+
+
+def _configured(info: ConnectorInfo, topics: Iterable[str]) -> set[str]:
+    family = MirrorSource()
+    wanted, never = family.consumed_topics(info.config), family.excluded_topics(info.config)
+    if wanted is None:
+        return set()
+    return {name for name in topics if re.fullmatch(wanted, name) and not re.fullmatch(never or r"(?!)", name)}
+
+
+def _compacted(cluster: KafkaCluster, topics: Iterable[str]) -> set[str]:
+    return {
+        name for name, config in cluster.logs.configs(topics).items() if "compact" in config.get("cleanup.policy", "")
+    }
+
+
+def _left(one: Replica) -> Span | None:
+    """What may be left to be replicated; None where that can't be told."""
+    if one.source is None:
+        return None
+    start = one.source.log_start if one.stored is None else max(one.stored + 1, one.source.log_start)
+    return Span(start, max(one.source.log_end, start))
+
+
+def _begins_at_zero(one: Replica) -> bool:
+    logs = (one.source, one.target)
+    return all(log is not None and log.log_start == 0 and log.log_end > 0 for log in logs)
+
+
+def _same(
+    clusters: Clusters,
+    replicas: Iterable[Replica],
+    spans: Mapping[TopicPartition, tuple[Span, Span]],
+    timed: Mapping[str, bool],
+) -> set[TopicPartition]:
+    """Where the only record in a span of the source is that in its span of the replica."""
+    if clusters.source is None:
+        raise InvalidInput("The source's records can't be compared, as it is gone.")
+    names = {one.on_target: one.where for one in replicas if one.where in spans}
+    with clusters.source.spans(committed=False) as source, clusters.target.spans() as target:
+        of_source = {
+            one.where: one.digest for one in source.digests({w: own for w, (own, _) in spans.items()}, timed=timed)
+        }
+        asked = {on_target: spans[where][1] for on_target, where in names.items()}
+        of_target = {names[one.where]: one.digest for one in target.digests(asked, timed=timed)}
+    return {where for where, digest in of_source.items() if of_target.get(where) == digest}

@@ -1,0 +1,214 @@
+"""Consumer groups that go from one cluster of the sandbox to the other, as a DAG's tasks do it, without Airflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.change import failover, held
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.failover import FailoverDoors
+from airflow_provider_connect_offsets.change.group_commit import Moved, commit_translation
+from airflow_provider_connect_offsets.change.journal import Journal
+from airflow_provider_connect_offsets.change.record import Owner
+from airflow_provider_connect_offsets.change.replicas import Clusters
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.pipeline import translate_job
+from airflow_provider_connect_offsets.stores.cluster import KafkaCluster, open_cluster
+from airflow_provider_connect_offsets.stores.connect import ConnectRest
+from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, journal_root
+from airflow_provider_connect_offsets.workspace.schemas import TRANSLATION
+from sandbox import Broker, Sandbox, wait_until
+from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
+
+Positions = Mapping[str, Mapping[TopicPartition, int]]
+
+
+@dataclass(frozen=True)
+class Flowing:
+    """A MirrorSource and a MirrorCheckpoint that replicate one topic, of records that hold ``partition:number``."""
+
+    sandbox: Sandbox
+    mark: str
+    topic: str
+    partitions: int
+    flow: Flow
+
+    @classmethod
+    def start(
+        cls,
+        sandbox: Sandbox,
+        *,
+        partitions: int = 2,
+        topic_config: Mapping[str, str] | None = None,
+        overrides: Mapping[str, str] | None = None,
+    ) -> Flowing:
+        """Create topic and connectors with aliases of their own, so that their syncs are no one else's."""
+        mark = uuid4().hex[:8]
+        topic = f"orders-{mark}"
+        sandbox.source.create_topic(topic, partitions=partitions, config=topic_config)
+        aliases = {"source_alias": f"here{mark}", "target_alias": f"there{mark}"}
+        config = mirror_source_config(sandbox, topic, overrides=overrides, **aliases)
+        started = cls(sandbox, mark, topic, partitions, Flow.of(config))
+        sandbox.connect.create(started.source_connector, config)
+        groups = mirror_checkpoint_config(sandbox, groups=f"{mark}-.*", overrides=overrides, **aliases)
+        sandbox.connect.create(started.checkpoint_connector, groups)
+        return started
+
+    @property
+    def source_connector(self) -> str:
+        return f"source-{self.mark}"
+
+    @property
+    def checkpoint_connector(self) -> str:
+        return f"checkpoint-{self.mark}"
+
+    @property
+    def target_topic(self) -> str:
+        return self.flow.target_topic(self.topic)
+
+    def produce(self, count: int) -> None:
+        """So many records more in each partition."""
+        for partition, (_start, end) in self.sandbox.source.log_bounds(self.topic).items():
+            values = [f"{partition}:{number}" for number in range(end, end + count)]
+            self.sandbox.source.produce(self.topic, values, partition=partition)
+
+    def wait_until_replicated(self) -> None:
+        """Wait until the stored offsets are those of the last records."""
+        ends = {number: end for number, (_start, end) in self.sandbox.source.log_bounds(self.topic).items() if end}
+        wait_until(lambda: self.stored() == ends, 90, f"{self.source_connector} has not caught up")
+
+    def stored(self) -> dict[int, int]:
+        """One after the last replicated offset, by partition."""
+        return {
+            entry["partition"]["partition"]: entry["offset"]["offset"] + 1
+            for entry in self.sandbox.connect.offsets(self.source_connector)
+            if entry["offset"] is not None
+        }
+
+    def restart_task(self) -> None:
+        """The task ends, and another one begins, with the syncs that a new task sends."""
+        self.sandbox.connect.call("POST", f"/connectors/{self.source_connector}/tasks/0/restart")
+
+    def rewind(self, position: int) -> None:
+        """Set every partition back by hand."""
+        connect = self.sandbox.connect
+        connect.stop(self.source_connector)
+        offset = {"offset": position - 1} if position else None
+        partition = {"cluster": self.flow.source_alias, "topic": self.topic}
+        entries = [
+            {"partition": {**partition, "partition": number}, "offset": offset} for number in range(self.partitions)
+        ]
+        connect.alter(self.source_connector, entries)
+        connect.resume(self.source_connector)
+
+    def random_positions(self, groups: int, random: Random) -> dict[str, dict[TopicPartition, int]]:
+        """Somewhere between the beginning and the end, of each group in each partition."""
+        ends = {number: end for number, (_start, end) in self.sandbox.source.log_bounds(self.topic).items()}
+        return {
+            f"{self.mark}-{number}": {
+                TopicPartition(self.topic, partition): random.randint(0, end) for partition, end in ends.items()
+            }
+            for number in range(groups)
+        }
+
+    def close(self) -> None:
+        """Delete the connectors."""
+        for name in (self.source_connector, self.checkpoint_connector):
+            self.sandbox.connect.delete(name)
+
+
+@dataclass(frozen=True)
+class FailingOver:
+    """The tasks of a failover."""
+
+    spark: SparkSession
+    workspace: str
+    flowing: Flowing
+    run: str = "test/run"
+
+    @contextmanager
+    def doors(self, *, source: bool = True) -> Iterator[FailoverDoors]:
+        """Open what a failover goes through."""
+        sandbox = self.flowing.sandbox
+        with (
+            ConnectRest(ConnectEndpoint((sandbox.connect.url,)), patience=60) as connect,
+            cluster(sandbox.target) as target,
+        ):
+            doors = Doors(offsets=connect, control=connect, patience=60)
+            if not source:
+                yield FailoverDoors(Clusters(None, target), doors)
+                return
+            with cluster(sandbox.source) as opened:
+                yield FailoverDoors(Clusters(opened, target), doors)
+
+    def request(self, **asked: Any) -> FailoverRequest:
+        """Ask for a failover of the flow's groups."""
+        flowing = self.flowing
+        given = {"planned": True, "groups": f"{flowing.mark}-.*", "source_connector": flowing.source_connector}
+        return FailoverRequest.parse(**{"flow": flowing.flow, **given, **asked})
+
+    def directory(self, name: str = "") -> FailoverDirectory:
+        """A run directory."""
+        return FailoverDirectory(f"{self.workspace}/{name or uuid4().hex}")
+
+    def preview(self, **asked: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
+        """Look and translate, while the flow runs."""
+        directory = self.directory()
+        with self.doors(source=asked.get("planned", True)) as doors:
+            failover.look(self.request(**asked), doors, directory)
+        return directory, translate_job.run(self.spark, directory)
+
+    def translate(self, **asked: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
+        """Preview, drain, stop, and translate what stands then."""
+        before, summary = self.preview(**asked)
+        assert summary["errors"] == []
+        request, after = self.request(**asked), self.directory()
+        with self.doors() as doors:
+            failover.await_drained(request, doors, patience=60)
+            assert doors.connect is not None
+            for name in (self.flowing.source_connector, self.flowing.checkpoint_connector):
+                held.hold_still(doors.connect, self.journal(name), self.owner(), seconds=600)
+            failover.refuse_undrained(failover.look(request, doors, after, ranges=before))
+        return after, translate_job.run(self.spark, after)
+
+    def commit(self, directory: FailoverDirectory, digest: str) -> Moved:
+        """Commit what was translated."""
+        with cluster(self.flowing.sandbox.target) as target:
+            return commit_translation(directory, target, digest=digest)
+
+    def journal(self, connector: str) -> Journal:
+        """The journal of a connector."""
+        return Journal(journal_root(self.workspace), cluster="sandbox", connector=connector)
+
+    def owner(self) -> Owner:
+        """Who does it."""
+        return Owner.here(run=self.run, task="begin")
+
+
+@contextmanager
+def cluster(broker: Broker) -> Iterator[KafkaCluster]:
+    """Open a cluster of the sandbox."""
+    with open_cluster({"bootstrap.servers": broker.bootstrap}) as opened:
+        yield opened
+
+
+def commit_groups(broker: Broker, positions: Positions) -> None:
+    """Let groups have read so far."""
+    with cluster(broker) as opened:
+        assert opened.groups.commit(positions) == {}
+
+
+def rows(directory: FailoverDirectory) -> list[dict[str, Any]]:
+    """Dataset ``translation``."""
+    return read_dataset(directory.translation, TRANSLATION)
