@@ -32,6 +32,13 @@ def leave_stopped(journal: Journal, owner: Owner, *, seconds: float) -> None:
     journal.held(owner, seconds=seconds).note(Phase.APPLIED)
 
 
+def give_back(doors: Doors, journal: Journal, owner: Owner, *, seconds: float) -> None:
+    """End the hold, with the connector in the state that it had; raises :class:`NotRunning` and store errors."""
+    entry = journal.held(owner, seconds=seconds)
+    recovery.give_back_state(doors, entry)
+    entry.note(Phase.APPLIED)
+
+
 def take_back(doors: Doors, journal: Journal, owner: Owner) -> str | None:
     """End the hold and give the connector the state that it had; None where nothing was left to give back."""
     with journal.claim(owner) as entry:

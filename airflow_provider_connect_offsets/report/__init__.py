@@ -9,9 +9,16 @@ What stands here is public::
     render([first, second], title="…")    # one page over several
     write_fleet_page(fleet)               # a line for each connector, with links to their pages
     write_orphans_page(directory)         # offsets whose connector is gone
+    write_failover_page(directory)        # consumer groups that go to another cluster
 """
 
 from airflow_provider_connect_offsets.report.change import Change
+from airflow_provider_connect_offsets.report.failover import (
+    Failover,
+    failover_question,
+    failover_table,
+    write_failover_page,
+)
 from airflow_provider_connect_offsets.report.fleet import FleetChange, fleet_question, fleet_table, write_fleet_page
 from airflow_provider_connect_offsets.report.orphans import (
     Orphans,
@@ -33,11 +40,14 @@ from airflow_provider_connect_offsets.report.tables import (
 
 __all__ = [
     "Change",
+    "Failover",
     "FleetChange",
     "Orphans",
     "OrphansPending",
     "Pending",
     "as_text",
+    "failover_question",
+    "failover_table",
     "fleet_question",
     "fleet_table",
     "offsets_table",
@@ -48,6 +58,7 @@ __all__ = [
     "question",
     "render",
     "verdict_table",
+    "write_failover_page",
     "write_fleet_page",
     "write_orphans_page",
     "write_page",

@@ -1,7 +1,8 @@
 """Airflow task groups, wired so that a change that was not applied never looks like success."""
 
+from airflow_provider_connect_offsets.task_groups.failover import mirror_failover
 from airflow_provider_connect_offsets.task_groups.fleet import guarded_fleet_change
 from airflow_provider_connect_offsets.task_groups.guarded import guarded_offset_change
 from airflow_provider_connect_offsets.task_groups.orphans import orphaned_offsets
 
-__all__ = ["guarded_fleet_change", "guarded_offset_change", "orphaned_offsets"]
+__all__ = ["guarded_fleet_change", "guarded_offset_change", "mirror_failover", "orphaned_offsets"]

@@ -26,12 +26,12 @@ def change_params() -> dict[str, Param]:
     return {
         "connector": Param(type="string", minLength=1, title="Connector", description="Name of the connector."),
         "to": Param("current", type="string", enum=list(_TO), title="Resume at", description="Where to resume."),
-        "value": _text(
+        "value": text(
             "Value",
             "What goes with it: a moment, a duration, a number of records, a position, a URI, or a connector's name.",
         ),
-        "topics": _text("Topics", "Regular expression that matches whole names; empty: all topics."),
-        "partitions": _text("Partitions", "Like 0,3-5; empty: all partitions."),
+        "topics": text("Topics", "Regular expression that matches whole names; empty: all topics."),
+        "partitions": text("Partitions", "Like 0,3-5; empty: all partitions."),
         "approval": Param(
             default=True,
             type="boolean",
@@ -53,16 +53,16 @@ def change_params() -> dict[str, Param]:
             "connection names, while the process is down; for dedicated MirrorMakers, standalone workers, and workers "
             "before Kafka 3.6.",
         ),
-        "connect_conn_id": _text(
+        "connect_conn_id": text(
             "Connect connection", "Airflow connection of the Connect cluster.", default="kafka_connect_default"
         ),
-        "kafka_conn_id": _text(
+        "kafka_conn_id": text(
             "Kafka connection",
             "Airflow connection of the Kafka cluster that the positions refer to: a MirrorSource's source cluster, a "
             "sink's own. Empty for connectors whose offsets are no positions.",
             default="kafka_default",
         ),
-        "spark_conn_id": _text(
+        "spark_conn_id": text(
             "Spark connection", "Airflow connection of the Spark that plans.", default="spark_default"
         ),
     }
@@ -100,10 +100,10 @@ def fleet_params() -> dict[str, Param]:
 def orphan_params() -> dict[str, Param]:
     """Params of the search for orphaned offsets."""
     return {
-        "connectors": _text(
+        "connectors": text(
             "Connectors", "Regular expression that matches whole names of deleted connectors; empty: all."
         ),
-        "older_than": _text(
+        "older_than": text(
             "Older than",
             "ISO 8601 duration, like P30D: only connectors of whose offsets none was written since; empty: of any age.",
         ),
@@ -126,15 +126,15 @@ def orphan_params() -> dict[str, Param]:
             title="Offsets topic",
             description="The offset.storage.topic of the Connect cluster's workers.",
         ),
-        "connect_conn_id": _text(
+        "connect_conn_id": text(
             "Connect connection", "Airflow connection of the Connect cluster.", default="kafka_connect_default"
         ),
-        "kafka_conn_id": _text(
+        "kafka_conn_id": text(
             "Kafka connection",
             "Airflow connection of the Kafka cluster that Connect itself works on, where its offsets topic is.",
             default="kafka_default",
         ),
-        "spark_conn_id": _text(
+        "spark_conn_id": text(
             "Spark connection", "Airflow connection of the Spark that searches.", default="spark_default"
         ),
     }
@@ -145,5 +145,11 @@ def as_arguments(params: dict[str, Param]) -> dict[str, Any]:
     return {name: f"{{{{ params.{name} }}}}" for name in params}
 
 
-def _text(title: str, description: str, *, default: str = "") -> Param:
+def flag(title: str, description: str, *, default: bool) -> Param:
+    """A Param that is true or false."""
+    return Param(default=default, type="boolean", title=title, description=description)
+
+
+def text(title: str, description: str, *, default: str = "") -> Param:
+    """A Param that is a text, which may be empty."""
     return Param(default, type="string", title=title, description=description)

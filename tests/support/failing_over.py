@@ -212,3 +212,41 @@ def commit_groups(broker: Broker, positions: Positions) -> None:
 def rows(directory: FailoverDirectory) -> list[dict[str, Any]]:
     """Dataset ``translation``."""
     return read_dataset(directory.translation, TRANSLATION)
+
+
+@dataclass(frozen=True)
+class Logs:
+    """The values in both logs of a topic, by partition."""
+
+    source: Mapping[int, list[bytes | None]]
+    replica: Mapping[int, list[bytes | None]]
+
+    @classmethod
+    def read(cls, flowing: Flowing) -> Logs:
+        """Read both."""
+        return cls(
+            contents(flowing.sandbox.source, flowing.topic), contents(flowing.sandbox.target, flowing.target_topic)
+        )
+
+    def read_again(self, partition: int, *, position: int, place: int) -> int:
+        """How many records are read again by a group that was at ``position`` and goes on at ``place``.
+
+        None that it has not read is missed there, as far as it was replicated.
+        """
+        left = set(self.source[partition][position:])
+        read = self.replica[partition][place:]
+        assert left & set(self.replica[partition]) <= set(read)
+        return sum(value not in left for value in read)
+
+    def goes_on(self, partition: int, *, position: int, place: int) -> bool:
+        """Whether the first record there is the next one."""
+        return self.replica[partition][place : place + 1] == self.source[partition][position : position + 1]
+
+
+def contents(broker: Broker, topic: str) -> dict[int, list[bytes | None]]:
+    """The values of a topic without gaps, by partition."""
+    found: dict[int, list[bytes | None]] = {number: [] for number in broker.log_bounds(topic)}
+    for record in broker.consume(topic):
+        assert record.offset == len(found[record.partition])
+        found[record.partition].append(record.value)
+    return found

@@ -1,0 +1,91 @@
+"""What a failover goes through, opened from Airflow connections, and the flow that its Params describe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
+
+if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.change.failover import FailoverDoors
+    from airflow_provider_connect_offsets.offsets.flow import Flow
+    from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
+
+
+@dataclass(frozen=True, slots=True)
+class FlowConnections:
+    """Airflow connections of a flow; without ``connect`` or ``source`` there is no way to it, as when it is gone."""
+
+    connect: str
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFlow:
+    """The doors while they are open; ``connect`` is None where there is no connection for it."""
+
+    doors: FailoverDoors
+    connect: Opened | None
+
+
+@contextmanager
+def open_flow(connections: FlowConnections, *, patience: float = 120.0) -> Iterator[OpenedFlow]:
+    """Open what a failover goes through; raises :class:`InvalidInput` and store errors."""
+    from airflow_provider_connect_offsets.change.failover import FailoverDoors  # noqa: PLC0415
+    from airflow_provider_connect_offsets.change.replicas import Clusters  # noqa: PLC0415
+    from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster  # noqa: PLC0415
+
+    with ExitStack() as stack:
+        target = stack.enter_context(kafka_cluster(connections.target))
+        source = stack.enter_context(kafka_cluster(connections.source)) if connections.source else None
+        connect = (
+            stack.enter_context(open_doors(connections.connect, None, patience=patience))
+            if connections.connect
+            else None
+        )
+        yield OpenedFlow(FailoverDoors(Clusters(source, target), connect.doors if connect else None), connect)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A flow as Params describe it; empty: as its connector's configuration, or MirrorMaker 2's default, has it."""
+
+    source_alias: str = ""
+    target_alias: str = ""
+    policy: str = ""
+    separator: str = ""
+    syncs_on: str = ""
+
+    def flow(self, info: ConnectorInfo | None) -> Flow:
+        """Put together what the configuration and the Params say.
+
+        Raises :class:`InvalidRequest` where they contradict each other, or neither names both clusters.
+        """
+        from airflow_provider_connect_offsets.offsets.flow import Flow, Policy, Side  # noqa: PLC0415
+
+        if info is None:
+            if not (self.source_alias and self.target_alias):
+                raise InvalidRequest("Name the flow: by source_connector, or by source_alias and target_alias.")
+            separator = self.separator or "."
+            return Flow(
+                source_alias=self.source_alias,
+                target_alias=self.target_alias,
+                policy=Policy(self.policy or Policy.DEFAULT),
+                separator=separator,
+                internal_separator=separator,
+                syncs_on=Side(self.syncs_on or Side.SOURCE),
+            )
+        found = Flow.of(info.config)
+        said = {"source_alias": found.source_alias, "target_alias": found.target_alias}
+        for name, configured in said.items():
+            given = getattr(self, name)
+            if given and given != configured:
+                raise InvalidRequest(
+                    f"Nothing was touched: {name} is {given!r}, but {info.name!r} is configured with {configured!r}."
+                )
+        return found

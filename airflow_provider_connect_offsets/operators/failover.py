@@ -1,0 +1,277 @@
+"""A failover of consumer groups as tasks: look, translate, approve, stand still, commit, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_connect_offsets.exceptions import PlanRefused
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.flow import Described, OpenedFlow, open_flow
+from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
+from airflow_provider_connect_offsets.operators.common import directory_of, is_true, owner_of
+from airflow_provider_connect_offsets.operators.flow import (
+    HOLD,
+    FlowOperator,
+    connectors_of,
+    directory_at,
+    failover_page,
+    final_directory,
+    request_in,
+)
+from airflow_provider_connect_offsets.operators.spark import OffsetsJobOperator
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+    from airflow_provider_connect_offsets.report import Pending
+    from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
+
+_HANDED_ON = (
+    "digest",
+    "groups",
+    "partitions",
+    "commit",
+    "covered",
+    "exact",
+    "max_rereads",
+    "checkpoint_rereads",
+    "checked",
+    "left_groups",
+)
+
+
+class SnapshotMirrorFlowOperator(FlowOperator):
+    """Look at a MirrorMaker 2 flow and at the consumer groups that are to go from its source to its target.
+
+    Reads only. ``planned``: the source is alive, so that the groups' own offsets count, and ``source_connector`` (a
+    MirrorSourceConnector) tells what the flow is. Without it the source is taken for gone: the checkpoints on the
+    target tell where the groups were, and ``source_alias``, ``target_alias``, ``replication_policy`` (default or
+    identity), ``separator`` and ``syncs_on`` (source or target) what the flow was. ``groups`` and ``topics`` are
+    patterns for whole names; ``rewind`` names groups that may be set back on the target; ``min_coverage`` is the share
+    of partitions that must be translated (0 to 1); ``compared``: how many records of either log are read at most, for
+    each partition, to prove claims.
+
+    Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
+    """
+
+    template_fields: Sequence[str] = (
+        *FlowOperator.template_fields,
+        "groups",
+        "planned",
+        "source_connector",
+        "checkpoint_connector",
+        "source_alias",
+        "target_alias",
+        "replication_policy",
+        "separator",
+        "syncs_on",
+        "topics",
+        "rewind",
+        "min_coverage",
+        "compared",
+        "part",
+    )
+    ui_color = "#dbe7f3"
+
+    def __init__(  # noqa: PLR0913 - a request, each by its name
+        self,
+        *,
+        groups: str = "",
+        planned: bool | str = True,
+        source_connector: str = "",
+        checkpoint_connector: str = "",
+        source_alias: str = "",
+        target_alias: str = "",
+        replication_policy: str = "",
+        separator: str = "",
+        syncs_on: str = "",
+        topics: str = "",
+        rewind: str = "",
+        min_coverage: float | str = 1.0,
+        compared: int | str = 100_000,
+        part: str = "",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.groups = groups
+        self.planned = planned
+        self.source_connector = source_connector
+        self.checkpoint_connector = checkpoint_connector
+        self.source_alias = source_alias
+        self.target_alias = target_alias
+        self.replication_policy = replication_policy
+        self.separator = separator
+        self.syncs_on = syncs_on
+        self.topics = topics
+        self.rewind = rewind
+        self.min_coverage = min_coverage
+        self.compared = compared
+        self.part = part
+
+    def execute(self, context: Context) -> str:
+        """Write what the translation needs."""
+        from airflow_provider_connect_offsets.change.failover import look  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory  # noqa: PLC0415
+
+        directory = FailoverDirectory(directory_of(context, part=self.part).uri)
+        with failing_clearly():
+            planned = is_true(self.planned)
+            with open_flow(self.connections(planned=planned), patience=float(self.patience)) as opened:
+                request = self.request(planned=planned, opened=opened)
+                found = look(request, opened.doors, directory)
+        self.log.info(
+            "%d groups on %r, %d on %r, %d replicated partitions; datasets under %s",
+            len(found.of_source),
+            request.flow.source_alias,
+            len(found.of_target),
+            request.flow.target_alias,
+            len(found.replicas),
+            directory.uri,
+        )
+        return directory.uri
+
+    def request(self, *, planned: bool, opened: OpenedFlow) -> FailoverRequest:
+        """What was asked for; raises :class:`InvalidRequest`."""
+        from airflow_provider_connect_offsets.offsets.failover import FailoverRequest  # noqa: PLC0415
+
+        info = self._mirror_source(opened) if planned and self.source_connector else None
+        described = Described(
+            self.source_alias, self.target_alias, self.replication_policy, self.separator, self.syncs_on
+        )
+        return FailoverRequest.parse(
+            planned=planned,
+            flow=described.flow(info),
+            groups=self.groups,
+            topics=self.topics,
+            rewind=self.rewind,
+            min_coverage=self.min_coverage,
+            compared=self.compared,
+            source_connector=self.source_connector,
+            checkpoint_connector=self.checkpoint_connector,
+        )
+
+    def _mirror_source(self, opened: OpenedFlow) -> ConnectorInfo | None:
+        if opened.connect is None:
+            return None
+        return opened.connect.doors.control.info(self.source_connector)
+
+
+class TranslateGroupOffsetsOperator(OffsetsJobOperator):
+    """Translate the positions of consumer groups from a flow's source to its target; a ``SparkSubmitOperator``.
+
+    ``run_uri`` is what the look at the flow returned. All other arguments are those of ``SparkSubmitOperator``, except
+    ``application``, ``py_files`` and ``application_args``, which are the job's own. Fails where the gate is closed:
+    fewer partitions than ``min_coverage`` asks for can be moved, or records disprove a claim; nothing was committed.
+
+    Writes the dataset ``translation``, the page and a CSV. Returns ``run_uri``, ``report``, ``digest`` and counts, each
+    an XCom of its own too, so that ``translate.output["digest"]`` works.
+    """
+
+    application_name = "connect-offsets-translation"
+
+    def job(self) -> Path:
+        """The file of the job."""
+        from airflow_provider_connect_offsets.pipeline.shipping import translate_job_path  # noqa: PLC0415
+
+        return translate_job_path()
+
+    def judged(self) -> dict[str, Any]:
+        """Show the translation; raises :class:`PlanRefused` where the gate is closed."""
+        from airflow_provider_connect_offsets.report import Failover, as_text, failover_table  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
+
+        directory = directory_at(self.run_uri)
+        summary = read_json(directory.summary)
+        if "digest" not in summary:
+            raise PlanRefused(f"No group was moved. {' '.join(summary['errors'])}")
+        self.log.info("%s", as_text(failover_table(Failover.read(directory))))
+        page = failover_page(directory)
+        self.log.info("The page: %s", page)
+        if summary["errors"]:
+            raise PlanRefused(f"No group was moved. {' '.join(summary['errors'])} The page: {page}")
+        return {"run_uri": self.run_uri, "report": page, **{name: summary[name] for name in _HANDED_ON}}
+
+
+class ApproveFailoverOperator(ApproveOffsetPlanOperator):
+    """Ask a person whether the groups are to be moved; as ``ApproveOffsetPlanOperator`` does for a change."""
+
+    def page(self, pending: Pending) -> None:
+        """Write the page anew."""
+        failover_page(directory_at(self.summary["run_uri"]), pending=pending)
+
+    def question(self) -> tuple[str, str]:
+        """Subject and body, in Markdown."""
+        from airflow_provider_connect_offsets.report import Failover, failover_question  # noqa: PLC0415
+
+        found = Failover.read(directory_at(self.summary["run_uri"]))
+        return f"Move {found.title[0].lower()}{found.title[1:]}?", failover_question(found)
+
+
+class BeginFailoverOperator(FlowOperator):
+    """Let replication catch up and stop the flow's connectors, then look again; the setup of a failover.
+
+    Of an unplanned one it only looks again. ``drain_timeout``: seconds in which the flow has to catch up; nothing is
+    stopped before it has. Fails where records are left to be replicated. Returns the URI of the directory of what
+    stands now, which the final translation and the commit take as ``run_uri``.
+    """
+
+    template_fields: Sequence[str] = (*FlowOperator.template_fields, "run_uri", "drain_timeout")
+
+    def __init__(self, *, run_uri: str, drain_timeout: float | str = 300.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.run_uri = run_uri
+        self.drain_timeout = drain_timeout
+
+    def execute(self, context: Context) -> str:
+        """Wait, stop, look."""
+        from airflow_provider_connect_offsets.change import failover, held  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.failover import Mode  # noqa: PLC0415
+
+        before, after = directory_at(self.run_uri), final_directory(self.run_uri)
+        with failing_clearly():
+            request = request_in(before)
+            planned = request.mode is Mode.PLANNED
+            with open_flow(self.connections(planned=planned), patience=float(self.patience)) as opened:
+                if planned and opened.connect is not None:
+                    failover.await_drained(request, opened.doors, patience=float(self.drain_timeout))
+                    for name in connectors_of(request):
+                        journal = opened.connect.journal(name)
+                        prior = held.hold_still(opened.connect.doors, journal, owner_of(context), seconds=HOLD)
+                        self.log.info("%r was %s and is STOPPED.", name, prior)
+                found = failover.look(request, opened.doors, after, ranges=before if planned else None)
+                if planned:
+                    failover.refuse_undrained(found)
+        return after.uri
+
+
+class ReleaseFlowOperator(FlowOperator):
+    """Give the flow's connectors the state that they had, unless the failover ended in order; a teardown.
+
+    ``run_uri`` is what the first look returned. Returns a sentence that says what was done.
+    """
+
+    template_fields: Sequence[str] = (*FlowOperator.template_fields, "run_uri")
+    ui_color = "#f3d3d3"
+
+    def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.run_uri = run_uri
+
+    def execute(self, context: Context) -> str:
+        """Release."""
+        from airflow_provider_connect_offsets.change import held  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.failover import Mode  # noqa: PLC0415
+
+        told = []
+        with failing_clearly():
+            request = request_in(directory_at(self.run_uri))
+            if request.mode is Mode.PLANNED:
+                with open_flow(self.connections(planned=True), patience=float(self.patience)) as opened:
+                    if opened.connect is not None:
+                        for name in connectors_of(request):
+                            journal = opened.connect.journal(name)
+                            told.append(held.take_back(opened.connect.doors, journal, owner_of(context)))
+        return " ".join(filter(None, told)) or "Nothing was left to release."

@@ -1,0 +1,80 @@
+"""What the tasks of a failover share: the connections of a flow, and where a run keeps what it saw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+
+from airflow_provider_connect_offsets.hooks.flow import FlowConnections
+from airflow_provider_connect_offsets.operators.common import page_written
+
+if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+    from airflow_provider_connect_offsets.report import Pending
+    from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+
+#: Seconds for which the flow's connectors are held for the next task of the run.
+HOLD = 3600.0
+
+
+class FlowOperator(BaseOperator):
+    """A task that looks at a flow; ``patience``: seconds that a state of a connector is waited for."""
+
+    template_fields: Sequence[str] = ("connect_conn_id", "source_kafka_conn_id", "target_kafka_conn_id", "patience")
+
+    def __init__(
+        self,
+        *,
+        connect_conn_id: str = "kafka_connect_default",
+        source_kafka_conn_id: str = "kafka_source",
+        target_kafka_conn_id: str = "kafka_target",
+        patience: float = 120.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.connect_conn_id = connect_conn_id
+        self.source_kafka_conn_id = source_kafka_conn_id
+        self.target_kafka_conn_id = target_kafka_conn_id
+        self.patience = patience
+
+    def connections(self, *, planned: bool) -> FlowConnections:
+        """Which connections are opened: without a source, those of the target only."""
+        if planned:
+            return FlowConnections(self.connect_conn_id, self.source_kafka_conn_id, self.target_kafka_conn_id)
+        return FlowConnections("", "", self.target_kafka_conn_id)
+
+
+def directory_at(run_uri: str) -> FailoverDirectory:
+    """The directory of a look at a flow."""
+    from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory  # noqa: PLC0415
+
+    return FailoverDirectory(run_uri)
+
+
+def final_directory(run_uri: str) -> FailoverDirectory:
+    """The directory of the last look, at a flow that stands still."""
+    from airflow_provider_connect_offsets.workspace.layout import join  # noqa: PLC0415
+
+    return directory_at(join(run_uri, "final"))
+
+
+def request_in(directory: FailoverDirectory) -> FailoverRequest:
+    """What was asked for."""
+    from airflow_provider_connect_offsets.offsets.failover import FailoverRequest  # noqa: PLC0415
+    from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
+
+    return FailoverRequest.from_json(read_json(directory.request))
+
+
+def connectors_of(request: FailoverRequest) -> list[str]:
+    """The flow's connectors that are to stand still."""
+    return [name for name in (request.source_connector, request.checkpoint_connector) if name]
+
+
+def failover_page(directory: FailoverDirectory, *, pending: Pending | None = None) -> str:
+    """Write the page and the CSV anew, and return where the page lies."""
+    from airflow_provider_connect_offsets.report import write_failover_page  # noqa: PLC0415
+
+    return page_written(lambda: write_failover_page(directory, pending=pending), directory.report)

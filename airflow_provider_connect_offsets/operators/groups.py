@@ -1,0 +1,92 @@
+"""Offsets of consumer groups on the target: committed as translated, and put back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.flow import open_flow
+from airflow_provider_connect_offsets.operators.common import is_true, owner_of
+from airflow_provider_connect_offsets.operators.flow import (
+    HOLD,
+    FlowOperator,
+    connectors_of,
+    directory_at,
+    failover_page,
+    request_in,
+)
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class CommitGroupOffsetsOperator(FlowOperator):
+    """Commit translated offsets into the target's groups, many at once, and prove them by reading back.
+
+    ``run_uri`` and ``digest`` are what the final translation returned. What stood there before is kept first. A group
+    that anyone is in, or that has moved since, is left alone, and the task fails at the end and names it; a retry
+    commits what is left. Of a planned failover the flow's connectors stay STOPPED, unless ``resume_flow``.
+
+    Returns how many groups and partitions stand where they were to, and the URI of the page.
+    """
+
+    template_fields: Sequence[str] = (*FlowOperator.template_fields, "run_uri", "digest", "resume_flow")
+    ui_color = "#f3e3d3"
+
+    def __init__(self, *, run_uri: str, digest: str, resume_flow: bool | str = False, **kwargs: Any) -> None:
+        super().__init__(**{"multiple_outputs": True, **kwargs})
+        self.run_uri = run_uri
+        self.digest = digest
+        self.resume_flow = resume_flow
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Commit."""
+        from airflow_provider_connect_offsets.change import held  # noqa: PLC0415
+        from airflow_provider_connect_offsets.change.group_commit import commit_translation  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.failover import Mode  # noqa: PLC0415
+
+        directory = directory_at(self.run_uri)
+        with failing_clearly():
+            resume, request = is_true(self.resume_flow), request_in(directory)
+            planned = request.mode is Mode.PLANNED
+            with open_flow(self.connections(planned=planned), patience=float(self.patience)) as opened:
+                try:
+                    moved = commit_translation(directory, opened.doors.clusters.target, digest=self.digest)
+                finally:
+                    page = failover_page(directory)
+                if opened.connect is not None:
+                    for name in connectors_of(request):
+                        journal = opened.connect.journal(name)
+                        if resume:
+                            held.give_back(opened.connect.doors, journal, owner_of(context), seconds=HOLD)
+                        else:
+                            held.leave_stopped(journal, owner_of(context), seconds=HOLD)
+                            self.log.warning("%r stays STOPPED; start it when records are to flow again.", name)
+        self.log.info("%d groups, %d partitions: committed and proved.", moved.groups, moved.partitions)
+        return {"groups": moved.groups, "partitions": moved.partitions, "report": page}
+
+
+class RestoreGroupOffsetsOperator(FlowOperator):
+    """Put consumer groups back to what they were before a failover committed, and prove it.
+
+    ``run_uri`` is the directory of the final translation (``…/final``). A group that has gone on since is left as it
+    is, and the task fails and names it. Returns how many groups were put back.
+    """
+
+    template_fields: Sequence[str] = (*FlowOperator.template_fields, "run_uri")
+    ui_color = "#f3d3d3"
+
+    def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.run_uri = run_uri
+
+    def execute(self, context: Context) -> int:
+        """Restore."""
+        from airflow_provider_connect_offsets.change.group_commit import restore_groups  # noqa: PLC0415
+
+        del context
+        with failing_clearly(), open_flow(self.connections(planned=False)) as opened:
+            moved = restore_groups(directory_at(self.run_uri), opened.doors.clusters.target)
+        self.log.info("%d groups are back where they were, read back and proved.", moved.groups)
+        return moved.groups

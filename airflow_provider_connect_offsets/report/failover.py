@@ -1,0 +1,226 @@
+"""A failover of consumer groups for people: a page and a CSV, a table for the log, and what an approver is asked."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from io import StringIO
+from typing import Any
+
+from rich.console import Group
+
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode, Move
+from airflow_provider_connect_offsets.report import words
+from airflow_provider_connect_offsets.report.page import environment
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, more, page_link, plain
+from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone
+from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import TRANSLATION
+
+MOST_GROUPS = 500
+
+
+_WAITS = {
+    Pending.APPROVAL: ("Waiting for approval", "Nothing has been stopped, and no group has been moved."),
+    Pending.DRY_RUN: ("Dry run: no group was moved", "Nothing was stopped either."),
+    Pending.REJECTED: ("Rejected: no group was moved", "Someone said no, or nobody answered in time."),
+    None: (
+        "Translated, not committed",
+        "No outcome is recorded here. Where the run went on, its final translation lies in `final` beside this page.",
+    ),
+}
+
+
+@dataclass(slots=True)
+class GroupLine:
+    """One group, over all its partitions."""
+
+    group: str
+    partitions: int = 0
+    commits: int = 0
+    exact: int = 0
+    max_rereads: int = 0
+    untold: int = 0
+    checkpoints: int = 0
+    checkpoint_rereads: int = 0
+    reason: str = ""
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Count one of its partitions in."""
+        self.partitions += 1
+        self.commits += row["action"] == Move.COMMIT
+        self.exact += row["exact"]
+        self.max_rereads += row["max_rereads"] or 0
+        self.checkpoints += row["checkpoint"] is not None
+        self.checkpoint_rereads += row["checkpoint_rereads"] or 0
+        if row["covered"] is False:
+            self.untold += 1
+            self.reason = self.reason or row["reason"]
+
+    @property
+    def tone(self) -> Tone:
+        """How it looks."""
+        return Tone.BAD if self.reason else Tone.GOOD if self.exact == self.partitions else Tone.CALM
+
+    @property
+    def standing(self) -> str:
+        """How it stands, in a word or two."""
+        if self.reason:
+            return "left alone" if not self.commits else "in part"
+        return "exact" if self.exact == self.partitions else "with re-reads"
+
+
+@dataclass(frozen=True, slots=True)
+class Failover:
+    """A translation, and what became of it."""
+
+    directory: FailoverDirectory
+    request: FailoverRequest
+    summary: Mapping[str, Any]
+    groups: Sequence[GroupLine]
+    outcome: Mapping[str, Any] | None
+    pending: Pending | None = None
+
+    @classmethod
+    def read(cls, directory: FailoverDirectory, *, pending: Pending | None = None) -> Failover:
+        """Read what the run's directory holds; raises :class:`DatasetError` where nothing was translated yet."""
+        summary, outcome = files.read_json(directory.summary), files.read_json_if_any(directory.outcome)
+        if outcome is not None and outcome["digest"] != summary["digest"]:
+            outcome = None  # of an earlier translation in the same directory
+        groups: dict[str, GroupLine] = {}
+        for row in iterate_dataset(directory.translation, TRANSLATION):
+            groups.setdefault(row["group"], GroupLine(row["group"])).add(row)
+        if outcome is not None:
+            for name, reason in outcome["left"].items():
+                groups.setdefault(name, GroupLine(name)).reason = reason
+        order = {Tone.BAD: 0, Tone.CALM: 1, Tone.GOOD: 2}
+        lines = sorted(groups.values(), key=lambda one: (order[one.tone], -one.max_rereads, one.group))
+        request = FailoverRequest.from_json(summary["request"])
+        return cls(directory, request, summary, lines, outcome, pending)
+
+    @property
+    def title(self) -> str:
+        """From where to where."""
+        flow = self.request.flow
+        return f"Consumer groups from {flow.source_alias} to {flow.target_alias}"
+
+    @property
+    def kind(self) -> str:
+        """Planned or not, and what that means for the figures."""
+        if self.request.mode is Mode.PLANNED:
+            return "Planned: positions are those that the groups have committed on the source."
+        return (
+            "Unplanned: positions are those of MirrorMaker 2's last checkpoints. What a group has read after its "
+            "checkpoint it reads again; what was never replicated is not here."
+        )
+
+    @property
+    def exact_share(self) -> str:
+        """How many of the partitions that are translated are exact."""
+        covered = self.summary["covered"]
+        return f"{self.summary['exact'] / covered:.1%}" if covered else "none"
+
+    @property
+    def standing(self) -> Standing:
+        """How far it has come, said first."""
+        if self.summary["errors"]:
+            return Standing("Refused: no group was moved", Tone.BAD, " ".join(self.summary["errors"]))
+        if self.outcome is None:
+            headline, sentence = _WAITS[self.pending]
+            return Standing(headline, Tone.CALM, sentence)
+        moved = f"{words.count(self.outcome['groups'], 'group')} stand where they were to, read back and proved."
+        if self.outcome["left"]:
+            left = words.count(len(self.outcome["left"]), "group")
+            return Standing(f"Not moved: {left}", Tone.BAD, f"{moved} The others are named below.")
+        return Standing("Moved", Tone.GOOD, moved, applied=True)
+
+
+def failover_table(found: Failover, *, limit: int = MOST_ROWS) -> Group:
+    """A line for each group, those that are left alone first."""
+    table = new_table("Group", "Standing")
+    for heading in ("Partitions", "Exact", "Re-read at most", "By checkpoints"):
+        table.add_column(heading, justify="right")
+    table.add_column("Why", overflow="fold")
+    for line in found.groups[:limit]:
+        numbers = (f"{line.partitions:,}", f"{line.exact:,}", f"{line.max_rereads:,}", _by_checkpoints(line))
+        table.add_row(*cells(line.group, line.standing, *numbers, line.reason))
+    left = len(found.groups) - limit
+    note = f"{left:,} more in {words.without_credentials(found.directory.table)}" if left > 0 else ""
+    return titled(f"{found.title}: {words.count(len(found.groups), 'group')}", table, note)
+
+
+def failover_question(found: Failover, *, limit: int = MOST_ROWS) -> str:
+    """Tell in Markdown which groups would be moved, and what happens to the flow; nothing has happened yet."""
+    summary, request = found.summary, found.request
+    planned = request.mode is Mode.PLANNED
+    stopping = (
+        f"Replication is waited for, then `{plain(request.source_connector)}` is stopped, all is translated once more "
+        "from what stands then, checked, and committed. The figures here can only become better."
+        if planned
+        else found.kind
+    )
+    rows = [
+        "| Group | Partitions | Exact | Re-read at most | By checkpoints |",
+        "|---|--:|--:|--:|--:|",
+        *(_row(line) for line in found.groups[:limit]),
+    ]
+    count = f"**{words.count(summary['groups'], 'group')}** with {words.count(summary['partitions'], 'partition')}"
+    parts = [
+        f"{count} would go from `{plain(request.flow.source_alias)}` to `{plain(request.flow.target_alias)}`.",
+        stopping,
+        "\n".join([*rows, *more(len(found.groups), limit, "groups")]),
+        page_link(found.directory.report),
+        "Nothing has been stopped or moved yet.",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def write_failover_page(directory: FailoverDirectory, *, pending: Pending | None = None) -> str:
+    """Publish the page as ``report.html`` and all rows as ``translation.csv``, and return where the page lies."""
+    found = Failover.read(directory, pending=pending)
+    named = (
+        ("Request", directory.request),
+        ("Translation", directory.translation),
+        ("Translation as CSV", directory.table),
+        *((("What stood there before", directory.before),) if found.outcome else ()),
+    )
+    page = (
+        environment()
+        .get_template("failover.html.j2")
+        .render(
+            title=found.title,
+            written_at=words.moment(datetime.now(tz=UTC)),
+            found=found,
+            groups=found.groups[:MOST_GROUPS],
+            by_checkpoints=_by_checkpoints,
+            datasets={name: words.without_credentials(uri) for name, uri in named},
+        )
+    )
+    files.write_bytes(directory.table, _csv(iterate_dataset(directory.translation, TRANSLATION)).encode())
+    files.write_bytes(directory.report, page.encode())
+    return directory.report
+
+
+def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
+    buffer = StringIO()
+    writer = csv.DictWriter(buffer, TRANSLATION.names)
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def _by_checkpoints(line: GroupLine) -> str:
+    """What MirrorMaker 2's own checkpoints would have cost."""
+    missing = line.partitions - line.checkpoints
+    told = f"{line.checkpoint_rereads:,}"
+    return f"{told}, {missing:,} missing" if missing else told
+
+
+def _row(line: GroupLine) -> str:
+    shown = (line.group, f"{line.partitions:,}", f"{line.exact:,}", f"{line.max_rereads:,}", _by_checkpoints(line))
+    return f"| {' | '.join(plain(cell) for cell in shown)} |"

@@ -1,0 +1,141 @@
+"""Failovers of consumer groups as real DAG runs, between two real clusters."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from random import Random
+from urllib.parse import urlparse
+
+import pytest
+from confluent_kafka import Consumer
+from dag_runs import Ran
+from failing_over import Flowing, Logs, Positions, cluster, commit_groups
+
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from sandbox import Broker, Sandbox, wait_until
+
+RunDag = Callable[..., Ran]
+
+
+@pytest.fixture
+def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
+    """A flow that has caught up after a rewind, and groups at random places."""
+    started = Flowing.start(sandbox)
+    started.produce(40)
+    started.wait_until_replicated()
+    started.rewind(25)
+    started.produce(10)
+    started.wait_until_replicated()
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def positions(sandbox: Sandbox, flowing: Flowing) -> Positions:
+    """Where five groups are on the source."""
+    found = flowing.random_positions(5, Random(flowing.mark))
+    commit_groups(sandbox.source, found)
+    return found
+
+
+@contextmanager
+def member(broker: Broker, group: str, topic: str) -> Iterator[None]:
+    """Someone who is in a group, for as long as the block lasts."""
+    config = {"bootstrap.servers": broker.bootstrap, "group.id": group, "enable.auto.commit": False}
+    consumer = Consumer({**config, "auto.offset.reset": "latest"})
+    consumer.subscribe([topic])
+    try:
+        wait_until(lambda: bool(consumer.poll(0.1) or consumer.assignment()), 30, "no partition was assigned")
+        yield
+    finally:
+        consumer.close()
+
+
+def standing(broker: Broker, groups: Positions) -> dict[str, dict[TopicPartition, int]]:
+    """What the groups have committed."""
+    with cluster(broker) as opened:
+        found = opened.groups.offsets_of(groups)
+    return {name: {where: one.offset for where, one in offsets.items()} for name, offsets in found.items()}
+
+
+def asked(flowing: Flowing) -> dict[str, str]:
+    """Params of a planned failover."""
+    return {
+        "groups": f"{flowing.mark}-.*",
+        "source_connector": flowing.source_connector,
+        "checkpoint_connector": flowing.checkpoint_connector,
+    }
+
+
+def test_there_and_back(run_dag: RunDag, flowing: Flowing, positions: Positions) -> None:
+    """Every group goes on with its next record; the flow is stopped; a restore leaves no trace of the groups."""
+    sandbox = flowing.sandbox
+
+    ran = run_dag("mirror_failover", **asked(flowing))
+
+    final = FailoverDirectory(f"{ran.directory.uri}/final")
+    assert (ran.state, ran.tasks["failover.commit"], ran.tasks["failover.release"]) == ("success", "success", "success")
+    there, logs = standing(sandbox.target, positions), Logs.read(flowing)
+    for group, offsets in positions.items():
+        for where, position in offsets.items():
+            place = there[group][TopicPartition(flowing.target_topic, where.partition)]
+            assert logs.goes_on(where.partition, position=position, place=place)
+            assert logs.read_again(where.partition, position=position, place=place) == 0
+    for name in (flowing.source_connector, flowing.checkpoint_connector):
+        assert sandbox.connect.status(name)["connector"]["state"] == "STOPPED"
+    listed = list(csv.DictReader(StringIO(Path(urlparse(final.table).path).read_text())))
+    assert {(row["exact"], row["action"]) for row in listed} == {("True", "commit")}
+    assert len(listed) == 10
+
+    back = run_dag("mirror_failover_restore", run_uri=final.uri)
+
+    assert back.state == "success"
+    assert standing(sandbox.target, positions) == {name: {} for name in positions}
+
+
+def test_a_group_with_members_closes_the_gate(run_dag: RunDag, flowing: Flowing, positions: Positions) -> None:
+    """It is named, nothing is stopped and nobody is moved; with less coverage asked for, the others go."""
+    sandbox = flowing.sandbox
+    busy = min(positions)
+    with member(sandbox.target, busy, flowing.target_topic):
+        refused = run_dag("mirror_failover", **asked(flowing))
+
+        assert (refused.state, refused.tasks["failover.preview"]) == ("failed", "failed")
+        assert f"'{busy}': it has members on the target: stop them first" in refused.output
+        assert sandbox.connect.status(flowing.source_connector)["connector"]["state"] == "RUNNING"
+        assert standing(sandbox.target, positions) == {name: {} for name in positions}
+
+        ran = run_dag("mirror_failover", min_coverage=0.8, resume_flow=True, **asked(flowing))
+
+    assert ran.state == "success"
+    moved = standing(sandbox.target, positions)
+    assert {name for name, offsets in moved.items() if not offsets} == {busy}
+    sandbox.connect.wait_state(flowing.source_connector, "RUNNING", tasks=1)
+
+
+def test_producers_that_go_on_are_noticed(run_dag: RunDag, flowing: Flowing, positions: Positions) -> None:
+    """A flow that can't catch up in time is not stopped, and no group is moved."""
+    sandbox = flowing.sandbox
+    sandbox.connect.pause(flowing.source_connector)
+    flowing.produce(5)
+
+    ran = run_dag("mirror_failover", drain_timeout=1, **asked(flowing))
+
+    assert (ran.state, ran.tasks["failover.begin"]) == ("failed", "failed")
+    assert f"Nothing was stopped, and no group was moved: after 1 s topic '{flowing.topic}', partition 0" in ran.output
+    assert sandbox.connect.status(flowing.source_connector)["connector"]["state"] == "PAUSED"
+    assert standing(sandbox.target, positions) == {name: {} for name in positions}
+
+
+def test_a_request_that_makes_no_sense(run_dag: RunDag) -> None:
+    """It fails at the first task, in one sentence."""
+    ran = run_dag("mirror_failover", groups="orders-(", planned=False, source_alias="a", target_alias="b")
+    unnamed = run_dag("mirror_failover", planned=True)
+
+    assert (ran.state, "groups: 'orders-(' is no regular expression" in ran.output) == ("failed", True)
+    assert (unnamed.state, "source_connector" in unnamed.output) == ("failed", True)
