@@ -41,6 +41,10 @@ class FailoverDoors:
     clusters: Clusters
     connect: Doors | None = None
 
+    def asked(self, request: FailoverRequest) -> FailoverDoors:
+        """The same doors, to be looked through as MirrorSource does."""
+        return replace(self, clusters=replace(self.clusters, committed=request.reads_committed))
+
     def info(self, request: FailoverRequest) -> ConnectorInfo:
         """The flow's MirrorSource; raises :class:`InvalidRequest` where there is no way to it."""
         if self.connect is None:
@@ -60,6 +64,7 @@ def look(
     ranges: where an earlier translation has written ``compare_ranges``: those records are read as well, which needs a
     flow that stands still. Raises :class:`InvalidRequest` and store errors.
     """
+    doors = doors.asked(request)
     found = _planned(request, doors) if request.mode is Mode.PLANNED else _unplanned(request, doors)
     if ranges is not None and doors.clusters.source is not None:
         found = _compared(found, doors.clusters, read_dataset(ranges.compare_ranges, COMPARE_RANGES), directory)
@@ -77,7 +82,7 @@ def await_drained(request: FailoverRequest, doors: FailoverDoors, *, patience: f
         raise InvalidRequest("A planned failover needs Connect: connect_conn_id must name its connection.")
     topics = _concerned(groups_of(_source(doors), request.groups), request)
     left = replace(connect, patience=patience).settle(
-        lambda: _left(_replicas(request, doors, topics)), until=lambda left: not left
+        lambda: _left(_replicas(request, doors.asked(request), topics)), until=lambda left: not left
     )
     if left:
         raise NotDrained(
@@ -148,7 +153,8 @@ def _compared(found: Look, clusters: Clusters, rows: list[dict[str, Any]], direc
     of_source = {one.where: _span(wanted[one.where]["source_from"], one.source) for one in replicas}
     of_target = {one.on_target: _span(wanted[one.where]["target_from"], one.target) for one in replicas}
     names = {one.on_target: one.where for one in replicas}
-    with _source(FailoverDoors(clusters)).spans(committed=False) as source, clusters.target.spans() as target:
+    opened = _source(FailoverDoors(clusters))
+    with opened.spans(committed=clusters.committed) as source, clusters.target.spans() as target:
         rows_of_both = chain(
             _digest_rows(source.digests(of_source, timed=timed), {one: one for one in of_source}, Side.SOURCE),
             _digest_rows(target.digests(of_target, timed=timed), names, Side.TARGET),

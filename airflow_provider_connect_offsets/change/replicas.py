@@ -20,10 +20,14 @@ from airflow_provider_connect_offsets.stores.spans import Span
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """The clusters of a flow; ``source`` is None where it is gone."""
+    """The clusters of a flow; ``source`` is None where it is gone.
+
+    ``committed``: MirrorSource leaves out what was written in a transaction that was given up.
+    """
 
     source: KafkaCluster | None
     target: KafkaCluster
+    committed: bool = False
 
     def on(self, side: Side) -> KafkaCluster | None:
         """The cluster on that side."""
@@ -129,7 +133,7 @@ def drained(clusters: Clusters, replicas: Iterable[Replica]) -> list[Replica]:
     if clusters.source is None:
         return listed
     left = {one.where: span for one in listed if (span := _left(one))}
-    with clusters.source.spans(committed=False) as spans:
+    with clusters.source.spans(committed=clusters.committed) as spans:
         behind = spans.have_records({where: span for where, span in left.items() if span.end > span.start})
     return [replace(one, drained=one.where in left and one.where not in behind) for one in listed]
 
@@ -215,7 +219,7 @@ def _same(
     if clusters.source is None:
         raise InvalidInput("The source's records can't be compared, as it is gone.")
     names = {one.on_target: one.where for one in replicas if one.where in spans}
-    with clusters.source.spans(committed=False) as source, clusters.target.spans() as target:
+    with clusters.source.spans(committed=clusters.committed) as source, clusters.target.spans() as target:
         of_source = {
             one.where: one.digest for one in source.digests({w: own for w, (own, _) in spans.items()}, timed=timed)
         }

@@ -45,6 +45,7 @@ class FailoverRequest:
     groups, topics, rewind: patterns for whole names (topics: of the source; None: all; rewind: groups that may be set
     back on the target, None: none of them). min_coverage: the share of the partitions concerned that must be
     translated, 0 to 1. compared: how many records are read of either log of a partition at most, to prove claims.
+    reads_committed: MirrorSource leaves out what was written in a transaction that was given up.
     """
 
     mode: Mode
@@ -54,6 +55,7 @@ class FailoverRequest:
     rewind: str | None = None
     min_coverage: float = 1.0
     compared: int = DEFAULT_COMPARED
+    reads_committed: bool = False
     source_connector: str = ""
     checkpoint_connector: str = ""
 
@@ -68,6 +70,7 @@ class FailoverRequest:
         rewind: str = "",
         min_coverage: object = 1.0,
         compared: object = DEFAULT_COMPARED,
+        reads_committed: bool = False,
         source_connector: str = "",
         checkpoint_connector: str = "",
     ) -> FailoverRequest:
@@ -84,6 +87,7 @@ class FailoverRequest:
             rewind=_pattern("rewind", rewind),
             min_coverage=_share(min_coverage),
             compared=_count(compared),
+            reads_committed=reads_committed,
             source_connector=source_connector,
             checkpoint_connector=checkpoint_connector,
         )

@@ -136,6 +136,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
     def request(self, *, planned: bool, opened: OpenedFlow) -> FailoverRequest:
         """What was asked for; raises :class:`InvalidRequest`."""
         from airflow_provider_connect_offsets.offsets.failover import FailoverRequest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.mirror import MirrorSource  # noqa: PLC0415
 
         info = self._mirror_source(opened) if planned and self.source_connector else None
         described = Described(
@@ -149,6 +150,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
             rewind=self.rewind,
             min_coverage=self.min_coverage,
             compared=self.compared,
+            reads_committed=info is not None and MirrorSource().reads_committed(info.config),
             source_connector=self.source_connector,
             checkpoint_connector=self.checkpoint_connector,
         )

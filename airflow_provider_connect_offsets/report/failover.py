@@ -143,7 +143,7 @@ class Failover:
 def failover_table(found: Failover, *, limit: int = MOST_ROWS) -> Group:
     """A line for each group, those that are left alone first."""
     table = new_table("Group", "Standing")
-    for heading in ("Partitions", "Exact", "Re-read at most", "By checkpoints"):
+    for heading in ("Partitions", "Exact", "Re-read at most", "By MirrorMaker 2"):
         table.add_column(heading, justify="right")
     table.add_column("Why", overflow="fold")
     for line in found.groups[:limit]:
@@ -165,7 +165,7 @@ def failover_question(found: Failover, *, limit: int = MOST_ROWS) -> str:
         else found.kind
     )
     rows = [
-        "| Group | Partitions | Exact | Re-read at most | By checkpoints |",
+        "| Group | Partitions | Exact | Re-read at most | By MirrorMaker 2 |",
         "|---|--:|--:|--:|--:|",
         *(_row(line) for line in found.groups[:limit]),
     ]

@@ -15,14 +15,16 @@ from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, Ka
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
-from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError
+from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError, Unreachable
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.stores.brokers import Brokers
+from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK
 
 # A request for offsets takes one group, so many are under way at once: enough to hide the time that each one takes, and
 # few enough that the last of them is answered within its own time limit.
 _IN_FLIGHT = 200
 _DESCRIBED_AT_ONCE = 500
+_PAUSE = 0.2
 
 
 class GroupState(StrEnum):
@@ -110,16 +112,30 @@ class ConsumerGroups(Brokers):
         returns: why it was refused, by group; Kafka refuses a group that anyone is in (and sets each partition of a
         group by itself, so that a part may be set)
         """
-        names, refused = deque(wanted), dict[str, str]()
+        refused: dict[str, StoreError] = {}
+        left, deadline = dict(wanted), SYSTEM_CLOCK.now() + self.timeout
+        while left:
+            failed = self._commit_once(left)
+            in_time = SYSTEM_CLOCK.now() < deadline
+            # A coordinator that is loading, or has moved, comes back by itself.
+            left = {name: left[name] for name, error in failed.items() if in_time and isinstance(error, Unreachable)}
+            refused |= {name: error for name, error in failed.items() if name not in left}
+            if left:
+                SYSTEM_CLOCK.sleep(_PAUSE)
+        return {name: str(error) for name, error in refused.items()}
+
+    def _commit_once(self, wanted: Mapping[str, Mapping[TopicPartition, int]]) -> dict[str, StoreError]:
+        names, failed = deque(wanted), dict[str, StoreError]()
         pending: deque[tuple[str, Future[ConsumerGroupTopicPartitions]]] = deque()
         while names or pending:
             while names and len(pending) < _IN_FLIGHT:
                 pending.append((names[0], self._asked_to_commit(names[0], wanted[names.popleft()])))
             group, answer = pending.popleft()
-            reason = self._refusal(group, answer)
-            if reason:
-                refused[group] = reason
-        return refused
+            try:
+                self._refuse_failed(group, answer)
+            except StoreError as error:
+                failed[group] = error
+        return failed
 
     def delete(self, group: str) -> None:
         """Remove a group with all its offsets; raises :class:`StoreError` where anyone is in it."""
@@ -138,19 +154,12 @@ class ConsumerGroups(Brokers):
             lambda client: client.alter_consumer_group_offsets([asked], request_timeout=self.timeout)[group],
         )
 
-    def _refusal(self, group: str, pending: Future[ConsumerGroupTopicPartitions]) -> str:
-        try:
-            told = self.ask(f"set offsets of consumer group {group!r}", lambda _client: pending.result())
-        except StoreError as error:
-            return str(error)
-        return next(
-            (
-                f"topic {found.topic!r} partition {found.partition}: {found.error.str()}"
-                for found in told.topic_partitions or []
-                if found.error is not None
-            ),
-            "",
-        )
+    def _refuse_failed(self, group: str, pending: Future[ConsumerGroupTopicPartitions]) -> None:
+        told = self.ask(f"set offsets of consumer group {group!r}", lambda _client: pending.result())
+        for found in told.topic_partitions or []:
+            if found.error is not None:
+                failed = f"Can't set the offset of group {group!r}, topic {found.topic!r} partition {found.partition}"
+                raise self.meaning(failed, KafkaException(found.error))
 
     def _asked_for_offsets(self, group: str) -> Future[ConsumerGroupTopicPartitions]:
         question = ConsumerGroupTopicPartitions(group)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from random import Random
 from urllib.parse import urlparse
 
 import pytest
-from confluent_kafka import Consumer
 from dag_runs import Ran
-from failing_over import Flowing, Logs, Positions, cluster, commit_groups
+from failing_over import Flowing, Logs, Positions, commit_groups, member, standing
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from sandbox import Broker, Sandbox, wait_until
+from sandbox import Sandbox
 
 RunDag = Callable[..., Ran]
 
@@ -41,26 +39,6 @@ def positions(sandbox: Sandbox, flowing: Flowing) -> Positions:
     found = flowing.random_positions(5, Random(flowing.mark))
     commit_groups(sandbox.source, found)
     return found
-
-
-@contextmanager
-def member(broker: Broker, group: str, topic: str) -> Iterator[None]:
-    """Someone who is in a group, for as long as the block lasts."""
-    config = {"bootstrap.servers": broker.bootstrap, "group.id": group, "enable.auto.commit": False}
-    consumer = Consumer({**config, "auto.offset.reset": "latest"})
-    consumer.subscribe([topic])
-    try:
-        wait_until(lambda: bool(consumer.poll(0.1) or consumer.assignment()), 30, "no partition was assigned")
-        yield
-    finally:
-        consumer.close()
-
-
-def standing(broker: Broker, groups: Positions) -> dict[str, dict[TopicPartition, int]]:
-    """What the groups have committed."""
-    with cluster(broker) as opened:
-        found = opened.groups.offsets_of(groups)
-    return {name: {where: one.offset for where, one in offsets.items()} for name, offsets in found.items()}
 
 
 def asked(flowing: Flowing) -> dict[str, str]:
@@ -98,6 +76,7 @@ def test_there_and_back(run_dag: RunDag, flowing: Flowing, positions: Positions)
     assert standing(sandbox.target, positions) == {name: {} for name in positions}
 
 
+@pytest.mark.faults
 def test_a_group_with_members_closes_the_gate(run_dag: RunDag, flowing: Flowing, positions: Positions) -> None:
     """It is named, nothing is stopped and nobody is moved; with less coverage asked for, the others go."""
     sandbox = flowing.sandbox
@@ -118,6 +97,7 @@ def test_a_group_with_members_closes_the_gate(run_dag: RunDag, flowing: Flowing,
     sandbox.connect.wait_state(flowing.source_connector, "RUNNING", tasks=1)
 
 
+@pytest.mark.faults
 def test_producers_that_go_on_are_noticed(run_dag: RunDag, flowing: Flowing, positions: Positions) -> None:
     """A flow that can't catch up in time is not stopped, and no group is moved."""
     sandbox = flowing.sandbox

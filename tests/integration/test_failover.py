@@ -2,21 +2,59 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from random import Random
+from typing import Any
 
+import commit_process
 import pytest
-from failing_over import FailingOver, Flowing, Logs, Positions, commit_groups, rows
+from failing_over import FailingOver, Flowing, Logs, Positions, cluster, commit_groups, member, rows, standing
 from pyspark.sql import SparkSession
 
+from airflow_provider_connect_offsets.change.group_commit import restore_groups
+from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, PlanRefused
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
 
 GROUPS, PARTITIONS = 300, 20
 
 
+@dataclass(frozen=True)
+class Translated:
+    """A planned failover up to its commit: the flow stands still, and all is translated."""
+
+    moving: FailingOver
+    positions: Positions
+    directory: FailoverDirectory
+    summary: dict[str, Any]
+
+    @property
+    def flowing(self) -> Flowing:
+        return self.moving.flowing
+
+    def on_target(self) -> dict[str, dict[TopicPartition, int]]:
+        return standing(self.flowing.sandbox.target, self.positions)
+
+    def wanted(self) -> dict[str, dict[TopicPartition, int]]:
+        found: dict[str, dict[TopicPartition, int]] = {}
+        for row in rows(self.directory):
+            where = TopicPartition(row["target_topic"], row["kafka_partition"])
+            found.setdefault(row["group"], {})[where] = row["downstream"]
+        return found
+
+    def restore(self) -> None:
+        with cluster(self.flowing.sandbox.target) as target:
+            restore_groups(self.directory, target)
+
+
 @pytest.fixture(scope="module")
-def restless(sandbox: Sandbox) -> Iterator[tuple[Flowing, Positions]]:
+def translated(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Translated]:
     """A flow with two restarts of its task and one rewind behind it, and groups at random places of its topic."""
     flowing = Flowing.start(sandbox, partitions=PARTITIONS)
     flowing.produce(150)
@@ -32,28 +70,79 @@ def restless(sandbox: Sandbox) -> Iterator[tuple[Flowing, Positions]]:
     flowing.wait_until_replicated()
     positions = flowing.random_positions(GROUPS, Random(flowing.mark))
     commit_groups(sandbox.source, positions)
-    yield flowing, positions
+    moving = FailingOver(spark, tmp_path_factory.mktemp("failover").as_uri(), flowing)
+    directory, summary = moving.translate()
+    yield Translated(moving, positions, directory, summary)
     flowing.close()
 
 
-def test_a_planned_failover(
-    restless: tuple[Flowing, Positions], spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Each group's first record on the target is the next one that it would have read on the source; none is lost."""
-    flowing, positions = restless
-    moving = FailingOver(spark, tmp_path_factory.mktemp("failover").as_uri(), flowing)
+@pytest.fixture
+def going(translated: Translated) -> Iterator[Translated]:
+    """The same; what a test has committed is put back."""
+    yield translated
+    translated.restore()
+    assert not any(translated.on_target().values())
 
-    directory, summary = moving.translate()
-    moved = moving.commit(directory, summary["digest"])
 
+def test_every_group_goes_on_with_its_next_record(going: Translated) -> None:
+    """Compared by content: none is lost, none of an exact place is read twice, and nearly all are exact."""
+    moved = going.moving.commit(going.directory, going.summary["digest"])
+
+    summary = going.summary
     assert (summary["errors"], summary["mismatched"]) == ([], 0)
     assert (moved.groups, moved.partitions, dict(moved.left)) == (GROUPS, GROUPS * PARTITIONS, {})
     assert summary["exact"] >= 0.99 * GROUPS * PARTITIONS
-    assert summary["checkpoint_rereads"] > 0
-    logs = Logs.read(flowing)
-    for row in rows(directory):
+    assert summary["checkpoint_rereads"] + summary["without_checkpoint"] > 0
+    assert going.on_target() == going.wanted()
+    logs = Logs.read(going.flowing)
+    for row in rows(going.directory):
         partition, place = row["kafka_partition"], row["downstream"]
-        position = positions[row["group"]][TopicPartition(flowing.topic, partition)]
+        position = going.positions[row["group"]][TopicPartition(going.flowing.topic, partition)]
         again = logs.read_again(partition, position=position, place=place)
         assert again <= (0 if row["exact"] else row["max_rereads"])
         assert not row["exact"] or logs.goes_on(partition, position=position, place=place)
+
+
+def test_a_commit_that_is_killed_ends_complete_when_it_is_run_again(going: Translated) -> None:
+    """And the way back is still that from before the first attempt."""
+    script, bootstrap = Path(commit_process.__file__), going.flowing.sandbox.target.bootstrap
+    told = [bootstrap, going.directory.uri, going.summary["digest"], str(GROUPS // 2)]
+
+    killed = subprocess.run([sys.executable, str(script), *told], check=False, cwd=Path.cwd(), env=_environment())
+
+    assert killed.returncode == -signal.SIGKILL
+    assert 0 < sum(map(bool, going.on_target().values())) <= GROUPS // 2
+
+    moved = going.moving.commit(going.directory, going.summary["digest"])
+
+    assert (moved.groups, dict(moved.left)) == (GROUPS, {})
+    assert going.on_target() == going.wanted()
+
+
+def test_a_group_with_members_is_refused_by_name(going: Translated) -> None:
+    """The others are moved; once nobody is in it, running it again moves it too."""
+    busy = min(going.positions)
+    with (
+        member(going.flowing.sandbox.target, busy, going.flowing.target_topic),
+        pytest.raises(GroupsNotMoved, match=f"1 of 300 groups were not moved, or not wholly: '{busy}': it has members"),
+    ):
+        going.moving.commit(going.directory, going.summary["digest"])
+    assert {name for name, offsets in going.on_target().items() if not offsets} == {busy}
+
+    assert going.moving.commit(going.directory, going.summary["digest"]).left == {}
+
+    assert going.on_target() == going.wanted()
+
+
+def test_another_translation_is_not_committed(going: Translated) -> None:
+    """What was judged is what is committed, and nothing else."""
+    with pytest.raises(PlanRefused, match="is not the one that was judged"):
+        going.moving.commit(going.directory, "0" * 64)
+    assert not any(going.on_target().values())
+    going.moving.commit(going.directory, going.summary["digest"])  # so that there is something to put back
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": str(Path.cwd())}

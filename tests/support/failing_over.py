@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 from uuid import uuid4
 
+from confluent_kafka import Consumer
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.change import failover, held
@@ -52,17 +53,24 @@ class Flowing:
         partitions: int = 2,
         topic_config: Mapping[str, str] | None = None,
         overrides: Mapping[str, str] | None = None,
+        groups: int = 0,
     ) -> Flowing:
-        """Create topic and connectors with aliases of their own, so that their syncs are no one else's."""
+        """Create topic and connectors with aliases of their own, so that their syncs are no one else's.
+
+        groups: how many are there from the beginning; those that MirrorCheckpoint finds later have no checkpoints for
+        what lies before.
+        """
         mark = uuid4().hex[:8]
         topic = f"orders-{mark}"
         sandbox.source.create_topic(topic, partitions=partitions, config=topic_config)
         aliases = {"source_alias": f"here{mark}", "target_alias": f"there{mark}"}
         config = mirror_source_config(sandbox, topic, overrides=overrides, **aliases)
         started = cls(sandbox, mark, topic, partitions, Flow.of(config))
+        if groups:
+            commit_groups(sandbox.source, started.random_positions(groups, Random(mark)))
         sandbox.connect.create(started.source_connector, config)
-        groups = mirror_checkpoint_config(sandbox, groups=f"{mark}-.*", overrides=overrides, **aliases)
-        sandbox.connect.create(started.checkpoint_connector, groups)
+        checkpoints = mirror_checkpoint_config(sandbox, groups=f"{mark}-.*", overrides=overrides, **aliases)
+        sandbox.connect.create(started.checkpoint_connector, checkpoints)
         return started
 
     @property
@@ -207,6 +215,26 @@ def commit_groups(broker: Broker, positions: Positions) -> None:
     """Let groups have read so far."""
     with cluster(broker) as opened:
         assert opened.groups.commit(positions) == {}
+
+
+def standing(broker: Broker, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
+    """What the groups have committed."""
+    with cluster(broker) as opened:
+        found = opened.groups.offsets_of(groups)
+    return {name: {where: one.offset for where, one in offsets.items()} for name, offsets in found.items()}
+
+
+@contextmanager
+def member(broker: Broker, group: str, topic: str) -> Iterator[None]:
+    """Someone who is in a group, for as long as the block lasts."""
+    config = {"bootstrap.servers": broker.bootstrap, "group.id": group, "enable.auto.commit": False}
+    consumer = Consumer({**config, "auto.offset.reset": "latest"})
+    consumer.subscribe([topic])
+    try:
+        wait_until(lambda: bool(consumer.poll(0.1) or consumer.assignment()), 30, "no partition was assigned")
+        yield
+    finally:
+        consumer.close()
 
 
 def rows(directory: FailoverDirectory) -> list[dict[str, Any]]:
