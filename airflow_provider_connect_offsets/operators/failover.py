@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.exceptions import PlanRefused
+from airflow_provider_connect_offsets.hooks.failover import Described, OpenedFlow, open_flow
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.flow import Described, OpenedFlow, open_flow
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
 from airflow_provider_connect_offsets.operators.common import directory_of, is_true, owner_of
-from airflow_provider_connect_offsets.operators.flow import (
+from airflow_provider_connect_offsets.operators.failover_flow import (
     HOLD,
     FlowOperator,
     connectors_of,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_connect_offsets.hooks.failover import open_flow
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.flow import open_flow
 from airflow_provider_connect_offsets.operators.common import is_true, owner_of
-from airflow_provider_connect_offsets.operators.flow import (
+from airflow_provider_connect_offsets.operators.failover_flow import (
     HOLD,
     FlowOperator,
     connectors_of,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.hooks.flow import FlowConnections
+from airflow_provider_connect_offsets.hooks.failover import FlowConnections
 from airflow_provider_connect_offsets.operators.common import page_written
 
 if TYPE_CHECKING:
