@@ -9,10 +9,17 @@ What stands here is public::
     render([first, second], title="…")    # one page over several
     write_fleet_page(fleet)               # a line for each connector, with links to their pages
     write_orphans_page(directory)         # offsets whose connector is gone
+    write_reset_page(run)                 # the reset of a flow: a change, and what goes beside its offsets
 """
 
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.fleet import FleetChange, fleet_question, fleet_table, write_fleet_page
+from airflow_provider_connect_offsets.report.mirror_reset import (
+    Reset,
+    reset_question,
+    reset_table,
+    write_reset_page,
+)
 from airflow_provider_connect_offsets.report.orphans import (
     Orphans,
     OrphansPending,
@@ -37,6 +44,7 @@ __all__ = [
     "Orphans",
     "OrphansPending",
     "Pending",
+    "Reset",
     "as_text",
     "fleet_question",
     "fleet_table",
@@ -47,8 +55,11 @@ __all__ = [
     "plan_table",
     "question",
     "render",
+    "reset_question",
+    "reset_table",
     "verdict_table",
     "write_fleet_page",
     "write_orphans_page",
     "write_page",
+    "write_reset_page",
 ]
