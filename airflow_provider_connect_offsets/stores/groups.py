@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
+from typing import Any
 
 from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
+from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.stores.brokers import Brokers
+
+# A request for offsets takes one group, so many are under way at once: enough to hide the time that each one takes, and
+# few enough that the last of them is answered within its own time limit.
+_IN_FLIGHT = 200
+_DESCRIBED_AT_ONCE = 500
 
 
 class GroupState(StrEnum):
@@ -36,39 +48,105 @@ class GroupStatus:
         return self.state is GroupState.EMPTY and self.members == 0
 
 
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What a group has committed for a partition: the next record to be read, and the text that stands beside it."""
+
+    offset: int
+    metadata: str = ""
+
+
 class ConsumerGroups(Brokers):
     """The consumer groups of one Kafka cluster, classic and new (KIP-848); looked at, never joined."""
 
+    def list_groups(self, pattern: str = "") -> list[str]:
+        """Names of the consumer groups that ``pattern`` matches as a whole, sorted; empty: all.
+
+        Raises :class:`InvalidInput` for a pattern that is none, and :class:`StoreError` where a broker doesn't answer:
+        its groups would be missing.
+        """
+        try:
+            wanted = re.compile(pattern or ".*")
+        except re.error as error:
+            raise InvalidInput(f"groups: {pattern!r} is no regular expression: {error}") from error
+        return sorted(name for name in self.ask("list the consumer groups", self._list) if wanted.fullmatch(name))
+
     def state(self, group: str) -> GroupStatus:
         """Tell whether anyone is in ``group``; a group nobody ever heard of is empty."""
-        return self.ask(f"look at consumer group {group!r}", lambda client: self._describe(client, group))
+        return self.states([group])[group]
+
+    def states(self, groups: Iterable[str]) -> dict[str, GroupStatus]:
+        """Tell of each of ``groups`` whether anyone is in it, as :meth:`state` does."""
+        names = list(dict.fromkeys(groups))
+        found: dict[str, GroupStatus] = {}
+        for start in range(0, len(names), _DESCRIBED_AT_ONCE):
+            part = names[start : start + _DESCRIBED_AT_ONCE]
+            found |= self.ask(f"look at consumer group {_named(part)}", partial(self._describe, groups=part))
+        return found
 
     def offsets(self, group: str) -> dict[TopicPartition, int]:
         """Read what ``group`` has committed: the next record to be read, of each partition it has one for."""
+        return {where: committed.offset for where, committed in self.offsets_of([group])[group].items()}
+
+    def offsets_of(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, Committed]]:
+        """Read what each of ``groups`` has committed, many at once; a group that has nothing has an empty map.
+
+        Raises :class:`StoreError` and its kin for the first group that can't be read, and names it.
+        """
+        names = deque(dict.fromkeys(groups))
+        pending: deque[tuple[str, Future[ConsumerGroupTopicPartitions]]] = deque()
+        found: dict[str, dict[TopicPartition, Committed]] = {}
+        while names or pending:
+            while names and len(pending) < _IN_FLIGHT:
+                pending.append((names[0], self._asked_for_offsets(names.popleft())))
+            group, answer = pending.popleft()
+            found[group] = self._committed(group, answer)
+        return found
+
+    def _asked_for_offsets(self, group: str) -> Future[ConsumerGroupTopicPartitions]:
         question = ConsumerGroupTopicPartitions(group)
-        answer = self.ask(
+        return self.ask(
             f"read the offsets of consumer group {group!r}",
-            lambda client: client.list_consumer_group_offsets([question], request_timeout=self.timeout)[group].result(),
+            lambda client: client.list_consumer_group_offsets([question], request_timeout=self.timeout)[group],
         )
-        for found in answer.topic_partitions:
+
+    def _committed(self, group: str, pending: Future[ConsumerGroupTopicPartitions]) -> dict[TopicPartition, Committed]:
+        told = self.ask(f"read the offsets of consumer group {group!r}", lambda _client: pending.result())
+        answer = told.topic_partitions or []
+        for found in answer:
             if found.error is not None:
                 failed = f"Can't read the offset of group {group!r}, topic {found.topic!r} partition {found.partition}"
                 raise self.meaning(failed, KafkaException(found.error))
         return {
-            TopicPartition(found.topic, found.partition): found.offset
-            for found in sorted(answer.topic_partitions, key=lambda found: (found.topic, found.partition))
+            TopicPartition(found.topic, found.partition): Committed(found.offset, found.metadata or "")
+            for found in sorted(answer, key=lambda found: (found.topic, found.partition))
             if found.offset >= 0
         }
 
-    def _describe(self, client: AdminClient, group: str) -> GroupStatus:
-        try:
-            description = client.describe_consumer_groups([group], request_timeout=self.timeout)[group].result()
-        except KafkaException as error:
-            if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:  # where others answer "dead"
-                return GroupStatus(group, GroupState.EMPTY, members=0)
-            raise
-        state = _STATES.get(description.state, GroupState.UNKNOWN)
-        return GroupStatus(group, state, len(description.members))
+    def _list(self, client: AdminClient) -> list[str]:
+        answer = client.list_consumer_groups(request_timeout=self.timeout).result()
+        for error in answer.errors or ():
+            raise error
+        return [listed.group_id for listed in answer.valid or ()]
+
+    def _describe(self, client: AdminClient, groups: Sequence[str]) -> dict[str, GroupStatus]:
+        answers = client.describe_consumer_groups(list(groups), request_timeout=self.timeout)
+        return {group: _status(group, answers[group]) for group in groups}
+
+
+def _status(group: str, pending: Future[Any]) -> GroupStatus:
+    try:
+        description = pending.result()
+    except KafkaException as error:
+        if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:  # where others answer "dead"
+            return GroupStatus(group, GroupState.EMPTY, members=0)
+        raise
+    state = _STATES.get(description.state, GroupState.UNKNOWN)
+    return GroupStatus(group, state, len(description.members))
+
+
+def _named(groups: Sequence[str]) -> str:
+    return repr(groups[0]) if len(groups) == 1 else f"{groups[0]!r} and {len(groups) - 1} more"
 
 
 _STATES = {

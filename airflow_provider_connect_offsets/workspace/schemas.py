@@ -161,3 +161,14 @@ CHECKPOINTS = _schema(
     log_offset="long",
     log_timestamp="timestamp",
 )
+
+GROUP_OFFSETS = _schema(
+    "group_offsets",
+    kafka_cluster="string",
+    group="string",
+    group_state="string",
+    topic="string",
+    kafka_partition="int",
+    offset="long",
+    metadata="string",
+)

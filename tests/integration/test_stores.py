@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, Of
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, TopicPartition
 from airflow_provider_connect_offsets.stores.connect import ConnectRest
 from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.stores.groups import ConsumerGroups, GroupState, GroupStatus
+from airflow_provider_connect_offsets.stores.groups import Committed, ConsumerGroups, GroupState, GroupStatus
 from airflow_provider_connect_offsets.stores.kafka import KafkaLogs, LogBounds
 from airflow_provider_connect_offsets.stores.protocols import State
 from sandbox import Sandbox, wait_until
@@ -297,3 +297,35 @@ def test_consumer_groups(sandbox: Sandbox, topic: str, protocol: str) -> None:
         consumer.close()
         wait_until(lambda: groups.state(group).inactive, 60, "the group did not become empty")
         assert groups.offsets(group) == {TopicPartition(topic, 0): 1}
+
+
+def test_many_consumer_groups(sandbox: Sandbox, topic: str) -> None:
+    """More than are asked for at once: each has its own offsets, and one that nobody knows has none."""
+    mark = uuid4().hex[:8]
+    names = [f"many-{mark}-{number:03}" for number in range(250)]
+    settings = {"bootstrap.servers": sandbox.target.bootstrap}
+    with sandbox.target.admin() as admin:
+        commits = [
+            admin.alter_consumer_group_offsets(
+                [
+                    confluent_kafka.ConsumerGroupTopicPartitions(
+                        name, [confluent_kafka.TopicPartition(topic, 0, number % 10, metadata="noted")]
+                    )
+                ]
+            )[name]
+            for number, name in enumerate(names)
+        ]
+        for commit in commits:
+            commit.result(30)
+
+    with ConsumerGroups(settings) as groups:
+        assert groups.list_groups(f"many-{mark}-.*") == names
+        assert groups.list_groups(f"many-{mark}") == []
+        with pytest.raises(InvalidInput, match=r"groups: 'many-\(' is no regular expression"):
+            groups.list_groups("many-(")
+        found = groups.offsets_of([*names, "nobody"])
+        assert found.pop("nobody") == {}
+        assert found == {
+            name: {TopicPartition(topic, 0): Committed(number % 10, "noted")} for number, name in enumerate(names)
+        }
+        assert all(status.inactive for status in groups.states([*names, "nobody"]).values())
