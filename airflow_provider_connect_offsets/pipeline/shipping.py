@@ -22,6 +22,7 @@ _SHIPPED = (
     "pipeline/*.py",
     "workspace/__init__.py",
     "workspace/layout.py",
+    "workspace/readiness.py",
     "workspace/schemas.py",
 )
 # Zip has no times before 1980; a fixed one makes equal content an equal file.
@@ -36,6 +37,11 @@ def plan_job_path() -> Path:
 def orphans_job_path() -> Path:
     """Give the file that ``spark-submit`` runs to find orphaned offsets."""
     return PACKAGE / "pipeline" / "orphans_job.py"
+
+
+def readiness_job_path() -> Path:
+    """Give the file that ``spark-submit`` runs to judge a flow's readiness."""
+    return PACKAGE / "pipeline" / "readiness_job.py"
 
 
 def write_py_files(target: Path) -> Path:

@@ -9,6 +9,7 @@ What stands here is public::
     render([first, second], title="…")    # one page over several
     write_fleet_page(fleet)               # a line for each connector, with links to their pages
     write_orphans_page(directory)         # offsets whose connector is gone
+    write_readiness_page(directory)       # how ready a MirrorMaker 2 flow is for a failover
 """
 
 from airflow_provider_connect_offsets.report.change import Change
@@ -22,6 +23,7 @@ from airflow_provider_connect_offsets.report.orphans import (
 )
 from airflow_provider_connect_offsets.report.page import render, write_page
 from airflow_provider_connect_offsets.report.question import question
+from airflow_provider_connect_offsets.report.readiness import Readiness, readiness_table, write_readiness_page
 from airflow_provider_connect_offsets.report.standing import Pending
 from airflow_provider_connect_offsets.report.tables import (
     as_text,
@@ -37,6 +39,7 @@ __all__ = [
     "Orphans",
     "OrphansPending",
     "Pending",
+    "Readiness",
     "as_text",
     "fleet_question",
     "fleet_table",
@@ -46,9 +49,11 @@ __all__ = [
     "outcome_line",
     "plan_table",
     "question",
+    "readiness_table",
     "render",
     "verdict_table",
     "write_fleet_page",
     "write_orphans_page",
     "write_page",
+    "write_readiness_page",
 ]

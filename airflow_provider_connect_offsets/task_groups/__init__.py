@@ -3,5 +3,6 @@
 from airflow_provider_connect_offsets.task_groups.fleet import guarded_fleet_change
 from airflow_provider_connect_offsets.task_groups.guarded import guarded_offset_change
 from airflow_provider_connect_offsets.task_groups.orphans import orphaned_offsets
+from airflow_provider_connect_offsets.task_groups.readiness import mirror_readiness
 
-__all__ = ["guarded_fleet_change", "guarded_offset_change", "orphaned_offsets"]
+__all__ = ["guarded_fleet_change", "guarded_offset_change", "mirror_readiness", "orphaned_offsets"]
