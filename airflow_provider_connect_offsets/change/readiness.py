@@ -147,8 +147,8 @@ def _connectors(request: ReadinessRequest, doors: Doors) -> list[Seen]:
             raise InvalidRequest(f"{param}: {name!r} is a {found.info.connector_class}, and no {kind}.")
         if not any(key.startswith("source.cluster.bootstrap") for key in found.info.config):
             raise InvalidRequest(
-                f"{param}: the configuration of {name!r} is not known, which names the flow's topics. With control=storage "
-                "let the Connect connection name the config topic of the workers (config_topic)."
+                f"{param}: the configuration of {name!r} is not known, and that is what names the flow's topics. With "
+                "control=storage let the Connect connection name the workers' config topic (config_topic)."
             )
         seen.append(found)
     return seen
