@@ -57,11 +57,11 @@ def take_snapshot(
     has no logs to look at, and store errors.
     """
     names = [request.connector, *([request.reference] if request.to is To.CONNECTOR and request.reference else [])]
-    seen = [_look_at(doors, name) for name in dict.fromkeys([*names, *also])]
+    seen = [look_at_connector(doors, name) for name in dict.fromkeys([*names, *also])]
     observed_at = datetime.now(tz=UTC)
     files.write_json(run.request, request.as_json())
-    write_dataset(run.connectors, CONNECTORS, [_connector_row(one, cluster, observed_at) for one in seen])
-    rows = [row for one in seen for row in _offset_rows(one, cluster, doors.origin, observed_at)]
+    write_dataset(run.connectors, CONNECTORS, [connector_row(one, cluster, observed_at) for one in seen])
+    rows = [row for one in seen for row in offset_rows(one, cluster, doors.origin, observed_at)]
     write_dataset(run.connector_offsets, CONNECTOR_OFFSETS, rows)
     bounds = _bounds_of(request, seen[0], doors.logs) if seen[0].info.family.has_positions else {}
     write_dataset(run.log_bounds, LOG_BOUNDS, _bounds_rows(bounds, request, doors.logs.servers if doors.logs else ""))
@@ -69,14 +69,17 @@ def take_snapshot(
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class Seen:
+    """A connector as it was found: what it is, its state, its tasks (JSON), and its offsets."""
+
     info: ConnectorInfo
     state: str
     tasks: str
     offsets: Offsets
 
 
-def _look_at(doors: Doors, name: str) -> _Seen:
+def look_at_connector(doors: Doors, name: str) -> Seen:
+    """Look at a connector; raises :class:`UnknownConnector` with close names, and store errors."""
     try:
         info = doors.control.info(name)
     except UnknownConnector as error:
@@ -85,10 +88,11 @@ def _look_at(doors: Doors, name: str) -> _Seen:
         raise UnknownConnector(f"{error}{hint}") from error
     status = doors.control.status(name)
     tasks = [{"id": task.number, "state": task.state.value, "worker": task.worker} for task in status.tasks]
-    return _Seen(info, status.state.value, json.dumps(tasks, separators=(",", ":")), doors.offsets.read_offsets(name))
+    return Seen(info, status.state.value, json.dumps(tasks, separators=(",", ":")), doors.offsets.read_offsets(name))
 
 
-def _connector_row(seen: _Seen, cluster: str, observed_at: datetime) -> dict[str, Any]:
+def connector_row(seen: Seen, cluster: str, observed_at: datetime) -> dict[str, Any]:
+    """A row of the dataset ``connectors``, without secrets."""
     config = {key: _masked(key, value) for key, value in seen.info.config.items()}
     return {
         "connect_cluster": cluster,
@@ -111,7 +115,8 @@ def _masked(key: str, value: str) -> str:
     return MASK if _SECRET.search(key) else _SECRET_IN_URL.sub(MASK, value)
 
 
-def _offset_rows(seen: _Seen, cluster: str, origin: Origin, observed_at: datetime) -> Iterator[dict[str, Any]]:
+def offset_rows(seen: Seen, cluster: str, origin: Origin, observed_at: datetime) -> Iterator[dict[str, Any]]:
+    """The rows of the dataset ``connector_offsets``."""
     family = seen.info.family
     for entry in seen.offsets:
         where = family.topic_partition(parse_map(entry.partition))
@@ -131,7 +136,7 @@ def _offset_rows(seen: _Seen, cluster: str, origin: Origin, observed_at: datetim
         }
 
 
-def _position(seen: _Seen, entry: Entry) -> int | None:
+def _position(seen: Seen, entry: Entry) -> int | None:
     try:
         return seen.info.family.position(None if entry.offset is None else parse_map(entry.offset))
     except InvalidDocument:
@@ -139,7 +144,7 @@ def _position(seen: _Seen, entry: Entry) -> int | None:
         return None
 
 
-def _bounds_of(request: Request, seen: _Seen, logs: Logs | None) -> Mapping[TopicPartition, Bounds]:
+def _bounds_of(request: Request, seen: Seen, logs: Logs | None) -> Mapping[TopicPartition, Bounds]:
     """Bounds of all topics, so that a topic that is not there can be told from one that is not read."""
     if logs is None:
         raise InvalidRequest(
@@ -159,7 +164,7 @@ def _bounds_of(request: Request, seen: _Seen, logs: Logs | None) -> Mapping[Topi
         return logs.bounds([where for where in everything if concerned(where.topic)], moment=request.moment)
 
 
-def _concerned(request: Request, seen: _Seen) -> Callable[[str], bool]:
+def _concerned(request: Request, seen: Seen) -> Callable[[str], bool]:
     family = seen.info.family
     stored = {found.topic for entry in seen.offsets if (found := family.topic_partition(parse_map(entry.partition)))}
     asked = re.compile(request.topics or r"(?!)")

@@ -94,8 +94,8 @@ def look_at_positions(doors: Doors, connector: str, awaited: Awaited) -> Look:
     info = doors.control.info(connector)
     if not info.family.has_positions:
         raise InvalidRequest(f"{connector!r}: offsets of a {info.connector_class} are no positions in a log.")
-    stored = _stored(doors, info)
-    known = {*stored, *_consumed(doors, info)}
+    stored = stored_positions(doors, info)
+    known = {*stored, *consumed_partitions(doors, info)}
     selected = sorted(filter(awaited.selects, known), key=lambda where: (where.topic, where.partition))
     if not selected:
         raise InvalidRequest(f"{connector!r} has no partition of topics {awaited.topics!r} to wait for.")
@@ -107,7 +107,8 @@ def look_at_positions(doors: Doors, connector: str, awaited: Awaited) -> Look:
     return Look(reached=False, sentence=f"{connector!r}: {'; '.join(behind[:_NAMED])}{more}.")
 
 
-def _stored(doors: Doors, info: ConnectorInfo) -> Mapping[TopicPartition, int | None]:
+def stored_positions(doors: Doors, info: ConnectorInfo) -> Mapping[TopicPartition, int | None]:
+    """Where the connector resumes, of each partition that it has an offset for."""
     found = {}
     for entry in doors.offsets.read_offsets(info.name):
         where = info.family.topic_partition(parse_map(entry.partition))
@@ -116,7 +117,8 @@ def _stored(doors: Doors, info: ConnectorInfo) -> Mapping[TopicPartition, int | 
     return found
 
 
-def _consumed(doors: Doors, info: ConnectorInfo) -> list[TopicPartition]:
+def consumed_partitions(doors: Doors, info: ConnectorInfo) -> list[TopicPartition]:
+    """All partitions that its configuration makes it read, as far as that can be told."""
     pattern = info.family.consumed_topics(info.config)
     if pattern is None or doors.logs is None:
         return []

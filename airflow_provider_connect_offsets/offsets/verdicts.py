@@ -82,6 +82,27 @@ class Rule(StrEnum):
         "stale_checkpoints",
         "A checkpoint does not lie beyond the end of its replica: MirrorCheckpoint would emit no lower one.",
     )
+    RETENTION_LOSS = (
+        "retention_loss",
+        "No record is gone from the source before MirrorMaker 2 has replicated it.",
+    )
+    SOURCE_RECREATED = (
+        "source_recreated",
+        "The source topic is the one that the stored offset belongs to: it was not deleted and created again.",
+    )
+    REPLICA_LOST = "replica_lost", "The replica is there, and holds what MirrorMaker 2 has written to it."
+    NOT_RUNNING = "not_running", "The flow's connectors run, and so do all their tasks."
+    STUCK = "stuck", "A partition with records left to replicate goes on."
+    LAG = "lag", "What is not replicated yet is less, and younger, than what was asked for."
+    SYNC_MISSING = "sync_missing", "Each replicated partition has an offset sync, or no group can be translated."
+    SYNC_OLD = "sync_old", "The newest offset sync of a partition keeps up with what is replicated."
+    CHECKPOINT_MISSING = "checkpoint_missing", "MirrorMaker 2 has a checkpoint for each group and partition."
+    CHECKPOINT_OLD = "checkpoint_old", "A group's checkpoint is as new as the offset syncs allow."
+    COVERAGE = "coverage", "Were a failover to happen now, enough of each group's partitions would be translated."
+    REREADS = "rereads", "Were a failover to happen now, no group would read more records again than was asked for."
+    TARGET_GROUP = "target_group", "Nobody works under a group's name on the target before the failover."
+    FLOW_MISMATCH = "flow_mismatch", "The flow's connectors agree on aliases, names and where the offset syncs are."
+    FAILOVER_SETTING = "failover_setting", "The flow's configuration does not make a failover worse."
 
 
 @dataclass(frozen=True, slots=True)

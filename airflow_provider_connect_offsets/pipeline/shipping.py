@@ -22,6 +22,7 @@ _SHIPPED = (
     "pipeline/*.py",
     "workspace/__init__.py",
     "workspace/layout.py",
+    "workspace/readiness.py",
     "workspace/schemas.py",
 )
 # Zip has no times before 1980; a fixed one makes equal content an equal file.
@@ -46,6 +47,11 @@ def translate_job_path() -> Path:
 def mirror_reset_job_path() -> Path:
     """Give the file that ``spark-submit`` runs to plan the reset of a flow."""
     return PACKAGE / "pipeline" / "mirror_reset_job.py"
+
+
+def readiness_job_path() -> Path:
+    """Give the file that ``spark-submit`` runs to judge a flow's readiness."""
+    return PACKAGE / "pipeline" / "readiness_job.py"
 
 
 def write_py_files(target: Path) -> Path:

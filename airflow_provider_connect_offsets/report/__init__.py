@@ -11,6 +11,7 @@ What stands here is public::
     write_orphans_page(directory)         # offsets whose connector is gone
     write_failover_page(directory)        # consumer groups that go to another cluster
     write_reset_page(run)                 # the reset of a flow: a change, and what goes beside its offsets
+    write_readiness_page(directory)       # how ready a MirrorMaker 2 flow is for a failover
 """
 
 from airflow_provider_connect_offsets.report.change import Change
@@ -36,6 +37,7 @@ from airflow_provider_connect_offsets.report.orphans import (
 )
 from airflow_provider_connect_offsets.report.page import render, write_page
 from airflow_provider_connect_offsets.report.question import question
+from airflow_provider_connect_offsets.report.readiness import Readiness, readiness_table, write_readiness_page
 from airflow_provider_connect_offsets.report.standing import Pending
 from airflow_provider_connect_offsets.report.tables import (
     as_text,
@@ -52,6 +54,7 @@ __all__ = [
     "Orphans",
     "OrphansPending",
     "Pending",
+    "Readiness",
     "Reset",
     "as_text",
     "failover_question",
@@ -64,6 +67,7 @@ __all__ = [
     "outcome_line",
     "plan_table",
     "question",
+    "readiness_table",
     "render",
     "reset_question",
     "reset_table",
@@ -72,5 +76,6 @@ __all__ = [
     "write_fleet_page",
     "write_orphans_page",
     "write_page",
+    "write_readiness_page",
     "write_reset_page",
 ]

@@ -97,6 +97,9 @@ class ConsumerGroups(Brokers):
         Raises :class:`StoreError` and its kin for the first group that can't be read, and names it.
         """
         names = deque(dict.fromkeys(groups))
+        # A coordinator that is asked for offsets before it is ready makes librdkafka (2.16.0, its issue 5040) end the
+        # whole process with a segmentation fault. Asking for states waits until it is ready, or raises.
+        self.states(names)
         pending: deque[tuple[str, Future[ConsumerGroupTopicPartitions]]] = deque()
         found: dict[str, dict[TopicPartition, Committed]] = {}
         while names or pending:

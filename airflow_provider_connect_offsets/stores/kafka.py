@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import confluent_kafka
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
 
 from airflow_provider_connect_offsets.exceptions import AccessDenied, InvalidInput, StoreError
@@ -43,6 +43,11 @@ class KafkaLogs(Brokers):
         found = self.ask("list the topics", lambda client: client.list_topics(timeout=self.timeout)).topics
         return {name: len(found[name].partitions) for name in sorted(found) if name not in _INTERNAL}
 
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """Topic → the id that the cluster gave it when it was created; topics that are not there are left out."""
+        wanted = sorted(topic for topic in set(topics) if _TOPIC_NAME.fullmatch(topic))
+        return self.ask("look up topic ids", lambda client: self._describe(client, wanted)) if wanted else {}
+
     def bounds(
         self, partitions: Iterable[TopicPartition], *, moment: datetime | None = None
     ) -> dict[TopicPartition, LogBounds]:
@@ -67,9 +72,9 @@ class KafkaLogs(Brokers):
         asked = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in sorted(set(topics))]
         if not asked:
             return {}
-        return self.ask("read the settings of topics", lambda client: self._describe(client, asked))
+        return self.ask("read the settings of topics", lambda client: self._configs(client, asked))
 
-    def _describe(self, client: AdminClient, asked: list[ConfigResource]) -> dict[str, dict[str, str]]:
+    def _configs(self, client: AdminClient, asked: list[ConfigResource]) -> dict[str, dict[str, str]]:
         answers = client.describe_configs(asked, request_timeout=self.timeout)
         return {
             resource.name: {name: str(entry.value or "") for name, entry in answer.result().items()}
@@ -99,6 +104,17 @@ class KafkaLogs(Brokers):
                     failed[where] = error
         if failed:
             raise self._failure(failed)
+        return found
+
+    def _describe(self, client: AdminClient, topics: list[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        answers = client.describe_topics(TopicCollection(topics), request_timeout=self.timeout)
+        for topic, answer in answers.items():
+            try:
+                found[topic] = str(answer.result().topic_id)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise
         return found
 
     def _failure(self, failed: dict[TopicPartition, KafkaException]) -> StoreError:

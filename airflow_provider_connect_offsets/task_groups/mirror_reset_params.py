@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import Param
 
-from airflow_provider_connect_offsets.task_groups.params import text, change_params
+from airflow_provider_connect_offsets.task_groups.params import change_params, text
 
 _SHARED = ("value", "topics", "partitions", "approval", "dry_run", "control", "connect_conn_id", "spark_conn_id")
 

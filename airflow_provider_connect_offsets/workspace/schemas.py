@@ -252,3 +252,85 @@ REWINDS = _schema(
     opening_downstream="long",
     written_at="timestamp",
 )
+
+FLOW_TOPICS = _schema(
+    "flow_topics",
+    topic="string",
+    target_topic="string",
+    topic_id="string?",
+    target_topic_id="string?",
+)
+
+REMAINING = _schema(
+    "remaining",
+    topic="string",
+    kafka_partition="int",
+    log_offset="long",
+    written_at="timestamp?",
+)
+
+READINESS = _schema(
+    "readiness",
+    topic="string",
+    kafka_partition="int",
+    target_topic="string",
+    topic_id="string?",
+    target_topic_id="string?",
+    log_start="long?",
+    log_end="long?",
+    target_end="long?",
+    position="long?",
+    lag="long?",
+    lag_ms="long?",
+    lost="long?",
+    sync_upstream="long?",
+    sync_downstream="long?",
+    sync_at="timestamp?",
+    unsynced="long?",
+    sync_age_ms="long?",
+    observed_at="timestamp",
+)
+
+GROUP_READINESS = _schema(
+    "group_readiness",
+    group="string",
+    group_state="string",
+    topic="string",
+    target_topic="string",
+    kafka_partition="int",
+    position="long",
+    sync_upstream="long?",
+    sync_downstream="long?",
+    checkpoint_upstream="long?",
+    checkpoint_downstream="long?",
+    checkpoint_at="timestamp?",
+    downstream="long?",
+    method="string",
+    rereads="long?",
+    checkpoint_rereads="long?",
+    target_state="string?",
+    target_position="long?",
+    reason="string?",
+)
+
+LAG_HISTORY = _schema(
+    "lag_history",
+    run_uri="string",
+    observed_at="timestamp",
+    topic="string",
+    kafka_partition="int",
+    topic_id="string?",
+    target_topic_id="string?",
+    position="long?",
+    lag="long?",
+    lag_ms="long?",
+)
+
+LAG_TREND = _schema(
+    "lag_trend",
+    observed_at="timestamp",
+    topic="string?",
+    kafka_partition="int?",
+    lag="long?",
+    lag_ms="long?",
+)

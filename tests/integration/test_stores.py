@@ -24,6 +24,7 @@ from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.stores.groups import Committed, ConsumerGroups, GroupState, GroupStatus
 from airflow_provider_connect_offsets.stores.kafka import KafkaLogs, LogBounds
 from airflow_provider_connect_offsets.stores.protocols import State
+from airflow_provider_connect_offsets.stores.remaining import Isolation, Remaining, RemainingRecords
 from sandbox import Sandbox, wait_until
 
 SECOND = 1000
@@ -329,3 +330,29 @@ def test_many_consumer_groups(sandbox: Sandbox, topic: str) -> None:
             name: {TopicPartition(topic, 0): Committed(number % 10, "noted")} for number, name in enumerate(names)
         }
         assert all(status.inactive for status in groups.states([*names, "nobody"]).values())
+
+
+def test_the_first_record_that_is_left_to_read(sandbox: Sandbox, topic: str) -> None:
+    """At or after a position, with its time; out of range it starts over; transaction markers are no records."""
+    where, empty = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    producer = confluent_kafka.Producer(sandbox.target.client_settings() | {"transactional.id": topic})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(topic, "undecided", partition=1)
+    producer.flush(30)
+
+    with RemainingRecords({"bootstrap.servers": sandbox.target.bootstrap}) as logs:
+        assert logs.first_remaining({where: 3}) == {where: Remaining(3, START + 3 * SECOND)}
+        assert logs.first_remaining({where: 10}) == {}
+        assert logs.first_remaining({where: 11}) == {where: Remaining(0, START)}
+        sandbox.target.delete_records(topic, {0: 5})
+        assert logs.first_remaining({where: 3}) == {where: Remaining(5, START + 5 * SECOND)}
+        # An open transaction: read_committed can't tell yet.
+        assert logs.first_remaining({empty: 0}, isolation=Isolation.READ_COMMITTED) == {empty: Remaining(0, None)}
+        assert logs.first_remaining({empty: 0})[empty].offset == 0
+        producer.abort_transaction(30)
+        assert logs.first_remaining({empty: 0}, isolation=Isolation.READ_COMMITTED) == {}
+        assert logs.first_remaining({empty: 1}) == {}
+        with pytest.raises(StoreError, match=f"topic '{topic}' partition 7"):
+            logs.first_remaining({TopicPartition(topic, 7): 0})
+        assert set(logs.topic_ids([topic, "no-such-topic", "no topic"])) == {topic}

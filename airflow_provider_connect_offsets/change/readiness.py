@@ -1,0 +1,248 @@
+"""One look at a MirrorMaker 2 flow, from its connectors to its consumer groups, for the job that judges it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.lag import Replicated, replicated
+from airflow_provider_connect_offsets.change.snapshot import Seen, connector_row, look_at_connector, offset_rows
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.offsets.document import parse_map
+from airflow_provider_connect_offsets.offsets.families import (
+    MirrorCheckpoint,
+    MirrorSource,
+    TopicPartition,
+)
+from airflow_provider_connect_offsets.offsets.flow import Flow, Side
+from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest
+from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
+from airflow_provider_connect_offsets.stores.kafka import LogBounds
+from airflow_provider_connect_offsets.stores.remaining import RemainingRecords
+from airflow_provider_connect_offsets.stores.topic_reader import TopicReader
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import MARKER, write_dataset
+from airflow_provider_connect_offsets.workspace.layout import join, unique_segment
+from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CONNECTOR_OFFSETS,
+    CONNECTORS,
+    FLOW_TOPICS,
+    GROUP_OFFSETS,
+    LOG_BOUNDS,
+    REMAINING,
+    STORED_RECORDS,
+)
+
+log = logging.getLogger(__name__)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class FlowCluster:
+    """Either cluster of a flow: its logs, its groups, and how to read a topic of it whole."""
+
+    logs: RemainingRecords
+    groups: ConsumerGroups
+    reader: Callable[[str], AbstractContextManager[TopicReader]]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What was written, in numbers."""
+
+    partitions: int
+    groups: int
+    syncs: int
+    checkpoints: int
+    observed_at: datetime
+
+
+def take_readiness_snapshot(  # noqa: PLR0913 - the three systems of a flow, and where it is written
+    request: ReadinessRequest,
+    doors: Doors,
+    source: FlowCluster,
+    target: FlowCluster,
+    directory: ReadinessDirectory,
+    *,
+    cluster: str,
+    history: Callable[[str], str],
+) -> Looked:
+    """Write ``request.json``, the datasets that a judgement needs, and last of all ``snapshot.json``; change nothing.
+
+    cluster: what the datasets call the Connect cluster. history: where the history of a flow is, by a name that no
+    other flow has. Everything is read in an order in which time makes a lag look larger, never smaller.
+
+    Raises :class:`UnknownConnector` with close names, :class:`InvalidRequest` for connectors that are no MirrorMaker
+    2's, :class:`InvalidInput` where the flow's names can't be told, and store errors.
+    """
+    seen = _connectors(request, doors)
+    flow, observed_at = Flow.of(seen[0].info.config), datetime.now(tz=UTC)
+    files.write_json(directory.request, request.as_json())
+    write_dataset(directory.connectors, CONNECTORS, [connector_row(one, cluster, observed_at) for one in seen])
+    offsets = offset_rows(seen[0], cluster, doors.origin, observed_at)
+    write_dataset(directory.connector_offsets, CONNECTOR_OFFSETS, offsets)
+
+    groups = _group_rows(request.groups, flow, source.groups, target.groups) if len(seen) > 1 else []
+    write_dataset(directory.group_offsets, GROUP_OFFSETS, groups)
+    syncs_on = source if flow.syncs_on is Side.SOURCE else target
+    syncs = _write_records(directory.stored_syncs, syncs_on, flow.offset_syncs_topic)
+    checkpoints = _write_records(directory.stored_checkpoints, target, flow.checkpoints_topic)
+
+    found = replicated(doors, seen[0].info, source.logs)
+    bounds = {where: one.bounds for where, one in found.items()}
+    replicas = _replicas(flow, bounds, target.logs)
+    ends = [*_bounds_rows(flow.source_alias, bounds), *_bounds_rows(flow.target_alias, replicas)]
+    write_dataset(directory.log_bounds, LOG_BOUNDS, ends)
+    write_dataset(directory.remaining, REMAINING, _remaining_rows(found))
+    topics = {where.topic for where in bounds} | _stored_topics(seen[0])
+    write_dataset(directory.flow_topics, FLOW_TOPICS, _topic_rows(flow, topics, source.logs, target.logs))
+    root = history(unique_segment(f"{cluster}-{request.source_connector}"))
+    files.write_json(
+        directory.snapshot,
+        {
+            "observed_at": observed_at.isoformat(),
+            "flow": flow.as_json(),
+            "history": newest_history(root),
+            "next_history": join(root, f"{observed_at:%Y%m%dT%H%M%S.%fZ}"),
+        },
+    )
+    return Looked(len(bounds), len({row["group"] for row in groups}), syncs, checkpoints, observed_at)
+
+
+def newest_history(root: str) -> str | None:
+    """The newest history under ``root`` that was finished; None where there is none yet."""
+    entries = (join(root, name) for name in reversed(files.list_names(root)))
+    return next((entry for entry in entries if MARKER in files.list_names(entry)), None)
+
+
+def forget_earlier(summary: Mapping[str, Any], *, keep_under: str) -> list[str]:
+    """Remove what the job's summary says has expired: directories of runs, and histories that the next one contains.
+
+    keep_under: the directory of the DAG; nothing outside of it is removed. Gives what was removed.
+    """
+    root = str(summary["next_history"]).rpartition("/")[0]
+    newest = newest_history(root)
+    histories = [join(root, name) for name in files.list_names(root) if newest and join(root, name) < newest]
+    runs = [uri for uri in summary["expired"] if uri.startswith(f"{keep_under.rstrip('/')}/")]
+    for uri in (*runs, *histories):
+        files.remove_tree(uri)
+    return [*runs, *histories]
+
+
+def _connectors(request: ReadinessRequest, doors: Doors) -> list[Seen]:
+    wanted = [(request.source_connector, MirrorSource.name, "source_connector")]
+    if request.checkpoint_connector:
+        wanted.append((request.checkpoint_connector, MirrorCheckpoint.name, "checkpoint_connector"))
+    seen = []
+    for name, family, param in wanted:
+        found = look_at_connector(doors, name)
+        if found.info.family.name != family:
+            kind = "MirrorSourceConnector" if family == MirrorSource.name else "MirrorCheckpointConnector"
+            raise InvalidRequest(f"{param}: {name!r} is a {found.info.connector_class}, and no {kind}.")
+        if not any(key.startswith("source.cluster.bootstrap") for key in found.info.config):
+            raise InvalidRequest(
+                f"{param}: the configuration of {name!r} is not known, and that is what names the flow's topics. With "
+                "control=storage let the Connect connection name the workers' config topic (config_topic)."
+            )
+        seen.append(found)
+    return seen
+
+
+def _stored_topics(seen: Seen) -> set[str]:
+    """Topics that something is stored for, also those that are gone."""
+    family = seen.info.family
+    places = (family.topic_partition(parse_map(entry.partition)) for entry in seen.offsets)
+    return {where.topic for where in places if where is not None}
+
+
+def _replicas(flow: Flow, bounds: Iterable[TopicPartition], logs: RemainingRecords) -> dict[TopicPartition, LogBounds]:
+    counts = logs.topics()
+    wanted = {TopicPartition(flow.target_topic(where.topic), where.partition) for where in bounds}
+    return logs.bounds(where for where in wanted if where.partition < counts.get(where.topic, 0))
+
+
+def _bounds_rows(alias: str, bounds: Mapping[TopicPartition, LogBounds]) -> Iterator[dict[str, Any]]:
+    for where, found in bounds.items():
+        yield {
+            "kafka_cluster": alias,
+            "topic": where.topic,
+            "kafka_partition": where.partition,
+            "log_start": found.log_start,
+            "log_end": found.log_end,
+            "lookup_timestamp": None,
+            "lookup_offset": None,
+        }
+
+
+def _remaining_rows(found: Mapping[TopicPartition, Replicated]) -> Iterator[dict[str, Any]]:
+    for where, one in found.items():
+        if (first := one.first) is None:
+            continue
+        yield {
+            "topic": where.topic,
+            "kafka_partition": where.partition,
+            "log_offset": first.offset,
+            "written_at": None if first.timestamp_ms is None else _EPOCH + timedelta(milliseconds=first.timestamp_ms),
+        }
+
+
+def _topic_rows(
+    flow: Flow, topics: Iterable[str], source: RemainingRecords, target: RemainingRecords
+) -> Iterator[dict[str, Any]]:
+    names = {topic: flow.target_topic(topic) for topic in sorted(topics)}
+    ids, target_ids = source.topic_ids(names), target.topic_ids(names.values())
+    for topic, replica in names.items():
+        yield {
+            "topic": topic,
+            "target_topic": replica,
+            "topic_id": ids.get(topic),
+            "target_topic_id": target_ids.get(replica),
+        }
+
+
+def _group_rows(pattern: str, flow: Flow, source: ConsumerGroups, target: ConsumerGroups) -> list[dict[str, Any]]:
+    """What the source's groups have committed, and what the target's of the same names have."""
+    names = source.list_groups(pattern)
+    known = set(target.list_groups(pattern)) & set(names)
+    return [
+        {
+            "kafka_cluster": alias,
+            "group": group,
+            "group_state": states[group].state.value,
+            "topic": where.topic,
+            "kafka_partition": where.partition,
+            "offset": committed.offset,
+            "metadata": committed.metadata,
+        }
+        for alias, groups, asked in ((flow.source_alias, source, names), (flow.target_alias, target, sorted(known)))
+        for states in [groups.states(asked)]
+        for group, offsets in groups.offsets_of(asked).items()
+        for where, committed in offsets.items()
+    ]
+
+
+def _write_records(uri: str, cluster: FlowCluster, topic: str) -> int:
+    """Write the topic's records as they are; a topic that isn't there has none yet."""
+    if topic not in cluster.logs.topics():
+        log.warning("There is no topic %r: nothing of this flow has been written to it yet.", topic)
+        return write_dataset(uri, STORED_RECORDS, [])
+    with cluster.reader(topic) as reader:
+        return write_dataset(uri, STORED_RECORDS, _record_rows(reader))
+
+
+def _record_rows(reader: TopicReader) -> Iterator[dict[str, Any]]:
+    for record in reader.records():
+        yield {
+            "topic": reader.topic,
+            "kafka_partition": record.partition,
+            "log_offset": record.offset,
+            "written_at": _EPOCH + timedelta(milliseconds=record.timestamp_ms),
+            "key": record.key,
+            "value": record.value,
+        }

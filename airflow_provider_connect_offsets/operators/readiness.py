@@ -1,0 +1,200 @@
+"""How ready a MirrorMaker 2 flow is for a failover: looked at, judged on Spark, shown, and told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk import BaseOperator
+
+from airflow_provider_connect_offsets.hooks.doors import open_doors, workspace_uri
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.operators.common import directory_of, page_written
+from airflow_provider_connect_offsets.operators.spark import OffsetsJobOperator
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest
+    from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
+
+_HANDED_ON = (
+    "ready",
+    "worst",
+    "partitions",
+    "lagging",
+    "lag",
+    "lag_ms",
+    "lost",
+    "groups",
+    "group_partitions",
+    "group_covered",
+    "group_rereads",
+    "verdicts",
+    "rules",
+)
+
+
+class SnapshotMirrorReadinessOperator(BaseOperator):
+    """Look at a MirrorMaker 2 flow: connectors, stored offsets, logs of both clusters, syncs, checkpoints and groups.
+
+    Reads only. ``source_connector`` and ``checkpoint_connector`` (may be empty) are on the Connect cluster of
+    ``connect_conn_id``; ``groups`` is a regular expression for whole names of the source's groups (empty: all).
+    ``thresholds``: where a finding becomes an error (``offsets.readiness.Thresholds``), by name; 0: it is only shown.
+    ``part`` keeps several flows of one DAG run apart.
+
+    Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
+    """
+
+    template_fields: Sequence[str] = (
+        "source_connector",
+        "checkpoint_connector",
+        "groups",
+        "thresholds",
+        "connect_conn_id",
+        "source_kafka_conn_id",
+        "target_kafka_conn_id",
+        "control",
+        "part",
+    )
+    ui_color = "#dbe7f3"
+
+    def __init__(  # noqa: PLR0913 - a flow and its connections, each by its name
+        self,
+        *,
+        source_connector: str,
+        checkpoint_connector: str = "",
+        groups: str = "",
+        thresholds: Mapping[str, Any] | None = None,
+        connect_conn_id: str = "kafka_connect_default",
+        source_kafka_conn_id: str = "kafka_source",
+        target_kafka_conn_id: str = "kafka_target",
+        control: str = "rest",
+        part: str = "",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.source_connector = source_connector
+        self.checkpoint_connector = checkpoint_connector
+        self.groups = groups
+        self.thresholds = thresholds
+        self.connect_conn_id = connect_conn_id
+        self.source_kafka_conn_id = source_kafka_conn_id
+        self.target_kafka_conn_id = target_kafka_conn_id
+        self.control = control
+        self.part = part
+
+    def execute(self, context: Context) -> str:
+        """Write the snapshot."""
+        from airflow_provider_connect_offsets.change.readiness import take_readiness_snapshot  # noqa: PLC0415
+        from airflow_provider_connect_offsets.hooks.mirror import flow_cluster  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.readiness import history_root  # noqa: PLC0415
+
+        directory = _directory(directory_of(context, part=self.part).uri)
+        dag_id = str(context["ti"].dag_id)
+        with failing_clearly():
+            request = self.request()
+            with (
+                open_doors(self.connect_conn_id, self.source_kafka_conn_id, control=self.control) as opened,
+                flow_cluster(self.source_kafka_conn_id) as source,
+                flow_cluster(self.target_kafka_conn_id) as target,
+            ):
+                looked = take_readiness_snapshot(
+                    request,
+                    opened.doors,
+                    source,
+                    target,
+                    directory,
+                    cluster=opened.cluster,
+                    history=lambda flow: history_root(workspace_uri(), dag_id=dag_id, flow=flow),
+                )
+        self.log.info("Looked at %s; datasets under %s", looked, directory.uri)
+        return directory.uri
+
+    def request(self) -> ReadinessRequest:
+        """What was asked for; raises :class:`InvalidRequest`."""
+        from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest  # noqa: PLC0415
+
+        return ReadinessRequest.parse(
+            source_connector=self.source_connector,
+            checkpoint_connector=self.checkpoint_connector,
+            groups=self.groups,
+            thresholds=self.thresholds or {},
+        )
+
+
+class JudgeMirrorReadinessOperator(OffsetsJobOperator):
+    """Judge what was seen of a flow, and keep it in the flow's history; a ``SparkSubmitOperator``.
+
+    ``run_uri`` is what the snapshot returned. ``keep``: how many runs the history holds; the directories of older ones
+    are removed. All other arguments are those of ``SparkSubmitOperator``, except ``application``, ``py_files`` and
+    ``application_args``, which are the job's own.
+
+    Writes the datasets ``readiness`` and ``group_readiness`` and the run's page. Succeeds whatever it finds; returns
+    ``run_uri``, ``report``, ``ready``, ``worst`` and counts, each an XCom of its own too.
+    """
+
+    template_fields: Sequence[str] = (*OffsetsJobOperator.template_fields, "keep")
+    application_name = "connect-offsets-readiness"
+
+    def __init__(self, *, run_uri: str, keep: int | str = 672, **kwargs: Any) -> None:
+        super().__init__(run_uri=run_uri, **kwargs)
+        self.keep = keep
+
+    def job(self) -> Path:
+        """The file of the job."""
+        from airflow_provider_connect_offsets.pipeline.shipping import readiness_job_path  # noqa: PLC0415
+
+        return readiness_job_path()
+
+    def directories(self) -> list[str]:
+        """The run's directory, and how many runs are kept."""
+        return [self.run_uri, str(max(1, int(self.keep)))]
+
+    def judged(self) -> dict[str, Any]:
+        """Write the page, remove what has expired, and give what the task returns."""
+        from airflow_provider_connect_offsets.change.readiness import forget_earlier  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import (  # noqa: PLC0415
+            Readiness,
+            as_text,
+            readiness_table,
+            write_readiness_page,
+        )
+
+        directory = _directory(self.run_uri)
+        found = Readiness.read(directory)
+        self.log.info("%s", as_text(readiness_table(found)))
+        page = page_written(lambda: write_readiness_page(directory), directory.report)
+        self.log.info("The page: %s", page)
+        for gone in forget_earlier(found.summary, keep_under=f"{workspace_uri().rstrip('/')}/{self.dag_id}"):
+            self.log.info("Removed, as the history keeps %s runs: %s", self.keep, gone)
+        return {"run_uri": self.run_uri, "report": page, **{name: found.summary[name] for name in _HANDED_ON}}
+
+
+class RequireMirrorReadyOperator(BaseOperator):
+    """Fail where a flow is not ready for a failover, with the worst that was found; ``summary``: of the judgement."""
+
+    template_fields: Sequence[str] = ("summary",)
+    ui_color = "#f3e3d3"
+
+    def __init__(self, *, summary: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.summary = summary
+
+    def execute(self, context: Context) -> None:
+        """Tell."""
+        del context
+        report = self.summary["report"]
+        if not self.summary["ready"]:
+            errors = self.summary["verdicts"]["error"]
+            more = f" And {errors - 1:,} more errors." if errors > 1 else ""
+            raise AirflowFailException(f"Not ready for a failover. {self.summary['worst']['message']}{more} {report}")
+        self.log.info("Ready for a failover: no threshold is crossed. The page: %s", report)
+
+
+def _directory(run_uri: str) -> ReadinessDirectory:
+    from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory  # noqa: PLC0415
+
+    return ReadinessDirectory(run_uri)

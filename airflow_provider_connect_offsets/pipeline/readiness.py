@@ -1,0 +1,182 @@
+"""How far a flow's partitions are replicated, what is lost of them, and how old their offset syncs are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.pipeline.frames import shaped
+from airflow_provider_connect_offsets.workspace.schemas import LAG_HISTORY, LAG_TREND, READINESS
+
+PARTITION = ("topic", "kafka_partition")
+DRAWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One look at a flow.
+
+    offsets: dataset ``connector_offsets`` of the MirrorSource
+    topics: dataset ``flow_topics``
+    bounds: dataset ``log_bounds`` of both clusters, which are called ``source`` and ``target`` there
+    remaining: dataset ``remaining``
+    syncs: dataset ``offset_syncs``
+    """
+
+    offsets: DataFrame
+    topics: DataFrame
+    bounds: DataFrame
+    remaining: DataFrame
+    syncs: DataFrame
+    source: str
+    target: str
+    observed_at: datetime
+    from_latest: bool = False
+
+
+def readiness(seen: Seen) -> DataFrame:
+    """Dataset ``readiness``: a row for each partition that the flow reads, or has an offset for.
+
+    ``lag`` counts offsets from the position (stored + 1) to the log end, and is 0 where no record is left, though
+    transaction markers may be; where the position is missing or out of range, from the log start. ``lag_ms`` is the age
+    of the first record that is not replicated. Both are null where nobody can know: without a stored offset, while the
+    consumer starts at the end. ``lost`` are offsets between the position and the log start. ``unsynced`` are offsets
+    replicated after the newest sync, ``sync_age_ms`` how old that sync is meanwhile: 0 where there are none.
+    """
+    rows = (
+        _source_partitions(seen)
+        .join(F.broadcast(seen.topics), "topic", "left")
+        .join(_replica_ends(seen), ["target_topic", "kafka_partition"], "left")
+        .join(seen.remaining.select(*PARTITION, "log_offset", "written_at"), [*PARTITION], "left")
+        .join(newest_syncs(seen.syncs), [*PARTITION], "left")
+        .withColumn("observed_at", F.lit(seen.observed_at))
+    )
+    unknown = F.col("log_end").isNull() | (F.col("position").isNull() & F.lit(seen.from_latest))
+    drained = F.col("log_offset").isNull()
+    unsynced = not_negative(F.col("position") - 1 - F.col("sync_upstream"))
+    none = F.lit(0).cast("long")
+    return shaped(
+        rows.withColumns(
+            {
+                "target_topic": F.coalesce("target_topic", "topic"),
+                "lag": F.when(unknown, None).when(drained, none).otherwise(F.col("log_end") - _goes_on_at()),
+                "lag_ms": F.when(unknown, None).when(drained, none).otherwise(_milliseconds_since("written_at")),
+                "lost": F.when(
+                    F.col("position") <= F.col("log_end"), not_negative(F.col("log_start") - F.col("position"))
+                ),
+                "unsynced": unsynced,
+                "sync_age_ms": F.when(unsynced == 0, none).otherwise(_milliseconds_since("sync_at")),
+            }
+        ),
+        READINESS,
+    )
+
+
+def newest_syncs(syncs: DataFrame) -> DataFrame:
+    """The last sync of each partition. syncs: dataset ``offset_syncs``.
+
+    returns: topic, kafka_partition, sync_upstream, sync_downstream, sync_at
+    """
+    last = F.max_by(
+        F.struct(
+            F.col("upstream").alias("sync_upstream"),
+            F.col("downstream").alias("sync_downstream"),
+            F.col("log_timestamp").alias("sync_at"),
+        ),
+        "log_offset",
+    ).alias("last")
+    return syncs.groupBy(*PARTITION).agg(last).select(*PARTITION, "last.*")
+
+
+def with_progress(rows: DataFrame, history: DataFrame, *, stuck_after: int) -> DataFrame:
+    """Add what the history tells of each partition.
+
+    rows: dataset ``readiness``; history: dataset ``lag_history`` of earlier runs; stuck_after: seconds
+    returns: rows + earlier_topic_id, earlier_target_topic_id, earlier_at (of the last run before), stuck_since: when it
+    already stood where it stands now, with a lag, at least ``stuck_after`` ago; null: it moved since, or had no lag
+    """
+    ids = F.struct(
+        F.col("topic_id").alias("earlier_topic_id"),
+        F.col("target_topic_id").alias("earlier_target_topic_id"),
+        F.col("observed_at").alias("earlier_at"),
+    )
+    now = rows.select(*PARTITION, F.col("position").alias("now_at"), F.col("observed_at").alias("now"))
+    is_old = F.unix_millis("observed_at") <= F.unix_millis("now") - stuck_after * 1000
+    then = F.struct("position", "lag", "observed_at")
+    earlier = (
+        history.join(now, [*PARTITION])
+        .groupBy(*PARTITION)
+        .agg(
+            F.max_by(ids, "observed_at").alias("ids"),
+            F.max_by(F.when(is_old, then), F.when(is_old, F.col("observed_at"))).alias("then"),
+            F.first("now_at").alias("now_at"),
+        )
+        .select(
+            *PARTITION,
+            "ids.*",
+            F.when(
+                F.col("then.position").eqNullSafe(F.col("now_at")) & (F.col("then.lag") > 0),
+                F.col("then.observed_at"),
+            ).alias("stuck_since"),
+        )
+    )
+    return rows.join(earlier, [*PARTITION], "left").withColumn(
+        "stuck_since", F.when(F.col("lag") > 0, F.col("stuck_since"))
+    )
+
+
+def remembered(rows: DataFrame, history: DataFrame, *, run_uri: str, since: datetime) -> DataFrame:
+    """Dataset ``lag_history``: this run, and of the earlier ones those from ``since`` on.
+
+    rows: dataset ``readiness`` of this run; history: dataset ``lag_history`` of earlier ones
+    """
+    ours = shaped(rows.withColumn("run_uri", F.lit(run_uri)), LAG_HISTORY)
+    return history.where(F.col("observed_at") >= F.lit(since)).unionByName(ours)
+
+
+def trend(history: DataFrame, *, drawn: int = DRAWN) -> DataFrame:
+    """Dataset ``lag_trend``: the sum and the oldest of all partitions, and the partitions that lagged most.
+
+    history: dataset ``lag_history``, this run in it. Ranked by the lag in the newest run, then by the greatest ever.
+    """
+    together = history.groupBy("observed_at").agg(F.sum("lag").alias("lag"), F.max("lag_ms").alias("lag_ms"))
+    total = together.withColumns({"topic": F.lit(None).cast("string"), "kafka_partition": F.lit(None).cast("int")})
+    greatest = history.groupBy(*PARTITION).agg(F.max_by("lag", "observed_at").alias("now"), F.max("lag").alias("ever"))
+    order = [F.desc_nulls_last("now"), F.desc_nulls_last("ever"), F.col("topic"), F.col("kafka_partition")]
+    worst = greatest.orderBy(*order).limit(drawn).select(*PARTITION)
+    lines = history.join(F.broadcast(worst), [*PARTITION], "left_semi")
+    return shaped(total, LAG_TREND).unionByName(shaped(lines, LAG_TREND))
+
+
+def _source_partitions(seen: Seen) -> DataFrame:
+    """topic, kafka_partition, log_start, log_end (null: it isn't there any more), position (null: nothing stored)."""
+    logs = seen.bounds.where(F.col("kafka_cluster") == seen.source).select(*PARTITION, "log_start", "log_end")
+    stored = seen.offsets.where(F.col("topic").isNotNull() & F.col("kafka_partition").isNotNull()).select(
+        *PARTITION, "position"
+    )
+    return logs.join(stored.where(F.col("position").isNotNull()), [*PARTITION], "full")
+
+
+def _replica_ends(seen: Seen) -> DataFrame:
+    return seen.bounds.where(F.col("kafka_cluster") == seen.target).select(
+        F.col("topic").alias("target_topic"), "kafka_partition", F.col("log_end").alias("target_end")
+    )
+
+
+def _goes_on_at() -> Column:
+    """Where MirrorMaker 2 would go on; out of range it starts over."""
+    usable = F.col("position").isNotNull() & (F.col("position") <= F.col("log_end"))
+    return F.when(usable, F.col("position")).otherwise(F.col("log_start"))
+
+
+def _milliseconds_since(column: str) -> Column:
+    """Age at the time of the look; a clock that is ahead doesn't make it negative."""
+    return not_negative(F.unix_millis("observed_at") - F.unix_millis(column))
+
+
+def not_negative(number: Column) -> Column:
+    """The number, or 0 where it is less; null stays null, which ``greatest`` would pass over."""
+    return F.when(number < 0, F.lit(0).cast("long")).otherwise(number)

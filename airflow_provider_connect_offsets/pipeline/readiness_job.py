@@ -1,0 +1,273 @@
+"""spark-submit's entry for a flow's readiness: ``readiness_job.py RUN_DIRECTORY [KEEP]``.
+
+Reads what the snapshot has written under the run directory (a URI that Hadoop understands) and the history of earlier
+runs, and writes ``readiness``, ``group_readiness``, ``lag_trend``, ``verdicts``, the history of the last ``KEEP`` runs,
+and, last of all, ``summary.json``. What is wrong with the flow stands there; the exit code says only whether it ran.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.advice import mirrored_groups
+from airflow_provider_connect_offsets.offsets.families import FAMILIES, MirrorSource
+from airflow_provider_connect_offsets.offsets.family import OffsetReset
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest
+from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
+from airflow_provider_connect_offsets.pipeline import jvm
+from airflow_provider_connect_offsets.pipeline.flow_rules import FlowConnector, flow_verdicts
+from airflow_provider_connect_offsets.pipeline.frames import shaped, struct_type
+from airflow_provider_connect_offsets.pipeline.group_readiness import group_readiness
+from airflow_provider_connect_offsets.pipeline.group_rules import by_group, group_verdicts
+from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, latest_checkpoints, offset_syncs
+from airflow_provider_connect_offsets.pipeline.plan_job import sampled
+from airflow_provider_connect_offsets.pipeline.readiness import Seen, readiness, remembered, trend, with_progress
+from airflow_provider_connect_offsets.pipeline.readiness_rules import partition_verdicts
+from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CONNECTOR_OFFSETS,
+    CONNECTORS,
+    FLOW_TOPICS,
+    GROUP_OFFSETS,
+    GROUP_READINESS,
+    LAG_HISTORY,
+    LOG_BOUNDS,
+    READINESS,
+    REMAINING,
+    STORED_RECORDS,
+    VERDICTS,
+    Schema,
+)
+
+KEEP = 672
+LISTED = 100
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Thousands of partitions and some hundred thousand positions of groups at most: more tasks would only cost time.
+SETTINGS = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.adaptive.enabled": "false",
+}
+# Of findings as bad as each other, the one that a person should hear of first.
+WORST_FIRST = (
+    Rule.RETENTION_LOSS,
+    Rule.SOURCE_RECREATED,
+    Rule.REPLICA_LOST,
+    Rule.FLOW_MISMATCH,
+    Rule.NOT_RUNNING,
+    Rule.FAILOVER_SETTING,
+    Rule.STUCK,
+    Rule.LAG,
+    Rule.SYNC_MISSING,
+    Rule.SYNC_OLD,
+    Rule.COVERAGE,
+    Rule.CHECKPOINT_OLD,
+    Rule.REREADS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What one run of the job works on."""
+
+    spark: SparkSession
+    directory: ReadinessDirectory
+    request: ReadinessRequest
+    snapshot: dict[str, Any]
+
+    @property
+    def observed_at(self) -> datetime:
+        """When it was looked."""
+        return datetime.fromisoformat(self.snapshot["observed_at"])
+
+    def read(self, uri: str, schema: Schema) -> DataFrame:
+        """Read a dataset; its schema is known, which saves Spark a job to find it out."""
+        return self.spark.read.schema(struct_type(schema)).parquet(uri)
+
+    def write(self, frame: DataFrame, uri: str, schema: Schema) -> DataFrame:
+        """Write a dataset as one file, and give it as it was written."""
+        frame.coalesce(1).write.mode("overwrite").parquet(uri)
+        return self.read(uri, schema)
+
+    def connectors(self) -> dict[str, FlowConnector]:
+        """The flow's connectors, one or two, by name."""
+        rows = self.read(self.directory.connectors, CONNECTORS).collect()
+        return {row["connector"]: FlowConnector.of(row.asDict()) for row in rows}
+
+    def history(self) -> DataFrame:
+        """The history of earlier runs; what an earlier attempt of this one has written is none."""
+        uri = self.snapshot["history"]
+        if uri is None:
+            return self.spark.createDataFrame([], struct_type(LAG_HISTORY))
+        return self.read(uri, LAG_HISTORY).where(
+            (F.col("run_uri") != self.directory.uri) & (F.col("observed_at") < F.lit(self.observed_at))
+        )
+
+
+def run(spark: SparkSession, directory: ReadinessDirectory, *, keep: int = KEEP) -> dict[str, Any]:
+    """Judge the snapshot in ``directory``, write the datasets, and return the summary."""
+    # A summary that an earlier attempt left would vouch for datasets that are not its own.
+    jvm.remove(spark, directory.summary)
+    asked = json.loads(jvm.read_text(spark, directory.request))
+    snapshot = json.loads(jvm.read_text(spark, directory.snapshot))
+    summary = _judged(_Run(spark, directory, ReadinessRequest.from_json(asked), snapshot), keep=keep)
+    told = {"request": asked, **snapshot, **summary}
+    text = json.dumps(told, indent=2, sort_keys=True, ensure_ascii=False)
+    jvm.write_text(spark, directory.summary, text + "\n")
+    return told
+
+
+def _judged(one: _Run, *, keep: int) -> dict[str, Any]:
+    directory, thresholds = one.directory, one.request.thresholds
+    connectors = one.connectors()
+    source = connectors[one.request.source_connector]
+    checkpoint = connectors.get(one.request.checkpoint_connector)
+    flow = Flow.from_json(one.snapshot["flow"])
+    syncs = offset_syncs(one.read(directory.stored_syncs, STORED_RECORDS)).persist()
+    rows = one.write(readiness(_seen(one, flow, source, syncs)), directory.readiness, READINESS)
+    told = latest_checkpoints(checkpoints(one.read(directory.stored_checkpoints, STORED_RECORDS)))
+    groups = one.write(
+        group_readiness(one.read(directory.group_offsets, GROUP_OFFSETS), rows, syncs, told, source=flow.source_alias),
+        directory.group_readiness,
+        GROUP_READINESS,
+    )
+    syncs.unpersist()
+    history = one.history()
+    earlier = _runs(history)
+    since = min((at for at, _ in earlier[: keep - 1]), default=one.observed_at)
+    kept = one.write(
+        remembered(rows, history, run_uri=directory.uri, since=since), one.snapshot["next_history"], LAG_HISTORY
+    )
+    trend(kept).coalesce(1).write.mode("overwrite").parquet(directory.lag_trend)
+
+    totals = by_group(
+        groups.withColumn("observed_at", F.lit(one.observed_at)),
+        thresholds,
+        None if checkpoint is None else mirrored_groups(checkpoint.config),
+    ).persist()
+    progress = with_progress(rows, history, stuck_after=thresholds.stuck_after)
+    weighed = partition_verdicts(progress, thresholds, connector=source.name, running=source.runs)
+    if checkpoint is not None:
+        weighed = weighed.unionByName(group_verdicts(totals, thresholds, connector=checkpoint.name))
+    weighed = weighed.unionByName(_weightless(one.spark, list(flow_verdicts(source, checkpoint)))).persist()
+    one.write(shaped(weighed, VERDICTS), directory.verdicts, VERDICTS)
+    summary = {
+        **_sums(rows, totals),
+        **_counted(weighed),
+        "worst": _worst(weighed),
+        "group_lines": _lines(totals, F.desc(F.col("partitions") - F.col("covered")), F.desc("rereads"), "group"),
+        "partition_lines": _partition_lines(rows),
+        "expired": sorted(uri for _, uri in earlier[keep - 1 :]),
+        "judged_at": datetime.now(tz=UTC).isoformat(timespec="milliseconds"),
+    }
+    weighed.unpersist()
+    totals.unpersist()
+    return summary
+
+
+def _seen(one: _Run, flow: Flow, source: FlowConnector, syncs: DataFrame) -> Seen:
+    directory = one.directory
+    return Seen(
+        offsets=one.read(directory.connector_offsets, CONNECTOR_OFFSETS),
+        topics=one.read(directory.flow_topics, FLOW_TOPICS),
+        bounds=one.read(directory.log_bounds, LOG_BOUNDS),
+        remaining=one.read(directory.remaining, REMAINING),
+        syncs=syncs,
+        source=flow.source_alias,
+        target=flow.target_alias,
+        observed_at=one.observed_at,
+        from_latest=FAMILIES[MirrorSource.name].offset_reset(source.config) is OffsetReset.LATEST,
+    )
+
+
+def _weightless(spark: SparkSession, verdicts: list[Verdict]) -> DataFrame:
+    rows = [(str(v.rule), v.severity.value, v.connector, v.partition, v.message, 0) for v in verdicts]
+    return spark.createDataFrame(rows, struct_type(VERDICTS).add("weight", "long"))
+
+
+def _sums(rows: DataFrame, totals: DataFrame) -> dict[str, Any]:
+    """Partitions, lag and loss; groups, coverage and re-reads."""
+    partitions = rows.agg(
+        F.count("*").alias("partitions"),
+        F.count_if(F.col("lag") > 0).alias("lagging"),
+        F.coalesce(F.sum("lag"), F.lit(0)).alias("lag"),
+        F.max("lag_ms").alias("lag_ms"),
+        F.coalesce(F.sum("lost"), F.lit(0)).alias("lost"),
+        F.coalesce(F.sum("unsynced"), F.lit(0)).alias("unsynced"),
+    ).first()
+    names = ("partitions", "covered", "rereads", "checkpoint_rereads", "without_checkpoint")
+    groups = totals.agg(
+        F.count("*").alias("groups"),
+        *[F.coalesce(F.sum(name), F.lit(0)).alias(f"group_{name}") for name in names],
+    ).first()
+    return {**(partitions.asDict() if partitions else {}), **(groups.asDict() if groups else {})}
+
+
+def _counted(verdicts: DataFrame) -> dict[str, Any]:
+    sample = sampled(verdicts)
+    times = {(row["severity"], row["rule"]): row["times"] for row in sample}
+    by_severity = {
+        severity.value: sum(number for (level, _), number in times.items() if level == severity)
+        for severity in Severity
+    }
+    return {
+        "verdicts": by_severity,
+        "rules": {rule: sum(n for (_, of), n in times.items() if of == rule) for rule in sorted({r for _, r in times})},
+        "sample": sample,
+        "ready": not by_severity[Severity.ERROR.value],
+    }
+
+
+def _worst(weighed: DataFrame) -> dict[str, Any] | None:
+    """The error that a person should hear of first; None where there is none."""
+    ranks = F.create_map(*[F.lit(part) for rank, rule in enumerate(WORST_FIRST) for part in (rule.value, rank)])
+    order = [F.coalesce(ranks[F.col("rule")], F.lit(len(WORST_FIRST))), F.desc("weight"), F.col("message")]
+    row = weighed.where(F.col("severity") == Severity.ERROR.value).orderBy(*order).limit(1).first()
+    return None if row is None else {"rule": row["rule"], "message": row["message"]}
+
+
+def _partition_lines(rows: DataFrame) -> list[dict[str, Any]]:
+    spoken = rows.withColumn("sync_at", F.unix_millis("sync_at")).drop("observed_at", "topic_id", "target_topic_id")
+    orders = (
+        F.desc(F.coalesce("lost", F.lit(0))),
+        F.desc_nulls_last("lag"),
+        F.desc_nulls_last("unsynced"),
+        "topic",
+        "kafka_partition",
+    )
+    return _lines(spoken, *orders)
+
+
+def _lines(frame: DataFrame, *order: Any) -> list[dict[str, Any]]:
+    return [row.asDict() for row in frame.orderBy(*order).limit(LISTED).collect()]
+
+
+def _runs(history: DataFrame) -> list[tuple[datetime, str]]:
+    """When earlier runs looked, and their directories, newest first; no more than the history keeps."""
+    rows = history.select(F.unix_micros("observed_at").alias("at"), "run_uri").distinct().collect()
+    return sorted(((_EPOCH + timedelta(microseconds=row["at"]), row["run_uri"]) for row in rows), reverse=True)
+
+
+def main(arguments: list[str]) -> int:
+    """Run as a Spark application."""
+    if len(arguments) not in {1, 2}:
+        sys.stderr.write("usage: readiness_job.py RUN_DIRECTORY [KEEP]\n")
+        return 2
+    spark = SparkSession.builder.appName("connect-offsets readiness").getOrCreate()
+    for name, value in SETTINGS.items():
+        spark.conf.set(name, value)
+    run(spark, ReadinessDirectory(arguments[0]), keep=int(arguments[1]) if len(arguments) == 2 else KEEP)
+    spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,111 @@
+"""Where a look at a flow's readiness lies, and the history of such looks. Standard library only: a job needs it too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airflow_provider_connect_offsets.workspace.layout import join
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CONNECTOR_OFFSETS,
+    CONNECTORS,
+    FLOW_TOPICS,
+    GROUP_OFFSETS,
+    GROUP_READINESS,
+    LAG_TREND,
+    LOG_BOUNDS,
+    READINESS,
+    REMAINING,
+    VERDICTS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadinessDirectory:
+    """All that belongs to one look at a MirrorMaker 2 flow."""
+
+    uri: str
+
+    @property
+    def request(self) -> str:
+        """What was asked for (JSON)."""
+        return join(self.uri, "request.json")
+
+    @property
+    def snapshot(self) -> str:
+        """When it was looked, the flow's names, and where its history is (JSON); written last of the snapshot."""
+        return join(self.uri, "snapshot.json")
+
+    @property
+    def connectors(self) -> str:
+        """Dataset ``connectors``."""
+        return join(self.uri, CONNECTORS.name)
+
+    @property
+    def connector_offsets(self) -> str:
+        """Dataset ``connector_offsets`` of the MirrorSource."""
+        return join(self.uri, CONNECTOR_OFFSETS.name)
+
+    @property
+    def flow_topics(self) -> str:
+        """Dataset ``flow_topics``."""
+        return join(self.uri, FLOW_TOPICS.name)
+
+    @property
+    def log_bounds(self) -> str:
+        """Dataset ``log_bounds`` of the source topics and of their replicas, by the clusters' aliases."""
+        return join(self.uri, LOG_BOUNDS.name)
+
+    @property
+    def remaining(self) -> str:
+        """Dataset ``remaining``: the first record of each partition that is not replicated yet."""
+        return join(self.uri, REMAINING.name)
+
+    @property
+    def stored_syncs(self) -> str:
+        """Dataset ``stored_records`` of the offset-syncs topic."""
+        return join(self.uri, "stored_syncs")
+
+    @property
+    def stored_checkpoints(self) -> str:
+        """Dataset ``stored_records`` of the checkpoints topic."""
+        return join(self.uri, "stored_checkpoints")
+
+    @property
+    def group_offsets(self) -> str:
+        """Dataset ``group_offsets`` of the groups on both clusters, by the clusters' aliases."""
+        return join(self.uri, GROUP_OFFSETS.name)
+
+    @property
+    def readiness(self) -> str:
+        """Dataset ``readiness``."""
+        return join(self.uri, READINESS.name)
+
+    @property
+    def group_readiness(self) -> str:
+        """Dataset ``group_readiness``."""
+        return join(self.uri, GROUP_READINESS.name)
+
+    @property
+    def lag_trend(self) -> str:
+        """Dataset ``lag_trend``: what the page draws; topic null: all partitions together."""
+        return join(self.uri, LAG_TREND.name)
+
+    @property
+    def verdicts(self) -> str:
+        """Dataset ``verdicts``."""
+        return join(self.uri, VERDICTS.name)
+
+    @property
+    def summary(self) -> str:
+        """Summary of the job (JSON); written last of all."""
+        return join(self.uri, "summary.json")
+
+    @property
+    def report(self) -> str:
+        """The page for people (HTML)."""
+        return join(self.uri, "report.html")
+
+
+def history_root(workspace: str, *, dag_id: str, flow: str) -> str:
+    """Where the history of a flow is: a dataset ``lag_history`` for each run, of which the last one holds all."""
+    return join(workspace, dag_id, "_history", flow)

@@ -1,0 +1,172 @@
+"""The DAG that tells how ready a flow is, and the sensor that waits until it has drained, on a real MirrorMaker 2."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk.exceptions import TaskDeferred
+from confluent_kafka import Producer
+from dag_runs import Ran
+from flows import RECORDS, MirrorFlow
+
+from airflow_provider_connect_offsets.operators.readiness import RequireMirrorReadyOperator
+from airflow_provider_connect_offsets.sensors.mirror import MirrorLagSensor
+from airflow_provider_connect_offsets.triggers.mirror import MirrorLagTrigger
+from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
+from sandbox import Sandbox, wait_until
+from sandbox.connectors import mirror_source_config
+
+RunDag = Callable[..., Ran]
+
+
+@pytest.mark.processes
+def test_a_run_tells_and_fails_at_a_threshold(mirror: MirrorFlow, run_dag: RunDag) -> None:
+    """Ready where nothing is wrong; once it lags, the last task fails with the worst, after the page was written."""
+    asked = {"source_connector": mirror.name, "checkpoint_connector": "", "max_lag_seconds": 0, "max_lag_records": 9}
+
+    ready = run_dag("mirror_readiness", **asked)
+    mirror.sandbox.connect.pause(mirror.name)
+    mirror.sandbox.connect.wait_state(mirror.name, "PAUSED")
+    mirror.sandbox.source.produce(mirror.topic, ["more"] * 10, partition=0)
+    late = run_dag("mirror_readiness", **asked)
+
+    assert (ready.state, set(ready.tasks.values())) == ("success", {"success"})
+    assert (late.state, late.tasks) == (
+        "failed",
+        {"readiness.snapshot": "success", "readiness.judge": "success", "readiness.ready": "failed"},
+    )
+    worst = (
+        f"Not ready for a failover. `{mirror.name}` is PAUSED. Nothing is replicated meanwhile. Resume it. And 1 more"
+    )
+    assert worst in late.output
+    directory = ReadinessDirectory(late.directory.uri)
+    summary = json.loads(local(directory.summary).read_text())
+    assert summary["rules"] == {"checkpoint_missing": 1, "lag": 1, "not_running": 1}
+    assert (summary["lag"], summary["history"] is not None) == (10, True)
+    assert "10 records are not replicated yet" in local(directory.report).read_text()
+
+
+def test_what_can_not_be_meant_is_refused(mirror: MirrorFlow, run_dag: RunDag) -> None:
+    """The first task fails, in one sentence."""
+    for asked, sentence in (
+        ({"groups": "a("}, "groups: 'a(' is no regular expression"),
+        ({"checkpoint_connector": mirror.name}, "MirrorSourceConnector, and no MirrorCheckpointConnector"),
+        ({"source_connector": f"{mirror.name}s"}, "Did you mean"),
+    ):
+        ran = run_dag("mirror_readiness", **{"source_connector": mirror.name, "checkpoint_connector": "", **asked})
+
+        states = (ran.state, ran.tasks["readiness.snapshot"], ran.tasks["readiness.judge"])
+        assert states == ("failed", "failed", "upstream_failed")
+        assert sentence in ran.output
+
+
+def test_the_last_task_names_the_worst() -> None:
+    """And how many more errors there are, and the page."""
+    summary = {
+        "ready": False,
+        "worst": {"rule": "lag", "message": "It lags."},
+        "verdicts": {"error": 3},
+        "report": "file:///report.html",
+    }
+    ready = RequireMirrorReadyOperator(task_id="ready", summary=summary)
+
+    with pytest.raises(
+        AirflowFailException, match=r"^Not ready for a failover\. It lags\. And 2 more errors\. file:///"
+    ):
+        run(ready)
+    ready.summary = {**summary, "ready": True}
+    assert run(ready) is None
+
+
+@pytest.mark.usefixtures("connections")
+def test_lag_is_awaited_by_records_and_by_seconds(mirror: MirrorFlow) -> None:
+    """In all partitions, or in those of ``topics``; without a bound, until nothing is left."""
+    sensor = {"task_id": "wait", "connector": mirror.name}
+    assert MirrorLagSensor(**sensor).poke({})
+    mirror.sandbox.connect.stop(mirror.name)
+    mirror.sandbox.source.produce(mirror.topic, ["late"] * 3, partition=1, timestamps=[1_700_000_000_000] * 3)
+
+    assert not MirrorLagSensor(**sensor).poke({})
+    told = MirrorLagSensor(**sensor).trigger().look().sentence
+    assert f"'{mirror.name}' (STOPPED): {mirror.topic}-1 lacks 3 records, the first of them " in told
+    assert MirrorLagSensor(**sensor, max_lag_records="3").poke({})
+    assert not MirrorLagSensor(**sensor, max_lag_records=2).poke({})
+    assert not MirrorLagSensor(**sensor, max_lag_seconds=60).poke({})
+    assert MirrorLagSensor(**sensor, max_lag_seconds=10**9).poke({})
+    assert not MirrorLagSensor(**sensor, max_lag_records=3, max_lag_seconds=60).poke({})
+
+
+@pytest.mark.usefixtures("connections")
+def test_what_can_not_be_awaited_is_one_sentence(mirror: MirrorFlow) -> None:
+    """At once, also where the waiting would be deferred."""
+    asked: dict[str, dict[str, Any]] = {
+        "has no partition of topics 'no-such-topic' to wait for": {"topics": "no-such-topic"},
+        r"'a\(' is no regular expression": {"topics": "a("},
+        "max_lag_records: 'few' is no whole number": {"max_lag_records": "few"},
+    }
+    for sentence, arguments in asked.items():
+        with pytest.raises(AirflowFailException, match=sentence):
+            run(MirrorLagSensor(task_id="wait", connector=mirror.name, deferrable=True, **arguments))
+
+
+@pytest.mark.usefixtures("connections")
+def test_a_deferred_sensor_sees_the_flow_drain(mirror: MirrorFlow) -> None:
+    """It is a trigger's arguments that wait, so another triggerer can go on."""
+    mirror.sandbox.connect.stop(mirror.name)
+    mirror.sandbox.source.produce(mirror.topic, ["late"], partition=0)
+    with pytest.raises(TaskDeferred) as deferred:
+        run(MirrorLagSensor(task_id="wait", connector=mirror.name, deferrable=True))
+    trigger = deferred.value.trigger
+    assert isinstance(trigger, MirrorLagTrigger)
+    _, arguments = json.loads(json.dumps(trigger.serialize()))
+    mirror.sandbox.connect.resume(mirror.name)
+
+    async def events() -> list[Any]:
+        return [event.payload async for event in MirrorLagTrigger(**{**arguments, "most": 0.5}).run()]
+
+    message = f"'{mirror.name}' is there in all of 2 partitions."
+    assert asyncio.run(events()) == [{"reached": True, "message": message, "before": ""}]
+    assert mirror.positions()[0] == RECORDS + 1
+
+
+@pytest.fixture
+def transactional(sandbox: Sandbox) -> Iterator[tuple[str, str]]:
+    """A MirrorSource of a topic that ends with the marker of a transaction: its name and the topic's."""
+    mark = uuid4().hex[:8]
+    name, topic = f"flow-tx-{mark}", f"orders-tx-{mark}"
+    sandbox.source.create_topic(topic)
+    producer = Producer(sandbox.source.client_settings() | {"transactional.id": mark})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(topic, "only")
+    producer.commit_transaction(30)
+    sandbox.connect.create(name, mirror_source_config(sandbox, topic))
+    yield name, topic
+    sandbox.connect.delete(name)
+
+
+@pytest.mark.usefixtures("connections")
+def test_a_log_that_ends_with_a_transaction_is_drained(sandbox: Sandbox, transactional: tuple[str, str]) -> None:
+    """Nobody ever reaches the log's end, for the marker stands there; but no record is left."""
+    name, topic = transactional
+    wait_until(lambda: sandbox.connect.offsets(name), 60, "nothing is replicated")
+    [stored] = sandbox.connect.offsets(name)
+
+    assert (stored["offset"]["offset"], sandbox.source.log_bounds(topic)[0]) == (0, (0, 2))
+    assert MirrorLagSensor(task_id="wait", connector=name).poke({})
+
+
+def local(uri: str) -> Path:
+    return Path(uri.removeprefix("file://"))
+
+
+def run(step: Any) -> Any:
+    """Execute an operator outside of any DAG run."""
+    return type(step).execute.__wrapped__(step, {})

@@ -1,0 +1,191 @@
+"""What looks at a real MirrorMaker 2 flow find, each fault caused on the real thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from readiness import RECORDS, Judged, Lookout, WatchedFlow, commit
+
+from airflow_provider_connect_offsets.report import write_readiness_page
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.files import list_names
+from airflow_provider_connect_offsets.workspace.schemas import LAG_TREND
+from sandbox import Sandbox, wait_until
+
+LOST, LATE = 10, 30
+
+
+@dataclass(frozen=True)
+class Story:
+    """One flow, looked at while it is well, after much has happened to it, and once it was started again."""
+
+    flow: WatchedFlow
+    well: Judged
+    broken: Judged
+    stuck: Judged
+
+
+@pytest.fixture(scope="module")
+def story(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    lookout = Lookout(sandbox, tmp_path_factory.mktemp("workspace").as_uri(), spark)
+    with WatchedFlow.start(sandbox) as flow:
+        well = lookout.look(flow)
+        break_it(flow)
+        broken = lookout.look(flow, max_lag_records=LATE - 1)
+        start_it_wrongly(flow)
+        yield Story(flow, well, broken, lookout.look(flow, keep=2, stuck_after=1, max_lag_seconds=1))
+
+
+def break_it(flow: WatchedFlow) -> None:
+    """Stop both connectors; lag, retention, a topic created again, a replica that is gone, a group that came late."""
+    sandbox = flow.sandbox
+    for name in (flow.checkpoints, flow.name):
+        sandbox.connect.stop(name)
+    sandbox.connect.update_config(
+        flow.name, flow.source_config(**{"source.consumer.auto.offset.reset": "latest", "offset.lag.max": "500"})
+    )
+    sandbox.connect.update_config(flow.checkpoints, flow.checkpoint_config(**{"sync.group.offsets.enabled": "true"}))
+    sandbox.source.produce(flow.topic("late"), ["more"] * LATE)
+    sandbox.source.produce(flow.topic("retained"), ["more"] * LATE)
+    sandbox.source.delete_records(flow.topic("retained"), {0: RECORDS + LOST})
+    sandbox.source.delete_topic(flow.topic("recreated"))
+    sandbox.source.create_topic(flow.topic("recreated"))
+    sandbox.source.produce(flow.topic("recreated"), ["new"] * 5)
+    sandbox.target.delete_topic(f"source.{flow.topic('dropped')}")
+    commit(sandbox.source, f"{flow.name}-new", {flow.topic("late"): RECORDS, flow.topic("dropped"): RECORDS})
+
+
+def start_it_wrongly(flow: WatchedFlow) -> None:
+    """Without a way to go on where its offset is out of range, and with a checkpoint task that can't start."""
+    connect = flow.sandbox.connect
+    connect.update_config(flow.name, flow.source_config(**{"source.consumer.auto.offset.reset": "none"}))
+    connect.resume(flow.name)
+    connect.update_config(flow.checkpoints, flow.checkpoint_config(**{"source.consumer.max.poll.records": "-1"}))
+    connect.resume(flow.checkpoints)
+    wait_until(lambda: tasks(flow, flow.checkpoints) == ["FAILED"], 60, "no task has failed")
+    # What can be replicated is, and flushed; the others stand still.
+    wait_until(lambda: flow.positions()["late"] == RECORDS + LATE, 60, "what is late was not replicated")
+
+
+def tasks(flow: WatchedFlow, connector: str) -> list[str]:
+    """The states of a connector's tasks."""
+    return [task["state"] for task in flow.sandbox.connect.status(connector)["tasks"]]
+
+
+def test_a_flow_that_is_well_is_ready(story: Story) -> None:
+    """No error, no warning; nothing lags, every position is covered, and nothing would be read again."""
+    told = story.well.summary
+
+    assert (told["ready"], told["worst"], story.well.errors, story.well.warnings) == (True, None, {}, {})
+    assert (told["partitions"], told["lag"], told["lag_ms"], told["lost"], told["unsynced"]) == (4, 0, 0, 0, 0)
+    assert (told["groups"], told["group_partitions"], told["group_covered"], told["group_rereads"]) == (1, 2, 2, 0)
+    late = story.well.groups[story.flow.name, story.flow.topic("late")]
+    assert (late["method"], late["downstream"], late["checkpoint_downstream"]) == ("sync", RECORDS, RECORDS)
+
+
+def test_lag_is_found(story: Story) -> None:
+    """In records, against the threshold; and how old the first of them is."""
+    late = story.broken.partitions[story.flow.topic("late")]
+
+    assert (late["position"], late["log_end"], late["lag"]) == (RECORDS, RECORDS + LATE, LATE)
+    assert 0 <= late["lag_ms"] < 60_000
+    [message] = [text for text in story.broken.errors["lag"] if story.flow.topic("late") in text]
+    assert f"topic `{story.flow.topic('late')}`, partition 0: {LATE} records are not replicated yet" in message
+
+
+def test_what_retention_took_is_found_and_is_the_worst(story: Story) -> None:
+    """Records that went before they were replicated, with the very offsets."""
+    [message] = story.broken.errors["retention_loss"]
+
+    assert f"topic `{story.flow.topic('retained')}`, partition 0: records 100 to 109 (10 offsets) went" in message
+    assert story.broken.partitions[story.flow.topic("retained")]["lost"] == LOST
+    assert story.broken.summary["worst"] == {"rule": "retention_loss", "message": message}
+    assert story.broken.summary["ready"] is False
+
+
+def test_a_topic_that_was_created_again_is_found(story: Story) -> None:
+    """By its id, which the run before has kept; and without such a run, as the position lies beyond the log's end."""
+    [by_id] = story.broken.errors["source_recreated"]
+    [beyond] = story.stuck.errors["source_recreated"]
+
+    assert f"topic `{story.flow.topic('recreated')}`, partition 0: the source topic was deleted and created" in by_id
+    assert "stands at 100, beyond the log end 5" in beyond
+
+
+def test_a_replica_that_is_gone_is_found(story: Story) -> None:
+    """Deleted; and, created again, shorter than an offset sync says."""
+    [gone] = story.broken.errors["replica_lost"]
+    [shorter] = story.stuck.errors["replica_lost"]
+
+    assert f"no such partition of `source.{story.flow.topic('dropped')}`" in gone
+    assert "ends at 0, but an offset sync names its record 99" in shorter
+
+
+def test_connectors_that_do_not_run_are_found(story: Story) -> None:
+    """Stopped ones, and a task that failed in a connector that is RUNNING."""
+    stopped = story.broken.errors["not_running"]
+    failed = story.stuck.errors["not_running"]
+
+    assert [f"`{story.flow.checkpoints}` is STOPPED. No checkpoint is written meanwhile. Resume it."] == [
+        text for text in stopped if story.flow.checkpoints in text
+    ]
+    assert len(stopped) == 2
+    assert len(failed) == 1
+    assert f"`{story.flow.checkpoints}` is RUNNING, but 1 of its 1 tasks failed. No checkpoint is written" in failed[0]
+
+
+def test_a_task_that_stands_still_is_found(story: Story) -> None:
+    """MirrorMaker 2 stays RUNNING where its consumer has nowhere to go on; only the history shows it."""
+    stuck = story.stuck.errors["stuck"]
+
+    assert {kind for kind in ("late", "retained", "recreated") for text in stuck if story.flow.topic(kind) in text} == {
+        "retained",
+        "recreated",
+    }
+    assert "the connector runs, but has stood at 100 at least since" in stuck[0]
+
+
+def test_a_group_without_checkpoint_or_replica_is_found(story: Story) -> None:
+    """What a failover now would not translate, and why; what MirrorMaker 2 has no checkpoint for."""
+    group = f"{story.flow.name}-new"
+    [coverage] = story.broken.errors["coverage"]
+    [missing] = story.broken.warnings["checkpoint_missing"]
+
+    assert f"group `{group}`: a failover now would translate 1 of 2 partitions, and 90% are asked for" in coverage
+    assert "there is no replica of the partition." in coverage
+    assert f"group `{group}`: 2 of its 2 partitions have no checkpoint." in missing
+
+
+def test_settings_that_make_a_failover_worse_are_told(story: Story) -> None:
+    """With Kafka's own names, and the values found."""
+    [latest] = story.broken.warnings["from_latest"]
+    settings = " ".join(story.broken.warnings["failover_setting"])
+
+    assert "`source.consumer.auto.offset.reset=latest`" in latest
+    assert "`offset.lag.max=500`" in settings
+    assert "`sync.group.offsets.enabled=true`" in settings
+    assert "`source.consumer.auto.offset.reset=none`" in " ".join(story.stuck.warnings["failover_setting"])
+
+
+def test_the_history_holds_so_many_runs(story: Story) -> None:
+    """Earlier looks are drawn beside the last one; the directory of the one that fell out is gone."""
+    points = read_dataset(story.stuck.directory.lag_trend, LAG_TREND)
+    late = [point for point in points if point["topic"] == story.flow.topic("late")]
+
+    assert [point["lag"] for point in sorted(late, key=lambda point: point["observed_at"])] == [LATE, 0]
+    assert story.stuck.summary["expired"] == [story.well.directory.uri]
+    assert list_names(story.well.directory.uri) == []
+    assert list_names(story.broken.directory.uri) != []
+
+
+def test_the_page_shows_all_of_it(story: Story) -> None:
+    """The headline, the worst, a class for each kind of finding, the plots, and the settings."""
+    page = Path(write_readiness_page(story.broken.directory).removeprefix("file://")).read_text()
+    assert "Not ready: 8 errors" in page
+    for text in ("Lost or created again", "Connectors and their tasks", "Groups after a failover", "offset.lag.max"):
+        assert text in page
+    assert page.count("<svg") == 2

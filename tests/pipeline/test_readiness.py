@@ -1,0 +1,494 @@
+"""What the readiness of a flow's partitions and groups is made of, on small frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.readiness import Thresholds
+from airflow_provider_connect_offsets.pipeline.frames import struct_type
+from airflow_provider_connect_offsets.pipeline.group_readiness import (
+    BEFORE_SYNCS,
+    BEYOND_REPLICA,
+    NO_REPLICA,
+    NO_SYNC,
+    current_syncs,
+    group_readiness,
+)
+from airflow_provider_connect_offsets.pipeline.group_rules import by_group, group_verdicts
+from airflow_provider_connect_offsets.pipeline.readiness import Seen, readiness, remembered, trend, with_progress
+from airflow_provider_connect_offsets.pipeline.readiness_rules import partition_verdicts
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CHECKPOINTS,
+    CONNECTOR_OFFSETS,
+    FLOW_TOPICS,
+    GROUP_OFFSETS,
+    GROUP_READINESS,
+    LAG_HISTORY,
+    LOG_BOUNDS,
+    OFFSET_SYNCS,
+    READINESS,
+    REMAINING,
+    Schema,
+)
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+NONE = Thresholds(
+    max_lag_records=0,
+    max_lag_seconds=0,
+    max_sync_age=0,
+    max_checkpoint_age=0,
+    stuck_after=0,
+    min_coverage=0,
+    max_rereads=0,
+)
+
+
+def ago(seconds: float) -> datetime:
+    return NOON - timedelta(seconds=seconds)
+
+
+def frame(spark: SparkSession, schema: Schema, rows: Iterable[dict[str, Any]]) -> DataFrame:
+    """Make a dataset; columns that a row leaves out are null."""
+    filled = [tuple(row.get(name) for name in schema.names) for row in rows]
+    shape = struct_type(schema)
+    for field in shape.fields:
+        field.nullable = True
+    return spark.createDataFrame(filled, shape)
+
+
+def stored(topic: str, position: int | None, partition: int = 0) -> dict[str, Any]:
+    return {"topic": topic, "kafka_partition": partition, "position": position}
+
+
+def log(alias: str, topic: str, start: int, end: int, partition: int = 0) -> dict[str, Any]:
+    where = {"kafka_cluster": alias, "topic": topic, "kafka_partition": partition}
+    return {**where, "log_start": start, "log_end": end}
+
+
+def sync(topic: str, upstream: int, downstream: int, number: int, age: float = 0) -> dict[str, Any]:
+    pair = {"topic": topic, "kafka_partition": 0, "upstream": upstream, "downstream": downstream}
+    return {**pair, "log_offset": number, "log_timestamp": ago(age)}
+
+
+def left(topic: str, offset: int, age: float | None) -> dict[str, Any]:
+    written_at = None if age is None else ago(age)
+    return {"topic": topic, "kafka_partition": 0, "log_offset": offset, "written_at": written_at}
+
+
+def messages(verdicts: DataFrame) -> list[tuple[str, str, str]]:
+    """Severity, rule, and the message without the place it begins with."""
+    return sorted((row["severity"], row["rule"], row["message"].partition(": ")[2]) for row in verdicts.collect())
+
+
+def told(*parts: str) -> str:
+    """A sentence that is longer than a line."""
+    return "".join(parts)
+
+
+@pytest.fixture(scope="module")
+def rows(spark: SparkSession) -> DataFrame:
+    """A partition of each kind."""
+    return frame(spark, READINESS, [row.asDict() for row in judged_partitions(spark).collect()])
+
+
+def judged_partitions(spark: SparkSession) -> DataFrame:
+    topics = ["drained", "late", "lost", "beyond", "gone", "fresh"]
+    return readiness(
+        Seen(
+            offsets=frame(
+                spark,
+                CONNECTOR_OFFSETS,
+                [
+                    stored("drained", 10),
+                    stored("late", 40),
+                    stored("lost", 40),
+                    stored("beyond", 99),
+                    stored("gone", 7),
+                ],
+            ),
+            topics=frame(
+                spark,
+                FLOW_TOPICS,
+                [{"topic": topic, "target_topic": f"s.{topic}", "topic_id": f"id-{topic}"} for topic in topics],
+            ),
+            bounds=frame(
+                spark,
+                LOG_BOUNDS,
+                [
+                    log("s", "drained", 0, 11),  # the last offset is a transaction marker
+                    log("s", "late", 0, 100),
+                    log("s", "lost", 50, 100),
+                    log("s", "beyond", 3, 20),
+                    log("s", "fresh", 5, 9),
+                    *(log("t", f"s.{topic}", 0, 100) for topic in ("drained", "late", "lost", "beyond", "gone")),
+                ],
+            ),
+            remaining=frame(
+                spark,
+                REMAINING,
+                [left("late", 40, 30), left("lost", 50, None), left("beyond", 3, 1), left("fresh", 5, -2)],
+            ),
+            syncs=frame(spark, OFFSET_SYNCS, [sync("drained", 9, 90, 1, 500), sync("late", 5, 50, 2, 60)]),
+            source="s",
+            target="t",
+            observed_at=NOON,
+        )
+    )
+
+
+def test_lag_and_loss_of_a_partition(rows: DataFrame) -> None:
+    """Offsets from the position on; 0 where no record is left; from the log start where MirrorMaker 2 starts over."""
+    found = {row["topic"]: row for row in rows.collect()}
+
+    assert {topic: (row["position"], row["lag"], row["lag_ms"], row["lost"]) for topic, row in found.items()} == {
+        "drained": (10, 0, 0, 0),
+        "late": (40, 60, 30_000, 0),
+        "lost": (40, 60, None, 10),
+        "beyond": (99, 17, 1_000, None),
+        "gone": (7, None, None, None),
+        "fresh": (None, 4, 0, None),
+    }
+    synced = {topic: (row["unsynced"], row["sync_age_ms"]) for topic, row in found.items()}
+    assert (synced["drained"], synced["late"], synced["lost"]) == ((0, 0), (34, 60_000), (None, None))
+
+
+def test_without_an_offset_and_from_latest_nobody_knows(spark: SparkSession) -> None:
+    """What such a partition lacks can't be told."""
+    nothing = {schema: frame(spark, schema, []) for schema in (CONNECTOR_OFFSETS, REMAINING, OFFSET_SYNCS)}
+    [row] = readiness(
+        Seen(
+            offsets=nothing[CONNECTOR_OFFSETS],
+            topics=frame(spark, FLOW_TOPICS, [{"topic": "new", "target_topic": "s.new"}]),
+            bounds=frame(spark, LOG_BOUNDS, [log("s", "new", 0, 5)]),
+            remaining=nothing[REMAINING],
+            syncs=nothing[OFFSET_SYNCS],
+            source="s",
+            target="t",
+            observed_at=NOON,
+            from_latest=True,
+        )
+    ).collect()
+
+    assert (row["lag"], row["lag_ms"], row["target_end"]) == (None, None, None)
+
+
+def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> None:
+    """Each with its numbers; what is not known, or at a threshold, is not found."""
+    calm = with_progress(rows, frame(spark, LAG_HISTORY, []), stuck_after=300)
+    thresholds = Thresholds(max_lag_seconds=29, max_sync_age=59)
+
+    found = messages(partition_verdicts(calm, thresholds, connector="m", running=True))
+
+    unsynced = "it is replicated up to {} without an offset sync, so no group can be translated."
+    assert found == [
+        ("error", "lag", "60 records are not replicated yet, the first of them 30 s old."),
+        (
+            "error",
+            "retention_loss",
+            told(
+                "records 40 to 49 (10 offsets) went from the source before they were replicated: "
+                "its log now starts at 50. The replica will never have them."
+            ),
+        ),
+        (
+            "error",
+            "source_recreated",
+            told(
+                "MirrorMaker 2 stands at 99, beyond the log end 20: the source topic was "
+                "deleted and created again, or has lost its end. MirrorMaker 2 goes on there as its auto.offset.reset "
+                "says, and positions of groups mean something else now. Reset the flow."
+            ),
+        ),
+        ("error", "sync_missing", unsynced.format(40)),
+        ("error", "sync_missing", unsynced.format(99)),
+        (
+            "error",
+            "sync_old",
+            told("34 records were replicated after the newest offset sync, which is of 2026-01-31 11:59:00 UTC."),
+        ),
+        (
+            "warning",
+            "source_recreated",
+            told(
+                "it is gone from the source, and MirrorMaker 2 keeps position 7 for it: were "
+                "it created again, it would not be replicated from its beginning."
+            ),
+        ),
+    ]
+
+
+def test_the_history_tells_who_stands_still(spark: SparkSession, rows: DataFrame) -> None:
+    """Who has a lag, had one long enough ago, and stood at the same place; not whose lag is new, nor who moved."""
+
+    def then(topic: str, position: int, lag: int, seconds: float, **ids: str) -> dict[str, Any]:
+        seen = {"run_uri": f"run-{seconds}", "observed_at": ago(seconds), "lag_ms": 0}
+        return {**stored(topic, position), "lag": lag, "topic_id": f"id-{topic}", **seen, **ids}
+
+    history = frame(
+        spark,
+        LAG_HISTORY,
+        [
+            then("late", 40, 10, 400),
+            then("late", 39, 1, 900),
+            then("lost", 40, 0, 400),
+            then("beyond", 98, 5, 400),
+            then("drained", 10, 3, 400),
+            then("fresh", 0, 3, 100, topic_id="another"),
+        ],
+    )
+    progress = with_progress(rows, history, stuck_after=300)
+
+    stuck = {row["topic"]: row["stuck_since"] for row in progress.collect() if row["stuck_since"]}
+    assert stuck == {"late": ago(400).replace(tzinfo=None)}
+    found = messages(partition_verdicts(progress, Thresholds(max_sync_age=0), connector="m", running=True))
+    assert [text for _, rule, text in found if rule == "stuck"] == [
+        "the connector runs, but has stood at 40 at least since 2026-01-31 11:53:20 UTC, with 60 records to go."
+    ]
+    assert [
+        text for _, _, text in found if "deleted and created again since the run of 2026-01-31 11:58:20 UTC" in text
+    ]
+
+
+def test_a_replica_that_was_created_again_is_found(spark: SparkSession) -> None:
+    """By its end, and where it has grown beyond the last sync since, by its id."""
+    base = {"kafka_partition": 0, "target_topic": "s.t", "log_start": 0, "log_end": 9, "position": 9, "lag": 0}
+    rows = frame(
+        spark,
+        READINESS,
+        [
+            {**base, "topic": "short", "target_end": 5, "sync_downstream": 5, "sync_at": NOON, "observed_at": NOON},
+            {
+                **base,
+                "topic": "other",
+                "target_end": 9,
+                "sync_downstream": 5,
+                "sync_at": NOON,
+                "observed_at": NOON,
+                "target_topic_id": "new",
+            },
+        ],
+    )
+    history = frame(
+        spark,
+        LAG_HISTORY,
+        [{**stored("other", 9), "target_topic_id": "old", "observed_at": ago(60), "run_uri": "r", "lag": 0}],
+    )
+    progress = with_progress(rows, history, stuck_after=300)
+
+    assert messages(partition_verdicts(progress, NONE, connector="m", running=True)) == [
+        (
+            "error",
+            "replica_lost",
+            told(
+                "its replica `s.t` ends at 5, but an offset sync names its record 5: it was deleted "
+                "and created again, or has lost its end. Reset the flow."
+            ),
+        ),
+        (
+            "error",
+            "replica_lost",
+            told(
+                "its replica `s.t` was deleted and created again since the run of 2026-01-31 "
+                "11:59:00 UTC, so what was replicated before is gone from the target. Reset the flow."
+            ),
+        ),
+    ]
+
+
+def test_history_and_trend(spark: SparkSession, rows: DataFrame) -> None:
+    """Runs before a moment are forgotten; the sum of all partitions, and those that lag most."""
+    earlier = frame(
+        spark,
+        LAG_HISTORY,
+        [
+            {**stored("late", 1), "lag": 90, "lag_ms": 9, "observed_at": ago(60), "run_uri": "a"},
+            {**stored("drained", 1), "lag": 5, "lag_ms": 2, "observed_at": ago(60), "run_uri": "a"},
+            {**stored("late", 1), "lag": 70, "observed_at": ago(120), "run_uri": "b"},
+        ],
+    )
+
+    kept = remembered(rows, earlier, run_uri="now", since=ago(60))
+    assert {row["run_uri"] for row in kept.collect()} == {"a", "now"}
+    points = trend(kept, drawn=1).collect()
+    lines = {(row["topic"], row["observed_at"]): (row["lag"], row["lag_ms"]) for row in points}
+    noon, before = NOON.replace(tzinfo=None), ago(60).replace(tzinfo=None)
+    assert lines == {
+        (None, noon): (141, 30_000),
+        (None, before): (95, 9),
+        ("late", noon): (60, 30_000),
+        ("late", before): (90, 9),
+    }
+
+
+@pytest.fixture(scope="module")
+def groups(spark: SparkSession) -> DataFrame:
+    """Groups on a partition that is replicated up to 100 as 200, and on others."""
+    return frame(spark, GROUP_READINESS, [row.asDict() for row in judged_groups(spark).collect()])
+
+
+def judged_groups(spark: SparkSession) -> DataFrame:
+    base = {"kafka_partition": 0, "log_start": 0, "log_end": 120, "observed_at": NOON}
+    partitions = frame(
+        spark,
+        READINESS,
+        [
+            {**base, "topic": "t", "target_topic": "s.t", "target_end": 200, "position": 100},
+            {**base, "topic": "bare", "target_topic": "s.bare", "target_end": 10, "position": 10},
+            {**base, "topic": "gone", "target_topic": "s.gone", "position": 10},
+            {**base, "topic": "short", "target_topic": "s.short", "target_end": 3, "position": 10},
+        ],
+    )
+    syncs = frame(
+        spark,
+        OFFSET_SYNCS,
+        [
+            sync("t", 0, 0, 1),
+            sync("t", 90, 90, 2),
+            sync("t", 20, 100, 3),  # a rewind: what came before no longer counts
+            sync("t", 50, 130, 4),
+            sync("t", 80, 170, 5),
+            sync("short", 5, 5, 6),
+        ],
+    )
+
+    def at(group: str, topic: str, offset: int, cluster: str = "s", state: str = "Empty") -> dict[str, Any]:
+        where = {"kafka_cluster": cluster, "group": group, "group_state": state, "topic": topic}
+        return {**where, "kafka_partition": 0, "offset": offset, "metadata": ""}
+
+    positions = frame(
+        spark,
+        GROUP_OFFSETS,
+        [
+            at("exact", "t", 50),
+            at("between", "t", 65),
+            at("ahead", "t", 110, state="Stable"),
+            at("behind", "t", 19),
+            at("told", "t", 10),
+            at("several", "bare", 5),
+            at("several", "gone", 5),
+            at("several", "short", 9),
+            at("several", "t", 80),
+            at("elsewhere", "not-mirrored", 1),
+            at("between", "s.t", 160, "t", "Stable"),
+            at("stranger", "s.t", 1, "t"),
+        ],
+    )
+
+    def checkpoint(group: str, upstream: int, downstream: int, age: float) -> dict[str, Any]:
+        pair = {"upstream": upstream, "downstream": downstream, "metadata": "", "log_offset": 0}
+        return {"group": group, "topic": "s.t", "kafka_partition": 0, **pair, "log_timestamp": ago(age)}
+
+    checkpoints = frame(
+        spark,
+        CHECKPOINTS,
+        [checkpoint("between", 40, 101, 700), checkpoint("exact", 50, 130, 700), checkpoint("told", 9, 80, 5)],
+    )
+    return group_readiness(positions, partitions, syncs, checkpoints, source="s")
+
+
+def test_where_groups_would_go_on(groups: DataFrame) -> None:
+    """At the newest sync at or below, else after it; by a checkpoint where there is no such sync; else why not."""
+    found = {(row["group"], row["topic"]): row for row in groups.collect()}
+    answers = {key: (row["method"], row["downstream"], row["rereads"], row["reason"]) for key, row in found.items()}
+
+    assert answers == {
+        ("exact", "t"): ("sync", 130, 0, None),
+        ("between", "t"): ("sync", 131, 14, None),  # 51 to 64
+        ("ahead", "t"): ("sync", 171, 19, None),  # 81 to 99: no more is replicated
+        ("behind", "t"): ("none", None, None, BEFORE_SYNCS),
+        ("told", "t"): ("checkpoint", 80, None, None),
+        ("several", "bare"): ("none", None, None, NO_SYNC),
+        ("several", "gone"): ("none", None, None, NO_REPLICA),
+        ("several", "short"): ("none", None, None, BEYOND_REPLICA),
+        ("several", "t"): ("sync", 170, 0, None),
+    }
+    between = found["between", "t"]
+    assert (between["checkpoint_rereads"], between["target_position"], between["target_state"]) == (44, 160, "Stable")
+    assert found["exact", "t"]["checkpoint_rereads"] == 0
+
+
+def test_only_syncs_since_the_last_rewind_count(spark: SparkSession) -> None:
+    """As in MirrorMaker 2's memory."""
+    written = [sync("t", 9, 9, 1), sync("t", 3, 12, 2), sync("t", 5, 14, 3), sync("u", 1, 1, 4)]
+
+    found = current_syncs(frame(spark, OFFSET_SYNCS, written)).orderBy("log_offset").collect()
+
+    assert [(row["topic"], row["upstream"]) for row in found] == [("t", 3), ("t", 5), ("u", 1)]
+
+
+def test_what_is_found_of_groups(groups: DataFrame) -> None:
+    """A line for each group, and an example of why a partition is not covered."""
+    thresholds = Thresholds(min_coverage=0.5, max_checkpoint_age=600, max_rereads=15)
+    mirrored = ("exact|between|told|several", "told")
+    totals = by_group(groups.withColumn("observed_at", F.lit(NOON)), thresholds, mirrored)
+
+    found = messages(group_verdicts(totals, thresholds, connector="c"))
+
+    assert found == [
+        (
+            "error",
+            "checkpoint_old",
+            told(
+                "in 1 partitions its checkpoint is older than 600 s and behind what the offset "
+                "syncs allow, so nothing writes checkpoints any more."
+            ),
+        ),
+        (
+            "error",
+            "coverage",
+            told(
+                "a failover now would translate 0 of 1 partitions, and 50% are asked for. Partition "
+                f"`t-0`: {BEFORE_SYNCS}."
+            ),
+        ),
+        (
+            "error",
+            "coverage",
+            told(
+                "a failover now would translate 1 of 4 partitions, and 50% are asked for. Partition "
+                f"`bare-0`: {NO_SYNC}."
+            ),
+        ),
+        ("error", "rereads", "after a failover now it would read up to 19 records again, more than 15."),
+        (
+            "info",
+            "target_group",
+            told(
+                "in 1 partitions the target's group of that name stands further on than a failover "
+                "would put it; it is never put back."
+            ),
+        ),
+        *[
+            (
+                "warning",
+                "checkpoint_missing",
+                told(
+                    "1 of its 1 partitions have no checkpoint. The connector's groups or groups.exclude leave it out."
+                ),
+            )
+        ]
+        * 2,
+        (
+            "warning",
+            "checkpoint_missing",
+            told(
+                "4 of its 4 partitions have no checkpoint. MirrorMaker 2 gives none to a "
+                "group that is behind all its offset syncs, and takes up new groups only every "
+                "refresh.groups.interval.seconds."
+            ),
+        ),
+        (
+            "warning",
+            "target_group",
+            told(
+                "somebody is in the group of that name on the target (Stable), so neither a "
+                "failover nor MirrorMaker 2 can commit there for it."
+            ),
+        ),
+    ]
