@@ -127,8 +127,9 @@ def forget_earlier(summary: Mapping[str, Any], *, keep_under: str) -> list[str]:
     keep_under: the directory of the DAG; nothing outside of it is removed. Gives what was removed.
     """
     root = str(summary["next_history"]).rpartition("/")[0]
-    newest = newest_history(root)
-    histories = [join(root, name) for name in files.list_names(root) if newest and join(root, name) < newest]
+    # The one that was read stays, so that the job can be run again.
+    oldest = summary["history"] or summary["next_history"]
+    histories = [join(root, name) for name in files.list_names(root) if join(root, name) < oldest]
     runs = [uri for uri in summary["expired"] if uri.startswith(f"{keep_under.rstrip('/')}/")]
     for uri in (*runs, *histories):
         files.remove_tree(uri)

@@ -162,13 +162,14 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
             readiness_table,
             write_readiness_page,
         )
+        from airflow_provider_connect_offsets.workspace.layout import join, path_segment  # noqa: PLC0415
 
         directory = _directory(self.run_uri)
         found = Readiness.read(directory)
         self.log.info("%s", as_text(readiness_table(found)))
         page = page_written(lambda: write_readiness_page(directory), directory.report)
         self.log.info("The page: %s", page)
-        for gone in forget_earlier(found.summary, keep_under=f"{workspace_uri().rstrip('/')}/{self.dag_id}"):
+        for gone in forget_earlier(found.summary, keep_under=join(workspace_uri(), path_segment(self.dag_id))):
             self.log.info("Removed, as the history keeps %s runs: %s", self.keep, gone)
         return {"run_uri": self.run_uri, "report": page, **{name: found.summary[name] for name in _HANDED_ON}}
 

@@ -180,6 +180,8 @@ def test_the_history_holds_so_many_runs(story: Story) -> None:
     assert story.stuck.summary["expired"] == [story.well.directory.uri]
     assert list_names(story.well.directory.uri) == []
     assert list_names(story.broken.directory.uri) != []
+    written = [story.broken.summary["next_history"], story.stuck.summary["next_history"]]
+    assert list_names(written[0].rpartition("/")[0]) == [uri.rpartition("/")[2] for uri in written]
 
 
 def test_the_page_shows_all_of_it(story: Story) -> None:
