@@ -15,6 +15,7 @@ from airflow_provider_connect_offsets.offsets.mirror import MirrorSource
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
 from airflow_provider_connect_offsets.stores.kafka import LogBounds
 from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo, OffsetStore
+from airflow_provider_connect_offsets.stores.remaining import Isolation
 from airflow_provider_connect_offsets.stores.spans import Span
 
 
@@ -132,10 +133,11 @@ def drained(clusters: Clusters, replicas: Iterable[Replica]) -> list[Replica]:
     listed = list(replicas)
     if clusters.source is None:
         return listed
-    left = {one.where: span for one in listed if (span := _left(one))}
-    with clusters.source.spans(committed=clusters.committed) as spans:
-        behind = spans.have_records({where: span for where, span in left.items() if span.end > span.start})
-    return [replace(one, drained=one.where in left and one.where not in behind) for one in listed]
+    next_ones = {one.where: 0 if one.stored is None else one.stored + 1 for one in listed}
+    isolation = Isolation.READ_COMMITTED if clusters.committed else Isolation.READ_UNCOMMITTED
+    with clusters.source.remaining() as logs:
+        left = logs.first_remaining(next_ones, isolation=isolation)
+    return [replace(one, drained=one.where not in left) for one in listed]
 
 
 def anchored(clusters: Clusters, replicas: Iterable[Replica], timed: Mapping[str, bool]) -> list[Replica]:
@@ -194,14 +196,6 @@ def _compacted(cluster: KafkaCluster, topics: Iterable[str]) -> set[str]:
     return {
         name for name, config in cluster.logs.configs(topics).items() if "compact" in config.get("cleanup.policy", "")
     }
-
-
-def _left(one: Replica) -> Span | None:
-    """What may be left to be replicated; None where that can't be told."""
-    if one.source is None:
-        return None
-    start = one.source.log_start if one.stored is None else max(one.stored + 1, one.source.log_start)
-    return Span(start, max(one.source.log_end, start))
 
 
 def _begins_at_zero(one: Replica) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
 from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
+from airflow_provider_connect_offsets.stores.remaining import RemainingRecords
 from airflow_provider_connect_offsets.stores.spans import Spans
 from airflow_provider_connect_offsets.stores.topic_reader import TopicReader
 
@@ -28,6 +29,10 @@ class KafkaCluster:
     def spans(self, *, committed: bool = True) -> Spans:
         """Open parts of its logs; use it as a context manager."""
         return Spans(self.config, committed=committed)
+
+    def remaining(self) -> RemainingRecords:
+        """Look for what is left to be read of its logs; use it as a context manager."""
+        return RemainingRecords(self.config)
 
 
 @contextmanager

@@ -16,7 +16,6 @@ from airflow_provider_connect_offsets.stores.brokers import Brokers
 from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK
 
 _AT_ONCE, _WAIT = 2000, 0.05
-_SURE = 10_000
 # Enough to tell records apart, and too little to tell what is in them.
 _DIGEST_BYTES = 16
 
@@ -82,17 +81,6 @@ class Spans(Brokers):
             if passed.message is not None:
                 content = _digest(passed.message, timed=timed.get(passed.where.topic, True))
                 yield Digest(passed.where, passed.offset - 1, content)
-
-    def have_records(self, spans: Mapping[TopicPartition, Span]) -> set[TopicPartition]:
-        """Tell in which of the spans there is any record: transaction markers are none, nor what is compacted away.
-
-        A span of more than ten thousand offsets is said to have some without being read.
-        """
-        found = {where for where, span in spans.items() if span.end - span.start > _SURE}
-        for passed in self.read({where: span for where, span in spans.items() if where not in found}):
-            if passed.message is not None:
-                found.add(passed.where)
-        return found
 
     def _refuse_silence(self, heard: float, unread: Mapping[TopicPartition, int]) -> None:
         if SYSTEM_CLOCK.now() - heard > self.timeout:
