@@ -72,6 +72,16 @@ class Rule(StrEnum):
         "unreadable",
         "The file or connector that offsets are taken from can be read, and holds some for this connector.",
     )
+    FOREIGN_SYNCS = (
+        "foreign_syncs",
+        "An offset-syncs topic that is emptied holds syncs of the flow that is reset, and of no other.",
+    )
+    KEPT_SYNCS = "kept_syncs", "Emptying offset-syncs takes the syncs of topics, too, that are not replicated again."
+    SHARED_SYNCS = "shared_syncs", "No other connector works with the offset-syncs that are emptied."
+    STALE_CHECKPOINTS = (
+        "stale_checkpoints",
+        "A checkpoint does not lie beyond the end of its replica: MirrorCheckpoint would emit no lower one.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

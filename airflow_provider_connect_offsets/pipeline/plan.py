@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -19,11 +19,15 @@ from airflow_provider_connect_offsets.workspace.schemas import OFFSET_PLAN
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan: datasets ``offset_plan`` and ``verdicts``, and what was counted on the way."""
+    """A plan: datasets ``offset_plan`` and ``verdicts``, and what was counted on the way.
+
+    ``effects``: the rows with all columns of ``effects``; None where there is no plan.
+    """
 
     rows: DataFrame
     verdicts: DataFrame
     counts: Counts
+    effects: DataFrame | None = None
 
 
 def plan(spark: SparkSession, snapshot: Snapshot, request: Request) -> Planned:
@@ -41,7 +45,7 @@ def plan(spark: SparkSession, snapshot: Snapshot, request: Request) -> Planned:
     rows = targets.listed_rows(snapshot, request, subject, listed.where("problem is null"))
     flaws = rules.problem_verdicts(listed, subject)
     planned = _judged(spark, snapshot, request, subject, rows, flawed=flaws.count())
-    return Planned(planned.rows, planned.verdicts.unionByName(flaws), planned.counts)
+    return replace(planned, verdicts=planned.verdicts.unionByName(flaws))
 
 
 def _listed(spark: SparkSession, snapshot: Snapshot, request: Request, subject: Subject) -> DataFrame:
@@ -62,7 +66,7 @@ def _judged(
     whole = overall.whole_verdicts(snapshot, request, subject, counts, flawed=flawed)
     if whole:
         verdicts = verdicts.unionByName(verdict_frame(spark, whole))
-    return Planned(shaped(decided, OFFSET_PLAN), verdicts, counts)
+    return Planned(shaped(decided, OFFSET_PLAN), verdicts, counts, decided)
 
 
 def _no_plan(spark: SparkSession, why: Verdict) -> Planned:

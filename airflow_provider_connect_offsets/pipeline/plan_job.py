@@ -36,7 +36,11 @@ def run(spark: SparkSession, directory: RunDirectory) -> dict[str, Any]:
     jvm.remove(spark, directory.summary)
     request = Request.from_json(json.loads(jvm.read_text(spark, directory.request)))
     planned = plan(spark, Snapshot.read(spark, directory), request)
-    summary = summarise(planned, request)
+    return publish(spark, directory, planned, summarise(planned, request))
+
+
+def publish(spark: SparkSession, directory: RunDirectory, planned: Planned, summary: dict[str, Any]) -> dict[str, Any]:
+    """Write the datasets of a plan and, last of all, its summary; return that."""
     # One file each: a plan is as large as one connector's offsets, and people open it.
     in_order = planned.rows.coalesce(1).sortWithinPartitions("topic", "kafka_partition", "partition")
     in_order.write.mode("overwrite").parquet(directory.offset_plan)

@@ -43,6 +43,11 @@ def translate_job_path() -> Path:
     return PACKAGE / "pipeline" / "translate_job.py"
 
 
+def mirror_reset_job_path() -> Path:
+    """Give the file that ``spark-submit`` runs to plan the reset of a flow."""
+    return PACKAGE / "pipeline" / "mirror_reset_job.py"
+
+
 def write_py_files(target: Path) -> Path:
     """Write the zip for ``spark-submit --py-files`` to ``target``; the same modules give the same bytes."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -16,6 +16,8 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     OFFSET_PLAN,
     ORPHANS,
     RECORD_DIGESTS,
+    RESET_TOPICS,
+    REWINDS,
     STORED_RECORDS,
     TRANSLATION,
     VERDICTS,
@@ -92,6 +94,41 @@ class RunDirectory:
     def report(self) -> str:
         """The page for people (HTML)."""
         return join(self.uri, "report.html")
+
+
+@dataclass(frozen=True, slots=True)
+class ResetDirectory(RunDirectory):
+    """All that belongs to one reset of a MirrorMaker 2 flow: its MirrorSource's change, and what is beside that."""
+
+    @property
+    def flow(self) -> str:
+        """What of the flow is reset beside the offsets, and how its topics are called (JSON)."""
+        return join(self.uri, "flow.json")
+
+    @property
+    def sync_records(self) -> str:
+        """The flow's offset-syncs topic, record by record as it was: a dataset ``stored_records``."""
+        return join(self.uri, "offset_sync_records")
+
+    @property
+    def checkpoint_records(self) -> str:
+        """The flow's checkpoints topic, likewise."""
+        return join(self.uri, "checkpoint_records")
+
+    @property
+    def target_bounds(self) -> str:
+        """Bounds of the replicas, by their names on the target: a dataset ``log_bounds``."""
+        return join(self.uri, "target_log_bounds")
+
+    @property
+    def reset_topics(self) -> str:
+        """Dataset ``reset_topics``."""
+        return join(self.uri, RESET_TOPICS.name)
+
+    @property
+    def rewinds(self) -> str:
+        """Dataset ``rewinds``: where the flow stood on both clusters when it was stopped."""
+        return join(self.uri, REWINDS.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,3 +264,8 @@ def run_directory(workspace: str, *, dag_id: str, run_id: str, part: str = "") -
 def journal_root(workspace: str) -> str:
     """Where the journals of all connectors lie."""
     return join(workspace, "_journal")
+
+
+def rewinds_root(workspace: str, *, cluster: str, connector: str) -> str:
+    """Where the datasets ``rewinds`` of all resets of a MirrorSource lie, a directory each; it is only added to."""
+    return join(workspace, "_mirror", unique_segment(cluster), unique_segment(connector), REWINDS.name)

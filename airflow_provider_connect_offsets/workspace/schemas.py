@@ -226,3 +226,29 @@ COMPARE_RANGES = _schema(
     source_from="long",
     target_from="long",
 )
+
+# What a reset does to each topic: records that MirrorSource reads again, and of how many the replica holds a copy
+# already; offset syncs that go, and whose they are (``offsets.flow_reset.Belongs``).
+RESET_TOPICS = _schema(
+    "reset_topics",
+    topic="string",
+    belongs="string",
+    partitions="long",
+    records_again="long",
+    duplicates="long",
+    syncs="long",
+    newest_sync="timestamp?",
+)
+
+# Pairs of offsets (source, replica) that are known exactly where a flow was reset, for each partition: the last record
+# replicated before it (null: none), and the next one (null: not known which) with the place that it gets.
+REWINDS = _schema(
+    "rewinds",
+    topic="string",
+    kafka_partition="int",
+    closing_upstream="long?",
+    closing_downstream="long?",
+    opening_upstream="long?",
+    opening_downstream="long",
+    written_at="timestamp",
+)

@@ -1,0 +1,142 @@
+"""What a reset does beside the offsets: topics, syncs, duplicates and checkpoints, on small frames."""
+
+from __future__ import annotations
+
+import struct
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from planning import Planner, mirror
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
+from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.pipeline import mirror_reset, mirror_reset_job
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.files import write_json
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CONNECTOR_OFFSETS,
+    CONNECTORS,
+    LOG_BOUNDS,
+    RESET_TOPICS,
+    STORED_RECORDS,
+    VERDICTS,
+)
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+
+def text(content: str) -> bytes:
+    raw = content.encode()
+    return struct.pack(">h", len(raw)) + raw
+
+
+def sync(topic: str, partition: int) -> tuple[bytes, bytes]:
+    return text(topic) + struct.pack(">i", partition), struct.pack(">qq", 9, 9)
+
+
+def checkpoint(group: str, topic: str, downstream: int) -> tuple[bytes, bytes]:
+    key = text(group) + text(topic) + struct.pack(">i", 0)
+    return key, struct.pack(">hqq", 0, 9, downstream) + text("")
+
+
+def bounds(*logs: tuple[str, int, int, int]) -> list[dict[str, Any]]:
+    names = ("topic", "kafka_partition", "log_start", "log_end")
+    return [{"kafka_cluster": "k", **dict(zip(names, log, strict=True))} for log in logs]
+
+
+def records(*pairs: tuple[bytes, bytes]) -> list[dict[str, Any]]:
+    names = ("topic", "kafka_partition", "log_offset", "written_at", "key", "value")
+    return [dict(zip(names, ("internal", 0, at, NOON, *pair), strict=True)) for at, pair in enumerate(pairs)]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> ResetDirectory:
+    """A flow that replicates ``orders`` and ``events``; a reset of ``orders`` is asked for.
+
+    The replica of ``orders`` 1 holds fewer records than are replicated again, that of ``events`` was made anew.
+    """
+    run = ResetDirectory(tmp_path.as_uri())
+    flow = mirror({("orders", 0): 100, ("orders", 1): 100, ("events", 0): 50}, topics="orders,events")
+    request = Request.parse(connector="flow", to="earliest", topics="orders", now=NOON)
+    reset = FlowReset(
+        source_connector="flow", checkpoint_connector="check", checkpoints=False, flow=Flow(), sharing=("other",)
+    )
+    write_json(run.request, request.as_json())
+    write_json(run.flow, reset.as_json())
+    write_dataset(run.connectors, CONNECTORS, [flow.row()])
+    write_dataset(run.connector_offsets, CONNECTOR_OFFSETS, flow.offset_rows())
+    source = bounds(("orders", 0, 0, 120), ("orders", 1, 30, 100), ("events", 0, 0, 50), ("elsewhere", 0, 0, 9))
+    write_dataset(run.log_bounds, LOG_BOUNDS, source)
+    target = bounds(("source.orders", 0, 0, 200), ("source.orders", 1, 80, 100), ("source.events", 0, 0, 10))
+    write_dataset(run.target_bounds, LOG_BOUNDS, target)
+    syncs = [sync("orders", 0), sync("orders", 0), sync("events", 0), sync("elsewhere", 0), (b"?", b"?")]
+    write_dataset(run.sync_records, STORED_RECORDS, records(*syncs))
+    points = [
+        checkpoint("a", "source.orders", 150),
+        checkpoint("a", "source.events", 5),
+        checkpoint("a", "source.events", 11),
+        checkpoint("b", "source.gone", 500),
+    ]
+    write_dataset(run.checkpoint_records, STORED_RECORDS, records(*points))
+    return run
+
+
+def test_topic_by_topic(planner: Planner, written: ResetDirectory) -> None:
+    """Records that come again, those of them that the replica holds already, and whose syncs go."""
+    summary = mirror_reset_job.run(planner.spark, written)
+
+    found = {row.pop("topic"): tuple(row.values()) for row in read_dataset(written.reset_topics, RESET_TOPICS)}
+    assert found == {
+        "orders": ("reset", 2, 170, 120, 2, NOON),
+        "events": ("kept", 0, 0, 0, 1, NOON),
+        "elsewhere": ("foreign", 0, 0, 0, 1, NOON),
+    }
+    assert (summary["records_again"], summary["duplicates"], summary["syncs"]) == (170, 120, 4)
+    assert (summary["checkpoints"], summary["stale_checkpoints"]) == (3, 1)
+    assert summary["errors"] == []
+
+
+def test_what_the_approver_is_told(planner: Planner, written: ResetDirectory) -> None:
+    """Whose syncs go beside those that are reset, who else works with them, and what old checkpoints do."""
+    mirror_reset_job.run(planner.spark, written)
+
+    told = {row["rule"]: row["message"] for row in read_dataset(written.verdicts, VERDICTS)}
+    assert "holds 1 sync of 1 topic that this connector does not replicate, too: `elsewhere`." in told["foreign_syncs"]
+    assert "which takes along 1 sync of 1 topic that stay where they are: `events`." in told["kept_syncs"]
+    assert "is used by `other` as well" in told["shared_syncs"]
+    assert "1 checkpoint in `source.checkpoints.internal` beyond the end" in told["stale_checkpoints"]
+
+
+def test_a_refused_plan_has_its_topics_too(planner: Planner, written: ResetDirectory) -> None:
+    """A pattern that is none is an error, and the syncs are counted all the same."""
+    request = Request.parse(connector="flow", to="earliest", now=NOON).as_json()
+    write_json(written.request, {**request, "topics": "orders["})
+
+    summary = mirror_reset_job.run(planner.spark, written)
+
+    assert summary["verdicts"]["error"] == 1
+    assert (summary["duplicates"], summary["syncs"]) == (0, 4)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        {"source.cluster.alias": "eu", "replication.policy.separator": "_"},
+        {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"},
+    ],
+)
+def test_replicas_are_called_as_the_flow_calls_them(spark: SparkSession, config: dict[str, str]) -> None:
+    """By Catalyst as by ``Flow.target_topic``."""
+    flow, names = Flow.of(config), ["orders", "heartbeats", "a.heartbeats", "a_heartbeats", "x.y"]
+
+    rows = spark.createDataFrame([(name,) for name in names], "topic string")
+    found = rows.select("topic", mirror_reset.target_topic(F.col("topic"), flow)).collect()
+
+    assert dict(map(tuple, found)) == {name: flow.target_topic(name) for name in names}
