@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from airflow_provider_connect_offsets.change import outcomes, recovery, steps
+from airflow_provider_connect_offsets.change import flow_steps, outcomes, recovery, steps
+from airflow_provider_connect_offsets.change.beside import Beside
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.journal import Entry, Journal
 from airflow_provider_connect_offsets.change.record import Owner, Phase
@@ -26,6 +27,8 @@ from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 log = logging.getLogger(__name__)
 Observer = Callable[[Phase, str], None]
+# Called with the offsets at which the connector stands and the plan that fits them, before anything is written.
+AtStop = Callable[[Offsets, OffsetPlan], None]
 
 
 def log_phase(phase: Phase, text: str) -> None:
@@ -33,8 +36,25 @@ def log_phase(phase: Phase, text: str) -> None:
     log.info("%s: %s", phase, text)
 
 
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What is done together with a change of offsets: a reset of a flow (``change.flow_reset``).
+
+    ``look`` finds what has to be given back, before anything is stopped; ``at_stop`` is told where it then stands.
+    """
+
+    look: Callable[[], Beside]
+    at_stop: AtStop
+
+
 def apply_plan(
-    plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner, *, observe: Observer = log_phase
+    plan: OffsetPlan,
+    doors: Doors,
+    journal: Journal,
+    owner: Owner,
+    *,
+    observe: Observer = log_phase,
+    together: Together | None = None,
 ) -> Outcome:
     """Apply ``plan`` while its connector stands still; leave the connector as planned, or as it was found.
 
@@ -48,8 +68,8 @@ def apply_plan(
         if earlier is not None and earlier.phase is Phase.APPLIED:
             return outcomes.applied_before(plan, earlier)
         entry.begin(owner)
-        if plan.changed_rows():
-            outcome = _Application(plan, doors, entry, observe).run()
+        if plan.changed_rows() or together is not None:
+            outcome = _Application(plan, doors, entry, observe, together).run()
         else:
             outcome = outcomes.unchanged(plan, owner)
             entry.note(Phase.RESTORED)
@@ -64,6 +84,7 @@ class _Application:
     doors: Doors
     entry: Entry
     observe: Observer
+    together: Together | None = None
     downtime_began: float = 0.0
 
     @property
@@ -74,7 +95,8 @@ class _Application:
         started = datetime.now(tz=UTC)
         prior = self._remember()
         at_stop, plan = self._stop_and_rebase(prior)
-        reached = not plan.changed_rows()  # by itself, since the plan was made
+        # By itself, since the plan was made; a reset has more to do.
+        reached = not plan.changed_rows() and self.together is None
         warnings = [] if reached else self._alter(plan, at_stop)
         self._resume(prior)
         self.entry.note(Phase.RESTORED if reached else Phase.APPLIED)
@@ -91,11 +113,17 @@ class _Application:
     def _owner(self) -> Owner:
         return self.entry.record.owner
 
+    @property
+    def _lost(self) -> str:
+        return "" if self.entry.record.beside is None else self.entry.record.beside.lost
+
     def _remember(self) -> State:
         """Make the prior state durable before anything is asked of the connector."""
         status = self.doors.control.status(self.connector)
         prior = steps.state_to_give_back(status)
-        self.entry.note(Phase.STOPPING, digest=self.plan.digest, prior_state=prior, prior_tasks=len(status.tasks))
+        known = {"digest": self.plan.digest, "prior_state": prior, "prior_tasks": len(status.tasks)}
+        beside = None if self.together is None else self.together.look()
+        self.entry.note(Phase.STOPPING, **known, beside=beside)
         self.observe(Phase.STOPPING, f"{self.connector!r} is {status.state}; stopping it")
         return prior
 
@@ -103,10 +131,14 @@ class _Application:
         """Stop, read again, and fit the plan to it; whatever goes wrong here, nothing was written."""
         self.downtime_began = self.doors.clock.now()
         try:
+            flow_steps.ask_to_stop(self.doors, self.entry.record.beside)
             steps.stop(self.doors, self.connector)
+            flow_steps.await_stopped(self.doors, self.entry.record.beside)
             at_stop = self.doors.offsets.read_offsets(self.connector)
             self.observe(Phase.STOPPED, f"{self.connector!r} stands still")
             plan = steps.rebase(self.plan, self.doors, at_stop, moving=prior is State.RUNNING)
+            if self.together is not None:
+                self.together.at_stop(at_stop, plan)
         except BaseException as error:
             self._give_back_after(error)
             self.entry.note(Phase.RESTORED)
@@ -120,6 +152,7 @@ class _Application:
         self.observe(Phase.ALTERING, f"writing the offsets of {len(changes)} partitions of {self.connector!r}")
         try:
             reply = steps.alter(self.doors, self.connector, changes, expected=expected)
+            recovery.empty_beside(self.doors, self.entry)
             # Again just before the resume: a task that was thought dead may have written its own offset meanwhile.
             steps.prove(self.doors, self.connector, expected)
             self.entry.note(Phase.PROVED)
@@ -136,7 +169,7 @@ class _Application:
         if isinstance(error, Exception):
             raise NotApplied(
                 f"The change of {self.connector!r} was not applied: {error} Its prior offsets were put back and read "
-                f"back, and it is {self.entry.record.prior_state} again."
+                f"back, and it is {self.entry.record.prior_state} again.{self._lost}"
             ) from error
 
     def _give_back_after(self, error: BaseException) -> None:
@@ -144,6 +177,7 @@ class _Application:
         try:
             if isinstance(error, OutcomeUnknown) or not isinstance(error, Exception):
                 # The stop may still be on its way, and would come after what gives the connector back.
+                flow_steps.ask_to_stop(self.doors, self.entry.record.beside)
                 steps.stop(self.doors, self.connector)
             recovery.give_back_state(self.doors, self.entry)
         except ConnectOffsetsError as unreturned:

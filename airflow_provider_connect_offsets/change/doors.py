@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 import tenacity
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK, Clock
+from airflow_provider_connect_offsets.stores.mirror_cluster import CleanupPolicy
 from airflow_provider_connect_offsets.stores.protocols import ConnectorControl, OffsetStore
+from airflow_provider_connect_offsets.stores.topic_reader import TopicRecord
 
 Reading = TypeVar("Reading")
 
@@ -58,6 +62,28 @@ class Logs(Protocol):
         """Look up the bounds of ``partitions``, and where ``moment`` lies in each."""
 
 
+class FlowCluster(Logs, Protocol):
+    """Either cluster of a MirrorMaker 2 flow (``stores.mirror_cluster.MirrorCluster``)."""
+
+    def cluster_id(self) -> str:
+        """The id that the cluster gave itself."""
+
+    def partitions(self, topic: str) -> list[TopicPartition]:
+        """The partitions of a topic; none where there is no such topic."""
+
+    def records(self, topic: str) -> Iterator[TopicRecord]:
+        """Read a topic whole."""
+
+    def policy(self, topic: str) -> CleanupPolicy:
+        """Ask for a topic's cleanup policy."""
+
+    def empty(self, topic: str, found: CleanupPolicy) -> int:
+        """Delete all records of a topic and prove it; the policy is ``found`` again, whatever happens."""
+
+    def put_back(self, topic: str, found: CleanupPolicy) -> None:
+        """Give a topic its policy again."""
+
+
 class Membership(Protocol):
     """Whether anyone is in a consumer group (``stores.groups.GroupStatus``)."""
 
@@ -80,6 +106,7 @@ class Doors:
     ``logs`` is needed where a relative request (``shift``, ``skip``) has to be counted again from the stopped position;
     ``groups`` lets a sink's group be seen to be empty before Connect is asked, which else refuses until it is.
     ``patience``: seconds that each state of the connector is waited for. ``origin``: what is behind ``offsets``.
+    ``clusters``: both of a MirrorMaker 2 flow, for its reset; else none.
     """
 
     offsets: OffsetStore
@@ -89,6 +116,7 @@ class Doors:
     patience: float = 120.0
     origin: Origin = Origin.REST
     clock: Clock = SYSTEM_CLOCK
+    clusters: Mapping[Side, FlowCluster] = field(default_factory=lambda: MappingProxyType({}))
 
     def settle(self, read: Callable[[], Reading], *, until: Callable[[Reading], bool]) -> Reading:
         """Read again and again until it is as wanted, or patience is at an end; give the last reading either way."""

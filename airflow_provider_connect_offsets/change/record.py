@@ -8,17 +8,22 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from airflow_provider_connect_offsets.change.beside import Beside
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
 from airflow_provider_connect_offsets.stores.protocols import State
 
 
 class Phase(StrEnum):
-    """How far a change has come. What follows STOPPING may have stopped the connector, ALTERING have written to it."""
+    """How far a change has come. What follows STOPPING may have stopped the connector, ALTERING have written to it.
+
+    EMPTYING is a reset's alone: its offsets are proved, and its flow's own topics are being emptied.
+    """
 
     CLAIMED = "claimed"
     STOPPING = "stopping"
     STOPPED = "stopped"
     ALTERING = "altering"
+    EMPTYING = "emptying"
     PROVED = "proved"
     RESTORING = "restoring"
     APPLIED = "applied"
@@ -63,7 +68,8 @@ class Owner:
 class Record:
     """What is known of a change.
 
-    ``prior_offsets`` are all offsets at the stop; ``changes`` what is written over them.
+    ``prior_offsets`` are all offsets at the stop; ``changes`` what is written over them. ``beside``: what a reset of
+    its flow changes with them.
     """
 
     connector: str
@@ -74,6 +80,7 @@ class Record:
     prior_tasks: int | None = None
     prior_offsets: Offsets | None = None
     changes: Offsets | None = None
+    beside: Beside | None = None
 
     def expected(self) -> Offsets | None:
         """What is to stand after the change; None before it is known."""
@@ -92,12 +99,13 @@ class Record:
             "prior_tasks": self.prior_tasks,
             "prior_offsets": None if self.prior_offsets is None else self.prior_offsets.rest_body(),
             "changes": None if self.changes is None else self.changes.rest_body(),
+            "beside": None if self.beside is None else self.beside.as_json(),
         }
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Record:
         """Read what :meth:`as_json` wrote."""
-        prior, changes = fields["prior_offsets"], fields["changes"]
+        prior, changes, beside = fields["prior_offsets"], fields["changes"], fields.get("beside")
         return cls(
             connector=fields["connector"],
             owner=Owner(**fields["owner"]),
@@ -107,6 +115,7 @@ class Record:
             prior_tasks=fields["prior_tasks"],
             prior_offsets=None if prior is None else parse_rest(prior),
             changes=None if changes is None else parse_rest(changes),
+            beside=None if beside is None else Beside.from_json(beside),
         )
 
 

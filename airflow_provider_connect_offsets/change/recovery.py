@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from enum import StrEnum
 
-from airflow_provider_connect_offsets.change import steps
+from airflow_provider_connect_offsets.change import flow_steps, steps
 from airflow_provider_connect_offsets.change.doors import Doors, Origin
 from airflow_provider_connect_offsets.change.journal import Entry
 from airflow_provider_connect_offsets.change.record import Phase, Record
@@ -27,11 +27,12 @@ def recover(doors: Doors, entry: Entry, way_out: WayOut) -> str | None:
     """Finish or restore what the entry's record left unfinished; say what was done, None where nothing was left.
 
     Raises :class:`LeftStopped` where neither could be proved, and store errors; the record then stays unfinished, so
-    that the next one to come tries again.
+    that the next one to come tries again. Raises :class:`Overlap` for a reset where ``doors`` lead to offsets only.
     """
     record = entry.record
     if record.phase is Phase.CLAIMED or record.phase.is_final:
         return None
+    flow_steps.refuse_without_clusters(doors, record)
     told = _recovered(doors, entry, way_out)
     log.warning(told)
     return told
@@ -40,6 +41,7 @@ def recover(doors: Doors, entry: Entry, way_out: WayOut) -> str | None:
 def _recovered(doors: Doors, entry: Entry, way_out: WayOut) -> str:
     record = entry.record
     whose = f"{record.connector!r}: the change of run {record.owner.run!r}, which ended before its time,"
+    flow_steps.mend(doors, record.beside)
     if doors.control.status(record.connector).state is not State.STOPPED:
         return _found_running(doors, entry, whose)
     expected = record.expected()
@@ -47,17 +49,32 @@ def _recovered(doors: Doors, entry: Entry, way_out: WayOut) -> str:
         give_back_state(doors, entry)
         entry.note(Phase.RESTORED)
         return f"{whose} had written nothing; the connector is {record.prior_state} again."
+    flow_steps.ask_to_stop(doors, record.beside)
+    flow_steps.await_stopped(doors, record.beside)
     standing = doors.offsets.read_offsets(record.connector)
     proved = not steps.differences(standing, expected)
     # Proved and given back as STOPPED looks just like proved and not yet given back.
     complete = record.phase is Phase.PROVED and record.prior_state is State.STOPPED
     if proved and (complete or (way_out is WayOut.FORWARD and record.phase is not Phase.RESTORING)):
+        empty_beside(doors, entry)
         entry.note(Phase.PROVED)
         give_back_state(doors, entry)
         entry.note(Phase.APPLIED)
         return f"{whose} was applied and proved; the connector is {record.prior_state} again."
     restore(doors, entry)
-    return f"{whose} was taken back: prior offsets are proved, and the connector is {record.prior_state} again."
+    back = f"prior offsets are proved, and the connector is {record.prior_state} again."
+    return f"{whose} was taken back: {back}{_lost(entry)}"
+
+
+def empty_beside(doors: Doors, entry: Entry) -> None:
+    """Empty the topics of a flow that is reset, as far as that isn't done; raises store errors."""
+    if entry.record.beside is not None and entry.record.phase is not Phase.PROVED:
+        entry.note(Phase.EMPTYING, beside=flow_steps.emptying(entry.record.beside))
+        flow_steps.empty(doors, entry.record.beside)
+
+
+def _lost(entry: Entry) -> str:
+    return "" if entry.record.beside is None else entry.record.beside.lost
 
 
 def _found_running(doors: Doors, entry: Entry, whose: str) -> str:
@@ -82,10 +99,11 @@ def _refuse_if_resumed(doors: Doors, entry: Entry) -> None:
 
 def _abandoned(doors: Doors, entry: Entry) -> str:
     """Give the connector up to whoever resumed it, and say so."""
+    flow_steps.ask_to_give_back(doors, entry.record)
     entry.note(Phase.ABANDONED)
     return (
         "someone else resumed the connector; its offsets are left as they are now. To go back to what they were, stop "
-        f"the connector and {_by_hand(doors, entry)}."
+        f"the connector and {_by_hand(doors, entry)}.{_lost(entry)}"
     )
 
 
@@ -111,6 +129,7 @@ def restore(doors: Doors, entry: Entry) -> None:
                 steps.prove(doors, record.connector, record.prior_offsets)
     except (StoreError, NotApplied) as error:
         raise left_stopped(doors, entry, str(error)) from error
+    flow_steps.mend(doors, record.beside)
     give_back_state(doors, entry)
     entry.note(Phase.RESTORED)
 
@@ -123,8 +142,10 @@ def give_back_state(doors: Doors, entry: Entry) -> None:
     """
     record = entry.record
     wanted = record.prior_state or State.RUNNING
+    flow_steps.ask_to_give_back(doors, record)
     if record.phase is Phase.STOPPING or doors.control.status(record.connector).state is not wanted:
         steps.give_back(doors, record.connector, wanted, tasks=record.prior_tasks)
+    flow_steps.await_given_back(doors, record)
 
 
 def left_stopped(doors: Doors, entry: Entry, why: str) -> LeftStopped:

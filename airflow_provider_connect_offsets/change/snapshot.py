@@ -6,7 +6,7 @@ import difflib
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -47,15 +47,17 @@ class Snapshot:
     observed_at: datetime
 
 
-def take_snapshot(request: Request, doors: Doors, run: RunDirectory, *, cluster: str) -> Snapshot:
+def take_snapshot(
+    request: Request, doors: Doors, run: RunDirectory, *, cluster: str, also: Iterable[str] = ()
+) -> Snapshot:
     """Write ``request.json`` and the datasets ``connectors``, ``connector_offsets`` and ``log_bounds``; change nothing.
 
-    cluster: what the datasets call the Connect cluster. Raises :class:`UnknownConnector` with close names,
-    :class:`InvalidRequest` where the offsets are positions and ``doors`` has no logs to look at,
-    and store errors.
+    cluster: what the datasets call the Connect cluster; also: more connectors, for the record. Raises
+    :class:`UnknownConnector` with close names, :class:`InvalidRequest` where the offsets are positions and ``doors``
+    has no logs to look at, and store errors.
     """
     names = [request.connector, *([request.reference] if request.to is To.CONNECTOR and request.reference else [])]
-    seen = [_look_at(doors, name) for name in names]
+    seen = [_look_at(doors, name) for name in dict.fromkeys([*names, *also])]
     observed_at = datetime.now(tz=UTC)
     files.write_json(run.request, request.as_json())
     write_dataset(run.connectors, CONNECTORS, [_connector_row(one, cluster, observed_at) for one in seen])

@@ -150,14 +150,14 @@ def write(doors: Doors, connector: str, changes: Offsets) -> WriteReply:
 
 
 def alter(doors: Doors, connector: str, changes: Offsets, *, expected: Offsets) -> WriteReply | None:
-    """Write ``changes`` and prove that ``expected`` stands; the reply is None where the write's answer was lost.
+    """Write ``changes`` and prove that ``expected`` stands; the reply is None where there was none to have.
 
     Raises :class:`NotApplied` with what stands instead, chained to what the store said to the write.
     """
     reply: WriteReply | None = None
     refusal: StoreError | None = None
     try:
-        reply = write(doors, connector, changes)
+        reply = write(doors, connector, changes) if len(changes) else None
     except StoreError as error:
         # Connect's word alone decides nothing: a request that timed out may still have been carried out.
         log.warning("%s Reading back what stands.", error)

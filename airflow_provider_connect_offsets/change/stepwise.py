@@ -45,7 +45,7 @@ def alter_directly(doors: Doors, connector: str, changes: Offsets) -> int:
             raise InvalidRequest(
                 f"Nothing was written: {connector!r}, partition {change.partition}: {finding.message}."
             )
-    _refuse_unless_still(doors, connector)
+    refuse_unless_still(doors, connector)
     before = doors.offsets.read_offsets(connector)
     try:
         steps.alter(doors, connector, changes, expected=before.updated(changes))
@@ -57,14 +57,15 @@ def alter_directly(doors: Doors, connector: str, changes: Offsets) -> int:
 
 def reset(doors: Doors, connector: str) -> int:
     """Remove all offsets of a connector that stands still, and prove it; returns how many there were."""
-    _refuse_unless_still(doors, connector)
+    refuse_unless_still(doors, connector)
     before = doors.offsets.read_offsets(connector).stored()
     doors.offsets.reset_offsets(connector)
     steps.prove(doors, connector, Offsets())
     return len(before)
 
 
-def _refuse_unless_still(doors: Doors, connector: str) -> None:
+def refuse_unless_still(doors: Doors, connector: str) -> None:
+    """Raise :class:`NotStopped` for a connector that runs."""
     status = doors.control.status(connector)
     if not status.stands_still:
         raise NotStopped(
@@ -79,7 +80,7 @@ def alter(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner, *, sec
     after which ``take_back`` restores.
     """
     entry = journal.held(owner, seconds=seconds)
-    _refuse_unless_still(doors, plan.connector)
+    refuse_unless_still(doors, plan.connector)
     at_stop = doors.offsets.read_offsets(plan.connector)
     rebased = steps.rebase(plan, doors, at_stop, moving=entry.record.prior_state is State.RUNNING)
     expected = at_stop.updated(rebased.changes())

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from fault_cell import STEPS, Scenes
 from fault_table import Ending, Note, table
+from flow_changer import FlowChanger
 from pyspark.sql import SparkSession
 
 from sandbox import Sandbox
@@ -22,6 +24,12 @@ def scenes(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempP
     shared = Scenes(sandbox, spark, tmp_path_factory.mktemp("faults"))
     yield shared
     shared.close()
+
+
+@pytest.fixture
+def flows(sandbox: Sandbox, spark: SparkSession, tmp_path: Path) -> FlowChanger:
+    """Resets of flows on the shared sandbox."""
+    return FlowChanger.on(sandbox, tmp_path.as_uri(), spark)
 
 
 @pytest.fixture

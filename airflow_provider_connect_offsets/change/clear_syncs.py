@@ -1,0 +1,57 @@
+"""Emptying a flow's own topics as a single step, for those who lay a reset out themselves."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from airflow_provider_connect_offsets.change import flow_steps, recovery
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.flow_reset import Held, replicates, synced_topics
+from airflow_provider_connect_offsets.change.flow_snapshot import keep_records
+from airflow_provider_connect_offsets.change.record import Owner, Phase
+from airflow_provider_connect_offsets.change.recovery import WayOut
+from airflow_provider_connect_offsets.change.stepwise import refuse_unless_still
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
+from airflow_provider_connect_offsets.stores.protocols import State
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
+
+_NAMED = 5
+
+
+def clear_syncs(
+    reset: FlowReset, doors: Doors, held: Held, owner: Owner, run: ResetDirectory, *, foreign: bool
+) -> dict[str, int]:
+    """Keep the records of the flow's own topics in ``run``, and empty the topics; how many offsets of each.
+
+    foreign: whether syncs of topics that the flow does not replicate may go as well. What a dead run left is restored
+    first. Raises :class:`NotStopped` and :class:`InvalidInput` before anything is touched, :class:`Overlap`, and store
+    errors, after which some records may be gone.
+    """
+    with ExitStack() as held_beside:
+        for lock in held.locks:
+            held_beside.enter_context(lock.claim(owner))
+        entry = held_beside.enter_context(held.journal.claim(owner))
+        recovery.recover(doors, entry, WayOut.BACK)
+        for connector in filter(None, (reset.source_connector, reset.checkpoint_connector)):
+            refuse_unless_still(doors, connector)
+        if not foreign:
+            _refuse_foreign(reset, doors)
+        entry.begin(owner)
+        keep_records(reset, doors, run)
+        beside = flow_steps.emptying(flow_steps.look(doors, reset, kept=run.uri))
+        entry.note(Phase.STOPPING, prior_state=State.STOPPED, prior_tasks=0, beside=beside)
+        emptied = flow_steps.empty(doors, beside)
+        entry.note(Phase.RESTORED)
+        return emptied
+
+
+def _refuse_foreign(reset: FlowReset, doors: Doors) -> None:
+    info = doors.control.info(reset.source_connector)
+    strange = sorted(topic for topic in synced_topics(reset, doors) if not replicates(info, topic))
+    if strange:
+        more = f" and {len(strange) - _NAMED} more" if len(strange) > _NAMED else ""
+        raise InvalidInput(
+            f"Nothing was written. {reset.syncs.topic!r} holds syncs of topics that {info.name!r} does not replicate: "
+            f"{', '.join(strange[:_NAMED])}{more}. Emptied, it has none for whoever does. If that may be, set foreign."
+        )

@@ -1,0 +1,150 @@
+"""The reset of a MirrorMaker 2 flow: offsets, offset syncs and, as asked, checkpoints, while all of it stands still.
+
+One critical section: the offsets are written and proved first, as they can be put back; then the flow's own topics are
+emptied, which can't be taken back, but does no harm to a flow whose offsets are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from airflow_provider_connect_offsets.change import flow_steps, stepwise
+from airflow_provider_connect_offsets.change.apply import Together, apply_plan
+from airflow_provider_connect_offsets.change.doors import Doors, Origin
+from airflow_provider_connect_offsets.change.journal import Journal
+from airflow_provider_connect_offsets.change.new_syncs import await_new_syncs, openings
+from airflow_provider_connect_offsets.change.plans import read_plan
+from airflow_provider_connect_offsets.change.record import Owner
+from airflow_provider_connect_offsets.change.rewinds import append_rewinds, keep_rewinds
+from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
+from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
+from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, plan_digest
+from airflow_provider_connect_offsets.offsets.sync_record import parse_sync
+from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo, State
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.files import read_json
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
+from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
+from airflow_provider_connect_offsets.workspace.schemas import RESET_TOPICS, REWINDS
+
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ResetPlan:
+    """What was approved: the MirrorSource's offsets, and what of its flow is reset beside them."""
+
+    offsets: OffsetPlan
+    reset: FlowReset
+
+    @property
+    def digest(self) -> str:
+        """That of both together."""
+        return plan_digest([self.offsets.digest, self.reset.digest()])
+
+
+def read_reset(run: ResetDirectory, *, digest: str | None = None) -> ResetPlan:
+    """Read the plan of ``run``; raises as ``read_plan`` does."""
+    plan = ResetPlan(read_plan(run), FlowReset.from_json(read_json(run.flow)))
+    if digest is not None and plan.digest != digest:
+        raise PlanRefused(
+            f"Nothing was stopped or changed. The plan in {run.uri} is not the one that was approved: its digest is "
+            f"{plan.digest}, not {digest}. Plan again."
+        )
+    return plan
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The journal of the MirrorSource, and those whose holder keeps resets apart that have anything else in common.
+
+    ``history``: where the pairs of offsets of all its resets are kept.
+    """
+
+    journal: Journal
+    locks: Sequence[Journal]
+    history: str
+
+
+def reset_flow(
+    plan: ResetPlan, doors: Doors, held: Held, owner: Owner, run: ResetDirectory, *, sync_patience: float = 180.0
+) -> Outcome:
+    """Make the reset that was planned, and wait for the new syncs that prove it, at most ``sync_patience`` seconds.
+
+    Raises as ``apply_plan`` does, and :class:`NotRunning` where the flow was reset, but no new sync shows it.
+    """
+    offsets, reset = plan.offsets, plan.reset
+    _refuse_unforeseen(plan, doors, run)
+    together = Together(
+        look=lambda: flow_steps.look(doors, reset, kept=run.uri),
+        at_stop=lambda at_stop, rebased: keep_rewinds(run, rebased, at_stop, doors, reset.flow),
+    )
+    with ExitStack() as held_beside:
+        for lock in held.locks:
+            held_beside.enter_context(lock.claim(owner))
+        outcome = apply_plan(offsets, doors, held.journal, owner, together=together)
+    if outcome.result is not Result.APPLIED:
+        return outcome
+    append_rewinds(run, held.history, digest=offsets.digest)
+    return _proved(outcome, plan, doors, run, sync_patience)
+
+
+def take_back_reset(plan: ResetPlan, doors: Doors, held: Held, owner: Owner) -> Outcome | None:
+    """Restore what a reset of the same run left unfinished; None where nothing was left."""
+    with ExitStack() as held_beside:
+        for lock in held.locks:
+            held_beside.enter_context(lock.claim(owner))
+        return stepwise.take_back(plan.offsets, doors, held.journal, owner)
+
+
+def _proved(outcome: Outcome, plan: ResetPlan, doors: Doors, run: ResetDirectory, patience: float) -> Outcome:
+    reset = plan.reset
+    names = " and ".join(repr(where.topic) for where in reset.emptied)
+    told = f"{outcome.message} {names} {'were' if reset.checkpoints else 'was'} emptied."
+    if outcome.final_state != State.RUNNING:
+        start = "Start the process" if doors.origin is not Origin.REST else f"Resume {plan.offsets.connector!r}"
+        return replace(outcome, message=f"{told} {start}: new syncs come with the records that are replicated then.")
+    found = openings(read_dataset(run.rewinds, REWINDS))
+    proof = await_new_syncs(plan.offsets, reset, found, doors, patience=patience)
+    late = (
+        f"After {patience:.0f} s, {len(proof.missing)} partitions had no new sync yet, like "
+        f"{proof.missing[0].topic!r} partition {proof.missing[0].partition}: their groups are not translated until one "
+        "comes."
+        if proof.missing
+        else None
+    )
+    warnings = outcome.warnings if late is None else (*outcome.warnings, late)
+    return replace(outcome, message=f"{told} {proof}", warnings=warnings)
+
+
+def _refuse_unforeseen(plan: ResetPlan, doors: Doors, run: ResetDirectory) -> None:
+    """Raise :class:`Drift` where syncs of another flow's topics would go that nobody has approved."""
+    reset = plan.reset
+    foreseen = {row["topic"] for row in read_dataset(run.reset_topics, RESET_TOPICS)}
+    info = doors.control.info(reset.source_connector)
+    foreign = sorted(topic for topic in synced_topics(reset, doors) - foreseen if not replicates(info, topic))
+    if foreign:
+        more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
+        raise Drift(
+            f"Nothing was stopped or changed. Since the plan was made, syncs of topics that {info.name!r} does not "
+            f"replicate have come into {reset.syncs.topic!r}: {', '.join(foreign[:_NAMED])}{more}. They would go, too, "
+            "and nobody has approved that: plan again."
+        )
+
+
+def synced_topics(reset: FlowReset, doors: Doors) -> set[str]:
+    """The topics of the source of which the flow's offset-syncs hold any; raises store errors."""
+    records = doors.clusters[reset.syncs.side].records(reset.syncs.topic)
+    return {sync.where.topic for record in records if (sync := parse_sync(record.key, record.value)) is not None}
+
+
+def replicates(info: ConnectorInfo, topic: str) -> bool:
+    """Whether a MirrorSource replicates ``topic``; so it may be where that can't be told."""
+    consumed = info.family.consumed_topics(info.config)
+    excluded = info.family.excluded_topics(info.config)
+    if consumed is None:
+        return True
+    return bool(re.fullmatch(consumed, topic)) and not (excluded and re.fullmatch(excluded, topic))

@@ -1,0 +1,193 @@
+"""Resets of real flows: what one of the two stores alone does, subsets, positions, other names and places, failures."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flow_changer import FlowChanger
+from reset_cell import RECORDS, ResetCell
+
+from airflow_provider_connect_offsets.exceptions import Drift, InvalidInput
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.schemas import RESET_TOPICS
+from sandbox import Sandbox, wait_until
+
+StartCell = Callable[..., ResetCell]
+
+
+@pytest.fixture
+def start(sandbox: Sandbox) -> Iterator[StartCell]:
+    """Start flows, which are deleted at the end."""
+    cells: list[ResetCell] = []
+
+    def begin(**asked: Any) -> ResetCell:
+        cells.append(ResetCell.start(sandbox, **asked))
+        return cells[-1]
+
+    yield begin
+    for cell in cells:
+        cell.close()
+
+
+def put_sync(cell: ResetCell, topic: str, partition: int, upstream: int, downstream: int) -> None:
+    """Write a sync as MirrorMaker 2 does."""
+    key = struct.pack(">h", len(topic)) + topic.encode() + struct.pack(">i", partition)
+    cell.syncs_on.produce(cell.flow.offset_syncs_topic, [struct.pack(">qq", upstream, downstream)], keys=[key])
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("together", [False, True], ids=["offsets alone", "together"])
+def test_a_group_is_misplaced_where_only_the_offsets_are_reset(
+    start: StartCell, flows: FlowChanger, *, together: bool
+) -> None:
+    """By a sync of an earlier replica a group lands beyond the end of the new one, and misses what comes.
+
+    The replica had two copies; it is made anew. Of partition 1 the source has nothing left to replicate, so that no
+    new sync takes the old one's place.
+    """
+    cell = start()
+    [topic] = cell.topics
+    replica, connect, late = cell.replica(topic), cell.sandbox.connect, f"{cell.group}-late"
+    cell.set_by_hand(topic, 1, 0)
+    for name in (cell.source_connector, cell.checkpoint_connector):
+        connect.stop(name)
+    cell.sandbox.target.delete_topic(replica)
+    cell.sandbox.source.delete_records(topic, {1: RECORDS})
+    cell.commit(topic, {1: RECORDS}, group=late)
+
+    if together:
+        run, summary = flows.plan({**cell.params, "checkpoints": True})
+        assert (summary["records_again"], summary["duplicates"]) == (RECORDS, 0)
+        assert summary["stale_checkpoints"] == 2
+        outcome = flows.apply(run)
+        assert (outcome.prior_state, outcome.final_state) == ("STOPPED", "STOPPED")
+        assert f"Resume '{cell.source_connector}'" in outcome.message
+        assert cell.syncs() == []
+    else:
+        connect.reset(cell.source_connector)
+    for name in (cell.source_connector, cell.checkpoint_connector):
+        connect.resume(name)
+
+    if not together:
+        wait_until(lambda: cell.group_on_target(late) == {(replica, 1): 2 * RECORDS}, 60, "it is not misplaced")
+    cell.produce(topic, 1)
+    cell.wait_until_caught_up()
+    assert [one.value for one in cell.sandbox.target.consume(replica, partition=1)] == [b"1:%d" % RECORDS]
+    if together:
+        wait_until(lambda: cell.group_on_target(late) == {(replica, 1): 0}, 60, "it was not put before the record")
+    else:
+        wait_until(lambda: (RECORDS, 0) in [(one.upstream, one.downstream) for one in cell.syncs()], 60, "no new sync")
+        connect.stop(cell.checkpoint_connector)
+        connect.resume(cell.checkpoint_connector)
+        cell.commit(topic, {1: RECORDS}, group=f"{cell.group}-later")
+        later = f"{cell.group}-later"
+        wait_until(lambda: cell.group_on_target(later) == {(replica, 1): 0}, 60, "the new sync is not in use")
+        assert cell.group_on_target(late) == {(replica, 1): 2 * RECORDS}
+
+
+@pytest.mark.faults
+def test_a_position_per_partition_and_nothing_else(start: StartCell, flows: FlowChanger, tmp_path: Path) -> None:
+    """What is not named stays where it is, though its syncs go, which the plan says; they come with its next record."""
+    cell = start(topics=2)
+    moved, kept = cell.topics
+    wanted = tmp_path / "wanted.csv"
+    wanted.write_text(f"{moved},0,30\n{moved},1,90\n")
+    before = cell.replicated(moved), cell.replicated(kept)
+
+    run, summary = flows.plan(cell.params, "file", wanted.as_uri())
+    outcome = flows.apply(run)
+    cell.wait_until_caught_up()
+
+    assert (summary["records_again"], summary["duplicates"], summary["errors"]) == (80, 80, [])
+    topics = {row["topic"]: row for row in read_dataset(run.reset_topics, RESET_TOPICS)}
+    assert {name: (row["belongs"], row["records_again"], row["partitions"]) for name, row in topics.items()} == {
+        moved: ("reset", 80, 2),
+        kept: ("kept", 0, 0),
+    }
+    assert summary["rules"]["kept_syncs"] == 1
+    after = cell.replicated(moved), cell.replicated(kept)
+    assert after[0][0][RECORDS:] == before[0][0][30:]
+    assert after[0][1][RECORDS:] == before[0][1][90:]
+    assert after[1] == before[1]
+    assert {sync.where.topic for sync in cell.syncs()} == {moved}
+    assert "New syncs have come of 2 of 2 partitions" in outcome.message
+    cell.produce(kept, 1)
+    exact = {(RECORDS, RECORDS)}
+    wait_until(
+        lambda: {(one.upstream, one.downstream) for one in cell.syncs() if one.where.topic == kept} == exact,
+        60,
+        "the topic that was left alone has no sync",
+    )
+
+
+@pytest.mark.faults
+def test_other_names_and_places(start: StartCell, flows: FlowChanger) -> None:
+    """Syncs on the target, a separator of its own, odd names of connectors; another flow of the worker is untouched.
+
+    Syncs that others have written into the same topic are shown, and refused where nobody has seen them.
+    """
+    elsewhere = start()
+    cell = start(odd=True, overrides={"offset-syncs.topic.location": "target", "replication.policy.separator": "_"})
+    [topic] = cell.topics
+    assert cell.flow.offset_syncs_topic == f"mm2-offset-syncs_s-{cell.mark}_internal"
+    before = elsewhere.syncs(), elsewhere.positions(), elsewhere.states()
+
+    run, summary = flows.plan(cell.params, "shift", "-10", partitions="1")
+    assert "foreign_syncs" not in summary["rules"]
+    put_sync(cell, "of-another-flow", 0, 5, 5)
+    with pytest.raises(Drift, match=r"Nothing was stopped or changed\. .* of-another-flow\. They would go, too"):
+        flows.apply(run)
+    run, summary = flows.plan(cell.params, "shift", "-10", partitions="1")
+    outcome = flows.apply(run, name="test/again")
+
+    assert summary["rules"]["foreign_syncs"] == 1
+    assert any("1 sync of 1 topic that this connector does not replicate" in text for text in summary["warnings"])
+    assert (summary["records_again"], outcome.final_state) == (10, "RUNNING")
+    cell.wait_until_caught_up()
+    replicated = cell.replicated(topic)
+    assert {number: len(values) for number, values in replicated.items()} == {0: RECORDS, 1: RECORDS + 10}
+    assert {sync.where for sync in cell.syncs()} == {TopicPartition(topic, 1)}
+    assert cell.policies() == ["compact", "compact"]
+    assert (elsewhere.syncs(), elsewhere.positions(), elsewhere.states()) == before
+
+
+@pytest.mark.faults
+def test_syncs_are_renewed_alone(start: StartCell, flows: FlowChanger) -> None:
+    """Where nothing is to be replicated again, offsets stay as they are; the next record brings a sync."""
+    cell = start()
+    [topic] = cell.topics
+    put_sync(cell, topic, 0, RECORDS - 1, 5000)
+    positions = cell.positions()
+
+    run, summary = flows.plan(cell.params, "current")
+    outcome = flows.apply(run)
+
+    assert (summary["set"], summary["clear"], summary["duplicates"]) == (0, 0, 0)
+    assert "No record had to be replicated again, so no new sync is awaited yet." in outcome.message
+    assert (cell.syncs(), cell.positions(), set(cell.states())) == ([], positions, {"RUNNING"})
+    cell.produce(topic, 1)
+    wait_until(lambda: len(cell.syncs()) == 2, 60, "there are no new syncs")
+    assert {(one.upstream, one.downstream) for one in cell.syncs()} == {(RECORDS, RECORDS)}
+
+
+def test_what_can_not_be_meant_is_refused(start: StartCell, flows: FlowChanger) -> None:
+    """In one sentence, before anything is read or written."""
+    cell = start()
+    asked = cell.params
+
+    with pytest.raises(InvalidInput, match=r"source_connector: .* is a org\.apache.*, not a MirrorSourceConnector"):
+        flows.plan({**asked, "source_connector": cell.checkpoint_connector})
+    with pytest.raises(InvalidInput, match="checkpoints=true needs checkpoint_connector"):
+        flows.plan({**asked, "checkpoint_connector": "", "checkpoints": True})
+    swapped = FlowChanger(flows.workspace, flows.worker, flows.target, flows.source)
+    with pytest.raises(InvalidInput, match="Let source_kafka_conn_id lead to the flow's source cluster"):
+        swapped.plan(asked)
+    other = {**cell.checkpoint_config, "source.cluster.alias": "another"}
+    cell.sandbox.connect.update_config(cell.checkpoint_connector, other)
+    with pytest.raises(InvalidInput, match=r"its source\.cluster\.alias is 'another', not"):
+        flows.plan(asked)

@@ -1,0 +1,149 @@
+"""Resets of real flows that are broken on purpose: before, in, and after the emptying of the offset syncs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+
+import pytest
+import reset_process
+from flow_changer import FlowChanger
+from flows import Changer
+from pyspark.sql import SparkSession
+from reset_cell import RECORDS, ResetCell
+
+from airflow_provider_connect_offsets.change.record import Owner
+from airflow_provider_connect_offsets.exceptions import NotApplied, Overlap, StoreError
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.pipeline.frames import struct_type
+from airflow_provider_connect_offsets.pipeline.mirror_records import offset_syncs
+from airflow_provider_connect_offsets.stores.mirror_cluster import CleanupPolicy, MirrorCluster
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
+from airflow_provider_connect_offsets.workspace.outcome import Result
+from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
+from sandbox import Sandbox
+
+pytestmark = pytest.mark.faults
+
+
+class FailsBefore(MirrorCluster):
+    """Fails where it would delete records; the policy has been switched by then."""
+
+    def _delete(self, topic: str, ends: Mapping[TopicPartition, int]) -> None:
+        del ends
+        raise StoreError(f"Can't delete the records of {topic!r}.")
+
+
+class FailsAfter(MirrorCluster):
+    """Fails once the topic is empty."""
+
+    def empty(self, topic: str, found: CleanupPolicy) -> int:
+        super().empty(topic, found)
+        raise StoreError(f"Can't read back {topic!r}.")
+
+
+@pytest.fixture
+def cell(sandbox: Sandbox) -> Iterator[ResetCell]:
+    started = ResetCell.start(sandbox)
+    yield started
+    started.close()
+
+
+def assert_as_before(cell: ResetCell, positions: Mapping[tuple[str, int], int]) -> None:
+    """Offsets, states and policies are those that were found, and nothing is replicated again."""
+    assert cell.positions() == positions
+    assert set(cell.states()) == {"RUNNING"}
+    assert cell.policies() == ["compact", "compact"]
+    assert {number: len(values) for number, values in cell.replicated(cell.topics[0]).items()} == {
+        0: RECORDS,
+        1: RECORDS,
+    }
+
+
+def killed(cell: ResetCell, flows: FlowChanger) -> ResetDirectory:
+    """Plan a reset, and let the process that makes it die; offsets are written then, and the policy is switched."""
+    run, _summary = flows.plan(cell.params)
+    places = (flows.workspace, flows.worker, flows.source, flows.target)
+    ended = subprocess.run([sys.executable, str(reset_process.__file__), run.uri, *places], check=False)
+    assert ended.returncode == 9
+    assert cell.policies() == ["compact,delete", "compact"]
+    assert (set(cell.states()), cell.positions()) == ({"STOPPED"}, {})
+    return run
+
+
+def test_a_failure_before_anything_is_gone(cell: ResetCell, flows: FlowChanger) -> None:
+    """The syncs are there as well."""
+    positions, syncs = cell.positions(), cell.syncs()
+    run, _summary = flows.plan(cell.params)
+
+    with pytest.raises(NotApplied, match="Its prior offsets were put back"):
+        flows.through(FailsBefore).apply(run)
+
+    assert_as_before(cell, positions)
+    assert cell.syncs()[: len(syncs)] == syncs
+
+
+def test_a_failure_after_the_syncs_are_gone(cell: ResetCell, flows: FlowChanger, spark: SparkSession) -> None:
+    """Offsets and states are put back; the message says which syncs can't be, and where they are kept."""
+    positions, syncs = cell.positions(), cell.syncs()
+    run, _summary = flows.plan(cell.params)
+
+    with pytest.raises(NotApplied) as failed:
+        flows.through(FailsAfter).apply(run)
+
+    told = str(failed.value)
+    assert "Its prior offsets were put back and read back, and it is RUNNING again." in told
+    assert f"'{cell.flow.offset_syncs_topic}' may have been emptied, which is not taken back." in told
+    assert f"The records are kept under {run.uri}." in told
+    assert_as_before(cell, positions)
+    kept = offset_syncs(spark.read.schema(struct_type(STORED_RECORDS)).parquet(run.sync_records)).collect()
+    assert [(row["topic"], row["kafka_partition"], row["upstream"], row["downstream"]) for row in kept] == [
+        (sync.where.topic, sync.where.partition, sync.upstream, sync.downstream) for sync in syncs
+    ]
+
+
+def test_a_killed_reset_is_finished_by_its_retry(cell: ResetCell, flows: FlowChanger) -> None:
+    """Only a reset may do it: a change of the MirrorSource's offsets is refused meanwhile, and says what to do."""
+    run = killed(cell, flows)
+    alone = Changer(flows.spark, flows.workspace, flows.worker, cell.sandbox.source)  # type: ignore[arg-type]
+    planned, _summary = alone.plan(cell.source_connector, "latest")
+    with pytest.raises(Overlap, match="Run mirror_reset with the same connectors once more"):
+        alone.apply(planned, name="test/other")
+
+    outcome = flows.apply(run)
+
+    assert outcome.result is Result.APPLIED
+    assert cell.policies() == ["compact", "compact"]
+    cell.wait_until_caught_up()
+    assert set(cell.states()) == {"RUNNING"}
+    assert {number: len(values) for number, values in cell.replicated(cell.topics[0]).items()} == {
+        0: 2 * RECORDS,
+        1: 2 * RECORDS,
+    }
+    assert all(sync.downstream - sync.upstream == RECORDS for sync in cell.syncs())
+
+
+def test_a_killed_reset_is_taken_back(cell: ResetCell, flows: FlowChanger) -> None:
+    """By the teardown of its run: prior offsets, states and policies."""
+    positions = cell.positions()
+    run = killed(cell, flows)
+
+    outcome = flows.take_back(run)
+
+    assert outcome is not None
+    assert outcome.result is Result.RESTORED
+    assert "was taken back" in outcome.message
+    assert_as_before(cell, positions)
+    assert flows.take_back(run) is None
+
+
+def test_two_resets_of_one_topic_do_not_overlap(cell: ResetCell, flows: FlowChanger) -> None:
+    """Whoever comes second is refused at once, and told who is at it."""
+    run, _summary = flows.plan(cell.params)
+    topic = flows.journal(f"topic {cell.flow.offset_syncs_topic}")
+
+    with topic.claim(Owner.here(run="test/first", task="apply")), pytest.raises(Overlap, match="'test/first'"):
+        flows.apply(run)
+
+    assert set(cell.states()) == {"RUNNING"}

@@ -1,0 +1,103 @@
+"""Resets of flows as the tasks of the DAG make them, without Airflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.flow_reset import Held, read_reset, reset_flow, take_back_reset
+from airflow_provider_connect_offsets.change.flow_snapshot import Asked, find_flow, take_flow_snapshot
+from airflow_provider_connect_offsets.change.journal import Journal
+from airflow_provider_connect_offsets.change.record import Owner
+from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
+from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.pipeline import mirror_reset_job
+from airflow_provider_connect_offsets.stores.connect import ConnectRest
+from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.stores.mirror_cluster import MirrorCluster
+from airflow_provider_connect_offsets.workspace.layout import (
+    ResetDirectory,
+    journal_root,
+    rewinds_root,
+    run_directory,
+)
+from airflow_provider_connect_offsets.workspace.outcome import Outcome
+from sandbox import Sandbox
+
+
+@dataclass(frozen=True)
+class FlowChanger:
+    """Plans and makes resets on the shared sandbox."""
+
+    workspace: str
+    worker: str
+    source: str
+    target: str
+    spark: SparkSession | None = None
+    cluster: type[MirrorCluster] = MirrorCluster
+
+    @classmethod
+    def on(cls, sandbox: Sandbox, workspace: str, spark: SparkSession | None = None) -> FlowChanger:
+        """On a sandbox, with its worker."""
+        servers = sandbox.source.bootstrap, sandbox.target.bootstrap
+        return cls(workspace, sandbox.connect.url, *servers, spark)
+
+    @contextmanager
+    def doors(self) -> Iterator[Doors]:
+        """Open the doors to the worker and to both clusters."""
+        with (
+            ConnectRest(ConnectEndpoint((self.worker,)), patience=60) as connect,
+            self.cluster({"bootstrap.servers": self.source}) as source,
+            self.cluster({"bootstrap.servers": self.target}) as target,
+        ):
+            clusters = {Side.SOURCE: source, Side.TARGET: target}
+            yield Doors(offsets=connect, control=connect, logs=source, patience=60, clusters=clusters)
+
+    def plan(
+        self, asked: dict[str, Any], to: str = "earliest", value: str = "", **selection: str
+    ) -> tuple[ResetDirectory, dict[str, Any]]:
+        """Take a snapshot and plan; gives the run's directory and the plan's summary."""
+        run = ResetDirectory(run_directory(self.workspace, dag_id="test", run_id=uuid4().hex).uri)
+        now = datetime.now(tz=UTC)
+        request = Request.parse(connector=asked["source_connector"], to=to, value=value, now=now, **selection)
+        with self.doors() as doors:
+            reset = find_flow(Asked(**asked), doors)
+            take_flow_snapshot(request, reset, doors, run, cluster="sandbox")
+        assert self.spark is not None
+        return run, mirror_reset_job.run(self.spark, run)
+
+    def apply(self, run: ResetDirectory, *, name: str = "test/run") -> Outcome:
+        """Make the reset that was planned."""
+        plan = read_reset(run)
+        owner = Owner.here(run=name, task="apply")
+        with self.doors() as doors:
+            return reset_flow(plan, doors, self.held(plan.reset), owner, run, sync_patience=60)
+
+    def take_back(self, run: ResetDirectory, *, name: str = "test/run") -> Outcome | None:
+        """Restore what an earlier task of the run left unfinished."""
+        plan = read_reset(run)
+        with self.doors() as doors:
+            return take_back_reset(plan, doors, self.held(plan.reset), Owner.here(run=name, task="restore"))
+
+    def held(self, reset: FlowReset) -> Held:
+        """The journals that a reset holds."""
+        names = [reset.checkpoint_connector, *(f"topic {where.topic}" for where in reset.emptied)]
+        locks = [self.journal(name) for name in names if name]
+        history = rewinds_root(self.workspace, cluster="sandbox", connector=reset.source_connector)
+        return Held(self.journal(reset.source_connector), locks, history)
+
+    def journal(self, name: str) -> Journal:
+        """The journal of a connector."""
+        return Journal(journal_root(self.workspace), cluster="sandbox", connector=name)
+
+    def through(self, cluster: type[MirrorCluster]) -> FlowChanger:
+        """The same, with another door to either cluster."""
+        return replace(self, cluster=cluster)

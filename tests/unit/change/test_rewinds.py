@@ -1,0 +1,108 @@
+"""Where a flow stood on both clusters, and which syncs can be new ones."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import UTC, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_provider_connect_offsets.change.beside import Beside, FoundTopic
+from airflow_provider_connect_offsets.change.new_syncs import Opening, misfit, openings
+from airflow_provider_connect_offsets.change.record import Owner, Phase, Record
+from airflow_provider_connect_offsets.change.rewinds import rewinds
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.flow import Flow, Side
+from airflow_provider_connect_offsets.offsets.flow_reset import OwnTopic
+from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
+from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync
+from airflow_provider_connect_offsets.stores.mirror_cluster import CleanupPolicy
+from airflow_provider_connect_offsets.stores.protocols import State
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+
+def row(partition: int, before: int | None, after: int | None, action: Action) -> PlanRow:
+    """A row of topic ``t`` from position to position; None: nothing stored, and not known where it resumes."""
+
+    def stored(position: int | None) -> str | None:
+        return f'{{"offset":{position - 1}}}' if position else None
+
+    key = f'{{"cluster":"eu","partition":{partition},"topic":"t"}}'
+    return PlanRow(
+        "flow", "mirror_source", key, "t", partition, stored(before), before, stored(after), after, action, ""
+    )
+
+
+def told(rows: list[PlanRow], ends: dict[int, int]) -> list[tuple[int | None, ...]]:
+    plan = OffsetPlan.of(Request.parse(connector="flow", to="earliest", now=NOON), rows)
+    at_stop = Offsets.of(Entry(one.partition, one.before) for one in rows if one.before)
+    flow = Flow.of({"source.cluster.alias": "eu"})
+    bounds = {TopicPartition("eu.t", number): end for number, end in ends.items()}
+    return [tuple(found.values())[1:6] for found in rewinds(plan, at_stop, bounds, flow, now=NOON)]
+
+
+def test_pairs_that_are_known() -> None:
+    """The last record before it, and the place of the next; of a partition that stays, both are of one generation."""
+    rows = [
+        row(0, 100, 0, Action.CLEAR),
+        row(1, 100, 40, Action.SET),
+        row(2, 100, 100, Action.KEEP),
+        row(3, 100, None, Action.CLEAR),
+        row(4, None, None, Action.KEEP),
+        row(5, 100, 0, Action.CLEAR),
+    ]
+
+    assert told(rows, {0: 150, 1: 90, 2: 90, 3: 90, 4: 0}) == [
+        (0, 99, 149, 0, 150),
+        (1, 99, 89, 40, 90),
+        (2, 99, 89, 100, 90),
+        (3, 99, 89, None, 90),
+        (4, None, None, None, 0),
+        (5, None, None, 0, 0),  # there is no replica: its last record can't be named
+    ]
+
+
+def test_syncs_of_another_time() -> None:
+    """A new one lies neither before the record at which the flow went on, nor before the place that it got."""
+    where = TopicPartition("t", 0)
+    opening = Opening(upstream=40, downstream=90)
+
+    assert not misfit(OffsetSync(where, 40, 90), opening)
+    assert not misfit(OffsetSync(where, 60, 105), opening)  # the source's log has gaps
+    assert misfit(OffsetSync(where, 39, 90), opening)
+    assert misfit(OffsetSync(where, 99, 89), opening)
+    rows = [{"topic": "t", "kafka_partition": 0, "opening_upstream": None, "opening_downstream": 90}]
+    assert openings(rows) == {where: Opening(0, 90)}
+
+
+BESIDES = st.builds(
+    Beside,
+    connector=st.none() | st.text(min_size=1),
+    prior_state=st.none() | st.sampled_from(State),
+    prior_tasks=st.none() | st.integers(0, 9),
+    topics=st.tuples(
+        st.builds(
+            FoundTopic,
+            where=st.builds(OwnTopic, st.sampled_from(Side), st.text(min_size=1)),
+            policy=st.builds(CleanupPolicy, st.sampled_from(["compact", "compact,delete"]), own=st.booleans()),
+        )
+    ),
+    kept=st.text(),
+    emptying=st.booleans(),
+)
+
+
+@given(BESIDES)
+def test_a_journal_keeps_what_has_to_be_given_back(beside: Beside) -> None:
+    """Whatever it is; records of before there were resets are read as well."""
+    record = Record("flow", Owner("dag/run", "apply", "host", 1), Phase.EMPTYING, beside=beside)
+    written = record.as_json()
+
+    assert Record.from_json(written) == record
+    assert bool(beside.lost) is beside.emptying
+    del written["beside"]
+    assert Record.from_json(written) == dataclasses.replace(record, beside=None)
