@@ -10,6 +10,7 @@ What stands here is public::
     write_fleet_page(fleet)               # a line for each connector, with links to their pages
     write_orphans_page(directory)         # offsets whose connector is gone
     write_failover_page(directory)        # consumer groups that go to another cluster
+    write_reset_page(run)                 # the reset of a flow: a change, and what goes beside its offsets
 """
 
 from airflow_provider_connect_offsets.report.change import Change
@@ -20,6 +21,12 @@ from airflow_provider_connect_offsets.report.failover import (
     write_failover_page,
 )
 from airflow_provider_connect_offsets.report.fleet import FleetChange, fleet_question, fleet_table, write_fleet_page
+from airflow_provider_connect_offsets.report.mirror_reset import (
+    Reset,
+    reset_question,
+    reset_table,
+    write_reset_page,
+)
 from airflow_provider_connect_offsets.report.orphans import (
     Orphans,
     OrphansPending,
@@ -45,6 +52,7 @@ __all__ = [
     "Orphans",
     "OrphansPending",
     "Pending",
+    "Reset",
     "as_text",
     "failover_question",
     "failover_table",
@@ -57,9 +65,12 @@ __all__ = [
     "plan_table",
     "question",
     "render",
+    "reset_question",
+    "reset_table",
     "verdict_table",
     "write_failover_page",
     "write_fleet_page",
     "write_orphans_page",
     "write_page",
+    "write_reset_page",
 ]

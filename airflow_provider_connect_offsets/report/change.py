@@ -64,12 +64,23 @@ class Summary:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One more table for the page: ``numbers`` are the columns that hold numbers, ``note`` says what is left out."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: frozenset[int] = frozenset()
+    note: str = ""
+
+
 @dataclass(frozen=True)
 class Change:
     """One change: what was asked for, planned, found, and done.
 
     ``title`` and ``facts`` (label and text, such as what was counted on the target) are for a page over several
-    changes. ``pending`` says what a plan without an outcome waits for.
+    changes. ``listings``: what else a page shows. ``pending`` says what a plan without an outcome waits for.
     """
 
     run: RunDirectory
@@ -83,6 +94,7 @@ class Change:
     pending: Pending | None = None
     title: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
+    listings: tuple[Listing, ...] = ()
 
     @classmethod
     def read(

@@ -1,0 +1,87 @@
+"""The reset of a flow for people: what is asked, and what the page shows beside the offsets."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from written import begin, mirror_row
+
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
+from airflow_provider_connect_offsets.report import (
+    Pending,
+    Reset,
+    as_text,
+    reset_question,
+    reset_table,
+    write_reset_page,
+)
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
+from airflow_provider_connect_offsets.workspace.outcome import Result
+from airflow_provider_connect_offsets.workspace.schemas import RESET_TOPICS
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> ResetDirectory:
+    """A planned reset of topic ``flights``, with a topic of another flow in the syncs."""
+    written = begin(tmp_path).snapshot({("flights", 0): (0, 600)}).plan([mirror_row(0, 500, 120)], again=380)
+    run = ResetDirectory(written.run.uri)
+    reset = FlowReset(source_connector="flow", checkpoint_connector="check", checkpoints=True, flow=Flow())
+    files.write_json(run.flow, reset.as_json())
+    more = {"duplicates": 300, "syncs": 12, "checkpoints": 4}
+    files.write_json(run.summary, {**files.read_json(run.summary), **more})
+    names = RESET_TOPICS.names
+    rows = [("flights", "reset", 1, 380, 300, 11, NOON), ("<b>*", "foreign", 0, 0, 0, 1, NOON)]
+    write_dataset(run.reset_topics, RESET_TOPICS, [dict(zip(names, row, strict=True)) for row in rows])
+    return run
+
+
+def page_of(run: ResetDirectory, pending: Pending | None = None) -> str:
+    return Path(write_reset_page(run, pending=pending).removeprefix("file://")).read_text()
+
+
+def test_the_question(run: ResetDirectory) -> None:
+    """What is duplicated and what goes for good stands first; then each topic, then the offsets."""
+    asked = reset_question(Reset.read(run))
+
+    assert asked.startswith("**300** records would be duplicated on the target. While `flow` and `check` stand still,")
+    assert (
+        "`mm2-offset-syncs.target.internal` on the source and `source.checkpoints.internal` on the target would be "
+        "emptied: **12 syncs** and 4 checkpoints would go, and can't be put back." in asked
+    )
+    assert "| flights | reset | 380 | 300 | 11 | 2026-01-31 12:00:00 UTC |" in asked
+    assert asked.index("not of this flow") < asked.index("| flights")
+    assert r"| \<b\>\* | not of this flow |" in asked
+    assert "| flights · 0 | 0 to 600 | 500 | 120 | 380 again |" in asked
+    assert "Nothing has been stopped yet." in asked
+
+
+def test_the_page(run: ResetDirectory) -> None:
+    """Offsets, and beside them what of the flow is reset; names are shown as they are."""
+    page = page_of(run, Pending.APPROVAL)
+
+    for shown in ("Waiting for approval", "Topic by topic", "300 predicted", "&lt;b&gt;*", "12 records"):
+        assert shown in page
+    assert "<code>check</code>, stopped meanwhile" in page
+    assert "<code>mm2-offset-syncs.target.internal</code> on the source, emptied" in page
+    assert "Where it stood on both clusters" not in page
+    written = begin(Path(run.uri.removeprefix("file://")))
+    files.read_json(run.summary)
+    written.outcome(Result.APPLIED, digest=files.read_json(run.summary)["digest"])
+    assert "Where it stood on both clusters" in page_of(run)
+
+
+def test_the_table(run: ResetDirectory) -> None:
+    """For the log of the task that plans; what is not shown is counted."""
+    told = as_text(reset_table(Reset.read(run), limit=1))
+
+    assert "Reset of the flow of flow" in told
+    assert "not of this flow" in told
+    assert "flights" not in told.replace("flights-", "")
+    assert "1 more in" in told
