@@ -29,6 +29,8 @@ def get_provider_info() -> dict[str, Any]:
             "operators.apply",
             "operators.connector",
             "operators.fleet",
+            "operators.mirror_reset",
+            "operators.mirror_syncs",
             "operators.orphans",
             "operators.plan",
             "operators.restore",

@@ -22,6 +22,7 @@ DAGS = (
     "connector_offsets_fleet",
     "connector_offsets_orphans",
     "connector_offsets_stepwise",
+    "mirror_reset",
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -196,8 +196,15 @@ def applied(plan: OffsetPlan, opened: Opened, owner: Owner, run: RunDirectory) -
     from airflow_provider_connect_offsets.change.apply import apply_plan  # noqa: PLC0415
 
     journal = opened.journal(plan.connector)
+    return recorded(lambda: apply_plan(plan, opened.doors, journal, owner), plan, journal, owner, run)
+
+
+def recorded(
+    change: Callable[[], Outcome], plan: OffsetPlan, journal: Journal, owner: Owner, run: RunDirectory
+) -> Outcome:
+    """Make ``change``, and leave an outcome that tells the truth, however it ends."""
     try:
-        outcome = apply_plan(plan, opened.doors, journal, owner)
+        outcome = change()
     except BaseException as error:
         _tell_of(error, plan, journal, owner, run)
         raise

@@ -3,6 +3,7 @@
 from airflow_provider_connect_offsets.task_groups.failover import mirror_failover
 from airflow_provider_connect_offsets.task_groups.fleet import guarded_fleet_change
 from airflow_provider_connect_offsets.task_groups.guarded import guarded_offset_change
+from airflow_provider_connect_offsets.task_groups.mirror_reset import mirror_reset
 from airflow_provider_connect_offsets.task_groups.orphans import orphaned_offsets
 
-__all__ = ["guarded_fleet_change", "guarded_offset_change", "mirror_failover", "orphaned_offsets"]
+__all__ = ["guarded_fleet_change", "guarded_offset_change", "mirror_failover", "mirror_reset", "orphaned_offsets"]

@@ -1,0 +1,83 @@
+"""What the reset of a MirrorMaker 2 flow goes through, opened from Airflow connections: a worker and two clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from airflow_provider_connect_offsets.hooks.doors import Control, Opened, open_doors, workspace_uri
+from airflow_provider_connect_offsets.hooks.kafka import kafka_config
+
+if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.change.doors import Doors
+    from airflow_provider_connect_offsets.change.flow_reset import Held
+    from airflow_provider_connect_offsets.change.journal import Journal
+    from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
+
+
+@dataclass(frozen=True, slots=True)
+class FlowConnections:
+    """The Airflow connections of a flow, and how its connectors are reached (``hooks.doors.Control``)."""
+
+    connect_conn_id: str
+    source_kafka_conn_id: str
+    target_kafka_conn_id: str
+    control: str = Control.REST
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFlow:
+    """The doors of a reset while they are open."""
+
+    opened: Opened
+
+    @property
+    def doors(self) -> Doors:
+        """The doors."""
+        return self.opened.doors
+
+    @property
+    def cluster(self) -> str:
+        """The id of the Kafka cluster that Connect works on."""
+        return self.opened.cluster
+
+    def held(self, reset: FlowReset) -> Held:
+        """The journals that a reset holds: of both connectors, and of the topics that it empties."""
+        from airflow_provider_connect_offsets.change.flow_reset import Held  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.layout import rewinds_root  # noqa: PLC0415
+
+        beside = [self.opened.journal(reset.checkpoint_connector)] if reset.checkpoint_connector else []
+        history = rewinds_root(workspace_uri(), cluster=self.cluster, connector=reset.source_connector)
+        locks = (*beside, *self._topic_journals(reset))
+        return Held(self.opened.journal(reset.source_connector), locks, history)
+
+    def _topic_journals(self, reset: FlowReset) -> Iterator[Journal]:
+        from airflow_provider_connect_offsets.change.journal import Journal  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.layout import journal_root  # noqa: PLC0415
+
+        for where in reset.emptied:
+            cluster = self.doors.clusters[where.side].cluster_id()
+            yield Journal(journal_root(workspace_uri()), cluster=cluster, connector=f"topic {where.topic}")
+
+
+@contextmanager
+def open_flow(connections: FlowConnections, *, patience: float = 120.0) -> Iterator[OpenedFlow]:
+    """Open what a reset goes through; patience: seconds for each state. Raises as ``hooks.doors.open_doors``."""
+    from airflow_provider_connect_offsets.offsets.flow import Side  # noqa: PLC0415 - parsing a DAG needs none of it
+    from airflow_provider_connect_offsets.stores.mirror_cluster import MirrorCluster  # noqa: PLC0415
+
+    names = {Side.SOURCE: connections.source_kafka_conn_id, Side.TARGET: connections.target_kafka_conn_id}
+    with (
+        MirrorCluster(kafka_config(names[Side.SOURCE])) as source,
+        MirrorCluster(kafka_config(names[Side.TARGET])) as target,
+        open_doors(
+            connections.connect_conn_id,
+            connections.source_kafka_conn_id,
+            control=connections.control,
+            patience=patience,
+        ) as opened,
+    ):
+        clusters = {Side.SOURCE: source, Side.TARGET: target}
+        yield OpenedFlow(replace(opened, doors=replace(opened.doors, clusters=clusters)))
