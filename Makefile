@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup demo test test-processes test-faults up down bench lint format lock docs clean
+.PHONY: setup demo test test-processes test-mirror test-faults up down bench lint format lock docs clean
 
 setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cache
 	@$(BIN)/python -m sandbox jars
@@ -25,10 +25,13 @@ down: setup  ## what `make up` has started, from another terminal
 	$(BIN)/python -m sandbox down
 
 test: setup  ## the tests, on two processes with real servers of their own each
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not faults and not processes"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not faults and not processes and not mirror"
 
 test-processes: setup  ## whole programs: the demo, `make up`, Airflow's and Spark's commands, workers and MirrorMakers
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m processes
+
+test-mirror: setup  ## flows of MirrorMaker 2 as a whole: failovers at full scale, killed sources, readiness
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m mirror
 
 test-faults: setup  ## changes that are broken on purpose, at every step
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "faults or everywhere" tests/airflow tests/faults

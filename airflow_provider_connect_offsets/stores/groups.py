@@ -115,6 +115,7 @@ class ConsumerGroups(Brokers):
         returns: why it was refused, by group; Kafka refuses a group that anyone is in (and sets each partition of a
         group by itself, so that a part may be set)
         """
+        self.states(wanted)  # as with reading: librdkafka does not survive a coordinator that isn't ready
         refused: dict[str, StoreError] = {}
         left, deadline = dict(wanted), SYSTEM_CLOCK.now() + self.timeout
         while left:

@@ -76,7 +76,7 @@ def test_there_and_back(run_dag: RunDag, flowing: Flowing, positions: Positions)
     assert standing(sandbox.target, positions) == {name: {} for name in positions}
 
 
-@pytest.mark.faults
+@pytest.mark.mirror
 def test_a_group_with_members_closes_the_gate(run_dag: RunDag, flowing: Flowing, positions: Positions) -> None:
     """It is named, nothing is stopped and nobody is moved; with less coverage asked for, the others go."""
     sandbox = flowing.sandbox
@@ -97,7 +97,7 @@ def test_a_group_with_members_closes_the_gate(run_dag: RunDag, flowing: Flowing,
     sandbox.connect.wait_state(flowing.source_connector, "RUNNING", tasks=1)
 
 
-@pytest.mark.faults
+@pytest.mark.mirror
 def test_producers_that_go_on_are_noticed(run_dag: RunDag, flowing: Flowing, positions: Positions) -> None:
     """A flow that can't catch up in time is not stopped, and no group is moved."""
     sandbox = flowing.sandbox

@@ -26,7 +26,7 @@ from sandbox.connectors import mirror_source_config
 RunDag = Callable[..., Ran]
 
 
-@pytest.mark.processes
+@pytest.mark.mirror
 def test_a_run_tells_and_fails_at_a_threshold(mirror: MirrorFlow, run_dag: RunDag) -> None:
     """Ready where nothing is wrong; once it lags, the last task fails with the worst, after the page was written."""
     asked = {"source_connector": mirror.name, "checkpoint_connector": "", "max_lag_seconds": 0, "max_lag_records": 9}

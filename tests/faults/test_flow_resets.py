@@ -40,7 +40,7 @@ def put_sync(cell: ResetCell, topic: str, partition: int, upstream: int, downstr
     cell.syncs_on.produce(cell.flow.offset_syncs_topic, [struct.pack(">qq", upstream, downstream)], keys=[key])
 
 
-@pytest.mark.faults
+@pytest.mark.mirror
 @pytest.mark.parametrize("together", [False, True], ids=["offsets alone", "together"])
 def test_a_group_is_misplaced_where_only_the_offsets_are_reset(
     start: StartCell, flows: FlowChanger, *, together: bool
@@ -90,7 +90,7 @@ def test_a_group_is_misplaced_where_only_the_offsets_are_reset(
         assert cell.group_on_target(late) == {(replica, 1): 2 * RECORDS}
 
 
-@pytest.mark.faults
+@pytest.mark.mirror
 def test_a_position_per_partition_and_nothing_else(start: StartCell, flows: FlowChanger, tmp_path: Path) -> None:
     """What is not named stays where it is, though its syncs go, which the plan says; they come with its next record."""
     cell = start(topics=2)
@@ -125,7 +125,7 @@ def test_a_position_per_partition_and_nothing_else(start: StartCell, flows: Flow
     )
 
 
-@pytest.mark.faults
+@pytest.mark.mirror
 def test_other_names_and_places(start: StartCell, flows: FlowChanger) -> None:
     """Syncs on the target, a separator of its own, odd names of connectors; another flow of the worker is untouched.
 
@@ -156,7 +156,7 @@ def test_other_names_and_places(start: StartCell, flows: FlowChanger) -> None:
     assert (elsewhere.syncs(), elsewhere.positions(), elsewhere.states()) == before
 
 
-@pytest.mark.faults
+@pytest.mark.mirror
 def test_syncs_are_renewed_alone(start: StartCell, flows: FlowChanger) -> None:
     """Where nothing is to be replicated again, offsets stay as they are; the next record brings a sync."""
     cell = start()

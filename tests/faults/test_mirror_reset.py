@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.workspace.outcome import Result
 from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
 from sandbox import Sandbox
 
-pytestmark = pytest.mark.faults
+pytestmark = pytest.mark.mirror
 
 
 class FailsBefore(MirrorCluster):

@@ -22,6 +22,8 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
 
+pytestmark = pytest.mark.mirror
+
 GROUPS, PARTITIONS = 300, 20
 
 

@@ -16,6 +16,8 @@ from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.schemas import LAG_TREND
 from sandbox import Sandbox, wait_until
 
+pytestmark = pytest.mark.mirror
+
 LOST, LATE = 10, 30
 
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from sandbox import Sandbox, wait_until
 
-pytestmark = pytest.mark.processes
+pytestmark = pytest.mark.mirror
 
 
 @dataclass(frozen=True)
