@@ -28,7 +28,9 @@ def get_provider_info() -> dict[str, Any]:
         "operators": _modules(
             "operators.apply",
             "operators.connector",
+            "operators.failover",
             "operators.fleet",
+            "operators.groups",
             "operators.mirror_reset",
             "operators.mirror_syncs",
             "operators.orphans",

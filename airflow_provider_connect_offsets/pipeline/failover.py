@@ -71,7 +71,8 @@ def translated(request: FailoverRequest, seen: Seen) -> DataFrame:
         digests=seen.digests,
     )
     still_there = F.col("exact") & (F.col("downstream") >= F.col("target_start"))
-    within = found.withColumns({"downstream": F.greatest("downstream", "target_start"), "exact": still_there})
+    begins = F.when(F.col("downstream").isNotNull(), F.greatest("downstream", "target_start"))
+    within = found.withColumns({"downstream": begins, "exact": still_there})
     placed = asked.join(_names(seen), list(KEY), "left").join(within, ["group", *KEY, "position"], "left")
     known = placed.join(_before(request, seen), ["group", "target_topic", "kafka_partition"], "left").join(
         seen.latest.where("downstream >= 0").select(

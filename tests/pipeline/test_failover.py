@@ -1,0 +1,160 @@
+"""The translation job: what becomes of each group, and what closes the gate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from submitting import submit
+from written_failover import write_digests, write_look
+
+from airflow_provider_connect_offsets.pipeline import shipping, translate_job
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.files import read_json
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, TRANSLATION
+
+Row = tuple[int | None, bool, str, str, bool | None]
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> FailoverDirectory:
+    return FailoverDirectory(tmp_path.as_uri())
+
+
+def rows(directory: FailoverDirectory) -> dict[str, dict[str, Any]]:
+    """The translation by group; each has one partition."""
+    return {row["group"]: row for row in read_dataset(directory.translation, TRANSLATION)}
+
+
+def told(row: dict[str, Any]) -> Row:
+    return row["downstream"], row["exact"], row["method"], row["action"], row["covered"]
+
+
+def test_each_group_gets_its_place_or_a_reason(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """Between two pairs, at the end, behind all syncs, with members, ahead, there already, and not replicated."""
+    write_look(directory, min_coverage=0.3)
+
+    summary = translate_job.run(spark, directory)
+
+    found = rows(directory)
+    assert {name: told(row) for name, row in found.items()} == {
+        "between": (70, True, "bracket", "commit", True),
+        "at the end": (100, True, "end", "commit", True),
+        "behind": (None, False, "none", "skip", False),
+        "busy": (60, True, "bracket", "skip", False),
+        "reading": (60, True, "bracket", "skip", False),
+        "ahead": (70, True, "bracket", "skip", False),
+        "there": (70, True, "bracket", "skip", True),
+        "elsewhere": (None, False, "none", "skip", None),
+    }
+    assert found["between"]["reason"] == "it lies between two known offsets that are as far apart on either side"
+    assert found["behind"]["reason"] == "no sync tells where it is in the replica here.orders"
+    assert found["busy"]["reason"] == "it has members on the target: stop them first"
+    assert found["reading"]["reason"].startswith("it has members on the source, so it goes on reading there")
+    assert found["ahead"]["reason"].startswith("it stands at 90 there, 20 records further")
+    assert (found["between"]["checkpoint"], found["between"]["checkpoint_rereads"]) == (51, 19)
+    assert summary["errors"] == []
+    counts = {name: summary[name] for name in ("groups", "partitions", "commit", "covered", "exact", "left_groups")}
+    assert counts == {"groups": 7, "partitions": 7, "commit": 2, "covered": 3, "exact": 3, "left_groups": 4}
+    assert summary["unreplicated"] == ["payments"]
+
+
+def test_too_little_coverage_closes_the_gate(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """It says how much, and names the first groups and why."""
+    write_look(directory)
+
+    [error] = translate_job.run(spark, directory)["errors"]
+
+    assert error.startswith("3 of 7 partitions are translated, less than min_coverage 1 asks for. 'ahead': it stands")
+    assert error.endswith("and 1 more groups.")
+
+
+def test_a_group_that_may_go_back(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """Only those that are named."""
+    write_look(directory, min_coverage=0.5, rewind="ahead|busy")
+
+    assert translate_job.run(spark, directory)["errors"] == []
+
+    assert (told(rows(directory)["ahead"])[3], told(rows(directory)["busy"])[3]) == ("commit", "skip")
+
+
+def test_records_that_are_the_same_prove_a_place(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """Every exact one whose records were read is checked."""
+    write_look(directory, min_coverage=0.3)
+    write_digests(directory)
+
+    summary = translate_job.run(spark, directory)
+
+    assert (summary["checked"], summary["mismatched"], summary["errors"]) == (5, 0, [])
+    assert told(rows(directory)["between"]) == (70, True, "bracket", "commit", True)
+
+
+def test_a_record_of_somebody_else_closes_nothing_but_the_claims(
+    spark: SparkSession, directory: FailoverDirectory
+) -> None:
+    """What lies behind a record that isn't the source's may be read again: it is no longer exact."""
+    write_look(directory, min_coverage=0.3)
+    write_digests(directory, other=99)
+
+    translate_job.run(spark, directory)
+
+    row = rows(directory)["between"]
+    assert (row["downstream"], row["exact"], row["max_rereads"]) == (70, False, 1)
+    assert row["reason"].endswith("; at most 1 records are read again")
+
+
+def test_what_is_worth_reading(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """From a little below the lowest position, and no more than was asked for."""
+    write_look(directory, min_coverage=0.3, compared=20)
+
+    translate_job.run(spark, directory)
+
+    ranges = read_dataset(directory.compare_ranges, COMPARE_RANGES)
+    assert {row["kafka_partition"]: (row["source_from"], row["target_from"]) for row in ranges} == {
+        0: (80, 80),
+        1: (80, 0),
+    }
+
+
+def test_unplanned_the_checkpoints_tell(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """Only what has one; better than the checkpoint itself where the syncs are still there."""
+    write_look(directory, planned=False)
+
+    summary = translate_job.run(spark, directory)
+
+    [row] = read_dataset(directory.translation, TRANSLATION)
+    assert (row["group"], row["upstream"], row["downstream"], row["checkpoint"]) == ("between", 60, 51, 51)
+    assert (row["exact"], row["max_rereads"], row["method"]) == (False, 49, "sync")
+    assert summary["errors"] == []
+
+
+def test_nothing_selected(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """That is an error, not a success."""
+    write_look(directory, topics="invoices")
+
+    [error] = translate_job.run(spark, directory)["errors"]
+
+    assert error == "No group that matches '.*' has an offset in a topic that 'here' replicates to 'there'."
+
+
+def test_a_pattern_that_is_none_to_java(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """Python takes it, Spark and Kafka don't."""
+    write_look(directory, rewind="(?P<name>x)")
+
+    summary = translate_job.run(spark, directory)
+
+    assert "rewind: '(?P<name>x)' is no regular expression" in summary["errors"][0]
+    assert "digest" not in summary
+
+
+@pytest.mark.processes
+def test_spark_submit(directory: FailoverDirectory, tmp_path: Path) -> None:
+    """The job runs where nothing of ours is installed."""
+    write_look(directory, min_coverage=0.3)
+
+    submit(shipping.translate_job_path(), directory.uri, tmp_path)
+
+    assert read_json(directory.summary)["commit"] == 2

@@ -1,0 +1,96 @@
+"""A look at a flow as it is written for the translation, made up."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import (
+    GROUP_OFFSETS,
+    MIRROR_PARTITIONS,
+    RECORD_DIGESTS,
+    STORED_RECORDS,
+)
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+FLOW = Flow(source_alias="here", target_alias="there")
+# Group, its offset in which partition of ``orders`` on the source, and what stands on the target.
+GROUPS: Sequence[tuple[str, int, int, int | None]] = (
+    ("between", 0, 70, None),
+    ("at the end", 0, 100, None),
+    ("behind", 1, 10, None),
+    ("busy", 0, 60, None),
+    ("reading", 0, 60, None),
+    ("ahead", 0, 70, 90),
+    ("there", 0, 70, 70),
+)
+
+
+def text(content: str) -> bytes:
+    """As Java's DataOutput writes it."""
+    raw = content.encode()
+    return struct.pack(">h", len(raw)) + raw
+
+
+def write_look(directory: FailoverDirectory, *, planned: bool = True, **asked: Any) -> None:
+    """Two partitions of 100 records each, replicated to the end; syncs of the first one only."""
+    connector = "mirror" if planned else ""
+    request = FailoverRequest.parse(planned=planned, flow=FLOW, groups=".*", source_connector=connector, **asked)
+    files.write_json(directory.request, request.as_json())
+    files.write_json(directory.members, {"source": {"reading": "Stable"}, "target": {"busy": "Stable"}})
+    syncs = [_record(text("orders") + struct.pack(">i", 0), struct.pack(">qq", at, at), at) for at in (0, 50)]
+    write_dataset(directory.stored_syncs, STORED_RECORDS, syncs)
+    key = text("between") + text("here.orders") + struct.pack(">i", 0)
+    told = [_record(key, struct.pack(">hqq", 0, at, place) + text(""), at) for at, place in ((20, 1), (60, 51))]
+    write_dataset(directory.stored_checkpoints, STORED_RECORDS, told)
+    of_source = [_offset("here", name, "orders", number, offset) for name, number, offset, _ in GROUPS]
+    of_target = [_offset("there", name, "here.orders", number, at) for name, number, _, at in GROUPS if at is not None]
+    elsewhere = _offset("here", "elsewhere", "payments", 0, 5)
+    write_dataset(directory.group_offsets, GROUP_OFFSETS, [*of_source, *of_target, elsewhere])
+    write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, [_partition(number, planned) for number in (0, 1)])
+
+
+def write_digests(directory: FailoverDirectory, *, other: int | None = None) -> None:
+    """Both logs from offset 50 on; the record at ``other`` of the replica is not the source's."""
+    rows = [
+        {"side": side, "topic": "orders", "kafka_partition": 0, "log_offset": at, "digest": digest}
+        for at in range(50, 100)
+        for side, digest in (("source", b"%d" % at), ("target", b"x" if at == other else b"%d" % at))
+    ]
+    write_dataset(directory.record_digests, RECORD_DIGESTS, rows)
+
+
+def _record(key: bytes, value: bytes, offset: int) -> dict[str, Any]:
+    place = {"topic": "internal", "kafka_partition": 0, "log_offset": offset, "written_at": NOON}
+    return {**place, "key": key, "value": value}
+
+
+def _offset(cluster: str, group: str, topic: str, partition: int, offset: int) -> dict[str, Any]:
+    where = {"kafka_cluster": cluster, "group": group, "topic": topic, "kafka_partition": partition}
+    return {**where, "group_state": "Empty", "offset": offset, "metadata": ""}
+
+
+def _partition(number: int, planned: bool) -> dict[str, Any]:  # noqa: FBT001 - a row's own columns follow from it
+    source = {"source_start": 0, "source_end": 100, "stored": 99} if planned else {}
+    return {
+        "topic": "orders",
+        "target_topic": "here.orders",
+        "kafka_partition": number,
+        "source_start": None,
+        "source_end": None,
+        "stored": None,
+        **source,
+        "drained": planned,
+        "target_start": 0,
+        "target_end": 100,
+        "from_origin": False,
+        "gapless": True,
+        "compared_from": 50 if number == 0 else None,
+    }
