@@ -1,0 +1,164 @@
+"""A failover for people: what is asked, how far it has come, and what became of each group."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.report import (
+    Failover,
+    Pending,
+    as_text,
+    failover_question,
+    failover_table,
+    write_failover_page,
+)
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import TRANSLATION
+
+STAYS = "it has members on the target: stop them first"
+DIGEST = "d" * 64
+
+
+def row(group: str, **told: Any) -> dict[str, Any]:
+    place = {"source_topic": "orders", "target_topic": "eu.orders", "kafka_partition": 0, "upstream": 70}
+    good = {"downstream": 70, "exact": True, "max_rereads": 0, "method": "bracket", "action": "commit", "reason": "so"}
+    return {
+        "group": group,
+        **place,
+        **good,
+        "covered": True,
+        "target_before": None,
+        "checkpoint": 50,
+        "checkpoint_rereads": 20,
+        **told,
+    }
+
+
+ROWS = [
+    row("exact"),
+    row("<b>coarse</b>", exact=False, max_rereads=1_234, method="sync", checkpoint=None, checkpoint_rereads=None),
+    row("busy", action="skip", covered=False, reason=STAYS),
+]
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> FailoverDirectory:
+    made = FailoverDirectory(tmp_path.as_uri())
+    write(made)
+    return made
+
+
+def write(directory: FailoverDirectory, *, planned: bool = True, **told: Any) -> None:
+    flow = Flow(source_alias="eu", target_alias="us")
+    request = FailoverRequest.parse(planned=planned, flow=flow, groups="orders-.*", source_connector="eu->us")
+    counts = {"groups": 3, "partitions": 3, "commit": 2, "covered": 2, "exact": 1, "max_rereads": 1_234}
+    methods = {f"by_{name}": 0 for name in ("bracket", "record", "end", "sync", "checkpoint", "none")}
+    more = {"without_checkpoint": 1, "checkpoint_rereads": 40, "checked": 1, "mismatched": 0, "left_groups": 1}
+    files.write_json(
+        directory.summary,
+        {
+            "request": request.as_json(),
+            "errors": [],
+            "digest": DIGEST,
+            "unreplicated": ["payments"],
+            "translated_at": "2026-01-31T12:00:00+00:00",
+            **counts,
+            **methods,
+            **more,
+            **told,
+        },
+    )
+    write_dataset(directory.translation, TRANSLATION, ROWS)
+
+
+def page_of(directory: FailoverDirectory, pending: Pending | None = None) -> str:
+    return Path(write_failover_page(directory, pending=pending).removeprefix("file://")).read_text()
+
+
+def test_the_question(directory: FailoverDirectory) -> None:
+    """Who goes where, what is stopped, names as they are, and that nothing has happened yet."""
+    asked = failover_question(Failover.read(directory))
+
+    assert "**3 groups** with 3 partitions would go from `eu` to `us`." in asked
+    assert "is stopped, all is translated once more" in asked
+    assert "| \\<b\\>coarse\\</b\\> | 1 | 0 | 1,234 | 0, 1 missing |" in asked
+    assert "Nothing has been stopped or moved yet." in asked
+
+
+def test_unplanned_says_what_is_read_again(directory: FailoverDirectory) -> None:
+    """Nothing is stopped then."""
+    write(directory, planned=False)
+
+    assert "What a group has read after its checkpoint it reads again" in failover_question(Failover.read(directory))
+
+
+def test_the_table_for_the_log(directory: FailoverDirectory) -> None:
+    """Those that are left alone first; shortened, it says where the rest is."""
+    text = as_text(failover_table(Failover.read(directory), limit=1))
+
+    assert "Consumer groups from eu to us: 3 groups" in text
+    assert ("busy" in text, "coarse" in text) == (True, False)
+    assert f"2 more in {directory.table}" in text
+
+
+@pytest.mark.parametrize(
+    ("pending", "headline"),
+    [
+        (None, "Translated, not committed"),
+        (Pending.APPROVAL, "Waiting for approval"),
+        (Pending.DRY_RUN, "Dry run: no group was moved"),
+        (Pending.REJECTED, "Rejected: no group was moved"),
+    ],
+)
+def test_a_page_before_the_commit(directory: FailoverDirectory, pending: Pending | None, headline: str) -> None:
+    """It says how far it has come, and shows names as what they are."""
+    page = page_of(directory, pending)
+
+    assert f'<p class="headline">{headline}</p>' in page
+    assert "&lt;b&gt;coarse&lt;/b&gt;" in page
+    assert "50.0%" in page
+    assert "topics without a replica, which stay where they are: payments" in page
+    assert page.index(STAYS) < page.index(">with re-reads<") < page.index(">exact<")
+
+
+def test_a_closed_gate(directory: FailoverDirectory) -> None:
+    """Whatever the caller says, the reason stands there."""
+    write(directory, errors=["Too few."])
+
+    page = page_of(directory, Pending.APPROVAL)
+
+    assert ("Refused: no group was moved" in page, "Too few." in page) == (True, True)
+
+
+def test_a_page_after_the_commit(directory: FailoverDirectory) -> None:
+    """Who was left alone is named; an outcome of another translation is none."""
+    outcome = {"digest": DIGEST, "groups": 2, "partitions": 2, "left": {}, "finished_at": "2026-01-31T12:01:00+00:00"}
+    files.write_json(directory.outcome, outcome)
+    assert '<p class="headline">Moved</p>' in page_of(directory)
+
+    files.write_json(directory.outcome, {**outcome, "groups": 1, "left": {"exact": "it has gone on"}})
+    page = page_of(directory)
+
+    assert "Not moved: 1 group" in page
+    assert "it has gone on" in page
+    files.write_json(directory.outcome, {**outcome, "digest": "0" * 64})
+    assert "Translated, not committed" in page_of(directory)
+
+
+def test_all_rows_are_in_the_csv(directory: FailoverDirectory) -> None:
+    """By the names of the columns."""
+    page_of(directory)
+
+    table = Path(directory.table.removeprefix("file://")).read_text()
+    listed = list(csv.DictReader(StringIO(table)))
+    assert [one["group"] for one in listed] == ["exact", "<b>coarse</b>", "busy"]
+    assert (listed[0]["downstream"], listed[1]["max_rereads"], listed[2]["reason"]) == ("70", "1234", STAYS)
