@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from flows import MirrorFlow, SinkFlow
+from hypothesis import settings
 
 from sandbox import Sandbox
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# How long an example takes says how busy the machine is, and nothing about the code.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 # Airflow reads its configuration when it is first imported, so this must stand before any test module.
 AIRFLOW_HOME = Path(tempfile.mkdtemp(prefix="connect-offsets-airflow-"))
