@@ -41,7 +41,7 @@ def get_provider_info() -> dict[str, Any]:
         ),
         "sensors": _modules("sensors.connector", "sensors.group", "sensors.mirror"),
         "triggers": _modules("triggers.mirror", "triggers.waiting"),
-        "hooks": _modules("hooks.kafka", "hooks.kafka_connect", "hooks.mirror"),
+        "hooks": _modules("hooks.kafka", "hooks.kafka_connect"),
         "connection-types": [_kafka_connect()],
         "config": {"connect_offsets": {"description": "Changes of connector offsets.", "options": _options()}},
     }

@@ -14,7 +14,6 @@ from airflow_provider_connect_offsets.change.replicas import (
     Clusters,
     Replica,
     anchored,
-    drained,
     replicas_left,
     replicas_of,
     timed_topics,
@@ -26,7 +25,7 @@ from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
 from airflow_provider_connect_offsets.stores.kafka import LogBounds
 from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
-from airflow_provider_connect_offsets.stores.spans import Digest, Span
+from airflow_provider_connect_offsets.stores.spans import Digest, Isolation, Span
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, RECORD_DIGESTS
@@ -43,7 +42,8 @@ class FailoverDoors:
 
     def asked(self, request: FailoverRequest) -> FailoverDoors:
         """The same doors, to be looked through as MirrorSource does."""
-        return replace(self, clusters=replace(self.clusters, committed=request.reads_committed))
+        isolation = Isolation.READ_COMMITTED if request.reads_committed else Isolation.READ_UNCOMMITTED
+        return replace(self, clusters=replace(self.clusters, isolation=isolation))
 
     def info(self, request: FailoverRequest) -> ConnectorInfo:
         """The flow's MirrorSource; raises :class:`InvalidRequest` where there is no way to it."""
@@ -124,10 +124,7 @@ def _concerned(groups: Mapping[str, Group], request: FailoverRequest) -> set[str
 
 def _replicas(request: FailoverRequest, doors: FailoverDoors, topics: set[str]) -> list[Replica]:
     info = doors.info(request)
-    if doors.connect is None:
-        return []
-    found = replicas_of(info, doors.connect.offsets, doors.clusters)
-    return drained(doors.clusters, [one for one in found if one.where.topic in topics])
+    return [] if doors.connect is None else replicas_of(info, doors.connect, doors.clusters, topics)
 
 
 def _left(replicas: Iterable[Replica]) -> list[Replica]:
@@ -154,7 +151,7 @@ def _compared(found: Look, clusters: Clusters, rows: list[dict[str, Any]], direc
     of_target = {one.on_target: _span(wanted[one.where]["target_from"], one.target) for one in replicas}
     names = {one.on_target: one.where for one in replicas}
     opened = _source(FailoverDoors(clusters))
-    with opened.spans(committed=clusters.committed) as source, clusters.target.spans() as target:
+    with opened.spans(clusters.isolation) as source, clusters.target.spans() as target:
         rows_of_both = chain(
             _digest_rows(source.digests(of_source, timed=timed), {one: one for one in of_source}, Side.SOURCE),
             _digest_rows(target.digests(of_target, timed=timed), names, Side.TARGET),

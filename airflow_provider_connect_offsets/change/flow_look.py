@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from airflow_provider_connect_offsets.change.replicas import Clusters, Replica
+from airflow_provider_connect_offsets.change.stored_records import stored_rows
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
@@ -17,8 +17,6 @@ from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, MIRROR_PARTITIONS, STORED_RECORDS
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +88,6 @@ def group_rows(alias: str, groups: Mapping[str, Group]) -> Iterator[dict[str, An
 
 def _records(cluster: KafkaCluster, name: str) -> Iterator[dict[str, Any]]:
     """All records of an internal topic; none where MirrorMaker 2 has not created it."""
-    if name not in cluster.logs.topics():
-        return
-    with cluster.topic(name) as topic:
-        for record in topic.records():
-            yield {
-                "topic": name,
-                "kafka_partition": record.partition,
-                "log_offset": record.offset,
-                "written_at": _EPOCH + timedelta(milliseconds=record.timestamp_ms),
-                "key": record.key,
-                "value": record.value,
-            }
+    if name in cluster.logs.topics():
+        with cluster.topic(name) as topic:
+            yield from stored_rows(name, topic.records())

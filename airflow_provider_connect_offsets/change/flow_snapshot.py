@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from airflow_provider_connect_offsets.change.doors import Bounds, Doors, FlowCluster
-from airflow_provider_connect_offsets.change.snapshot import take_snapshot
+from airflow_provider_connect_offsets.change.snapshot import bounds_rows, take_snapshot
+from airflow_provider_connect_offsets.change.stored_records import stored_rows
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest, Rejected, UnknownConnector
 from airflow_provider_connect_offsets.offsets.families import MirrorCheckpoint, MirrorSource, TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
@@ -24,8 +22,6 @@ from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, LOG_BOUNDS, STORED_RECORDS
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +78,17 @@ def take_flow_snapshot(request: Request, reset: FlowReset, doors: Doors, run: Re
     known |= {row["topic"] for row in read_dataset(run.log_bounds, LOG_BOUNDS)}
     target = doors.clusters[Side.TARGET]
     bounds = replica_bounds(target, reset.flow, known)
-    write_dataset(run.target_bounds, LOG_BOUNDS, _bounds_rows(bounds, target.servers))
+    write_dataset(run.target_bounds, LOG_BOUNDS, bounds_rows(bounds, target.servers))
 
 
 def keep_records(reset: FlowReset, doors: Doors, run: ResetDirectory) -> None:
     """Write the records of the flow's own topics as they are; none where there is no checkpoints topic."""
     syncs, checkpoints = reset.syncs, reset.stored_checkpoints
-    write_dataset(run.sync_records, STORED_RECORDS, _records(doors.clusters[syncs.side], syncs.topic))
-    target = doors.clusters[checkpoints.side]
-    there = bool(target.partitions(checkpoints.topic))
-    write_dataset(run.checkpoint_records, STORED_RECORDS, _records(target, checkpoints.topic) if there else ())
+    of_syncs = doors.clusters[syncs.side].records(syncs.topic)
+    write_dataset(run.sync_records, STORED_RECORDS, stored_rows(syncs.topic, of_syncs))
+    target, topic = doors.clusters[checkpoints.side], checkpoints.topic
+    told = target.records(topic) if target.partitions(topic) else ()
+    write_dataset(run.checkpoint_records, STORED_RECORDS, stored_rows(topic, told))
 
 
 def replica_bounds(target: FlowCluster, flow: Flow, topics: set[str]) -> dict[TopicPartition, Bounds]:
@@ -116,28 +113,3 @@ def _refuse_missing(where: OwnTopic, cluster: FlowCluster) -> None:
             f"where the flow should have it. Let {where.side}_kafka_conn_id lead to the flow's {where.side} cluster; "
             "where the flow has never run, there is nothing to reset."
         )
-
-
-def _records(cluster: FlowCluster, topic: str) -> Iterator[dict[str, Any]]:
-    for record in cluster.records(topic):
-        yield {
-            "topic": topic,
-            "kafka_partition": record.partition,
-            "log_offset": record.offset,
-            "written_at": _EPOCH + timedelta(milliseconds=record.timestamp_ms),
-            "key": record.key,
-            "value": record.value,
-        }
-
-
-def _bounds_rows(bounds: dict[TopicPartition, Bounds], servers: str) -> Iterator[dict[str, Any]]:
-    for where, found in bounds.items():
-        yield {
-            "kafka_cluster": servers,
-            "topic": where.topic,
-            "kafka_partition": where.partition,
-            "log_start": found.log_start,
-            "log_end": found.log_end,
-            "lookup_timestamp": None,
-            "lookup_offset": None,
-        }

@@ -15,7 +15,8 @@ from airflow_provider_connect_offsets.offsets.families import MirrorSource, Offs
 from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.stores.kafka import LogBounds
 from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
-from airflow_provider_connect_offsets.stores.remaining import Isolation, Remaining, RemainingRecords
+from airflow_provider_connect_offsets.stores.remaining import Remaining, RemainingRecords
+from airflow_provider_connect_offsets.stores.spans import Isolation
 
 log = logging.getLogger(__name__)
 _NAMED = 3

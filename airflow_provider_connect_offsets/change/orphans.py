@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
+from airflow_provider_connect_offsets.change.stored_records import moment_of, stored_rows
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidInput, NotRemoved, PlanRefused
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
 from airflow_provider_connect_offsets.offsets.orphans import Orphan, OrphanRequest
@@ -21,7 +22,6 @@ from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.schemas import ORPHANS, STORED_RECORDS
 
 NAMED = 5
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EXISTS = "it exists again"
 _WRITTEN = "an offset of it was written since"
 _NO_WAY_BACK = "an offset of it can't be read, so there would be no way back"
@@ -42,7 +42,7 @@ def take_orphan_snapshot(
     """
     _refuse_other_cluster(connect, topic)
     files.write_json(directory.request, request.as_json())
-    count = write_dataset(directory.stored_records, STORED_RECORDS, _rows(topic))
+    count = write_dataset(directory.stored_records, STORED_RECORDS, stored_rows(topic.topic, topic.records()))
     # After the records: whatever connector was created meanwhile is known then.
     known = {"connectors": connect.connectors(), "observed_at": datetime.now(tz=UTC).isoformat()}
     files.write_json(directory.known, known)
@@ -137,22 +137,6 @@ def _refuse_other_cluster(connect: ConnectRest, topic: OffsetsTopic) -> None:
         )
 
 
-def _rows(topic: OffsetsTopic) -> Iterator[dict[str, Any]]:
-    for record in topic.records():
-        yield {
-            "topic": topic.topic,
-            "kafka_partition": record.partition,
-            "log_offset": record.offset,
-            "written_at": _moment(record),
-            "key": record.key,
-            "value": record.value,
-        }
-
-
-def _moment(record: TopicRecord) -> datetime:
-    return _EPOCH + timedelta(milliseconds=record.timestamp_ms)
-
-
 def _places(topic: OffsetsTopic) -> dict[bytes, Places]:
     places: dict[bytes, Places] = {}
     for record in topic.records():
@@ -192,7 +176,7 @@ def _is_newer(record: TopicRecord, orphan: Orphan) -> bool:
         return False
     if record.partition == orphan.kafka_partition:
         return record.offset > orphan.log_offset
-    return _moment(record) > orphan.written_at
+    return moment_of(record.timestamp_ms) > orphan.written_at
 
 
 def _judge_others(connectors: Mapping[str, _Connector], places: Mapping[bytes, Places]) -> None:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.lag import Replicated, replicated
-from airflow_provider_connect_offsets.change.snapshot import Seen, connector_row, look_at_connector, offset_rows
+from airflow_provider_connect_offsets.change.snapshot import (
+    Seen,
+    bounds_rows,
+    connector_row,
+    look_at_connector,
+    offset_rows,
+)
+from airflow_provider_connect_offsets.change.stored_records import moment_of, stored_rows
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.document import parse_map
 from airflow_provider_connect_offsets.offsets.families import (
@@ -21,10 +27,10 @@ from airflow_provider_connect_offsets.offsets.families import (
 )
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest
+from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
 from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
 from airflow_provider_connect_offsets.stores.kafka import LogBounds
 from airflow_provider_connect_offsets.stores.remaining import RemainingRecords
-from airflow_provider_connect_offsets.stores.topic_reader import TopicReader
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import MARKER, write_dataset
 from airflow_provider_connect_offsets.workspace.layout import join, unique_segment
@@ -40,16 +46,6 @@ from airflow_provider_connect_offsets.workspace.schemas import (
 )
 
 log = logging.getLogger(__name__)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class FlowCluster:
-    """Either cluster of a flow: its logs, its groups, and how to read a topic of it whole."""
-
-    logs: RemainingRecords
-    groups: ConsumerGroups
-    reader: Callable[[str], AbstractContextManager[TopicReader]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +62,8 @@ class Looked:
 def take_readiness_snapshot(  # noqa: PLR0913 - the three systems of a flow, and where it is written
     request: ReadinessRequest,
     doors: Doors,
-    source: FlowCluster,
-    target: FlowCluster,
+    source: KafkaCluster,
+    target: KafkaCluster,
     directory: ReadinessDirectory,
     *,
     cluster: str,
@@ -97,7 +93,7 @@ def take_readiness_snapshot(  # noqa: PLR0913 - the three systems of a flow, and
     found = replicated(doors, seen[0].info, source.logs)
     bounds = {where: one.bounds for where, one in found.items()}
     replicas = _replicas(flow, bounds, target.logs)
-    ends = [*_bounds_rows(flow.source_alias, bounds), *_bounds_rows(flow.target_alias, replicas)]
+    ends = [*bounds_rows(bounds, flow.source_alias), *bounds_rows(replicas, flow.target_alias)]
     write_dataset(directory.log_bounds, LOG_BOUNDS, ends)
     write_dataset(directory.remaining, REMAINING, _remaining_rows(found))
     topics = {where.topic for where in bounds} | _stored_topics(seen[0])
@@ -168,19 +164,6 @@ def _replicas(flow: Flow, bounds: Iterable[TopicPartition], logs: RemainingRecor
     return logs.bounds(where for where in wanted if where.partition < counts.get(where.topic, 0))
 
 
-def _bounds_rows(alias: str, bounds: Mapping[TopicPartition, LogBounds]) -> Iterator[dict[str, Any]]:
-    for where, found in bounds.items():
-        yield {
-            "kafka_cluster": alias,
-            "topic": where.topic,
-            "kafka_partition": where.partition,
-            "log_start": found.log_start,
-            "log_end": found.log_end,
-            "lookup_timestamp": None,
-            "lookup_offset": None,
-        }
-
-
 def _remaining_rows(found: Mapping[TopicPartition, Replicated]) -> Iterator[dict[str, Any]]:
     for where, one in found.items():
         if (first := one.first) is None:
@@ -189,7 +172,7 @@ def _remaining_rows(found: Mapping[TopicPartition, Replicated]) -> Iterator[dict
             "topic": where.topic,
             "kafka_partition": where.partition,
             "log_offset": first.offset,
-            "written_at": None if first.timestamp_ms is None else _EPOCH + timedelta(milliseconds=first.timestamp_ms),
+            "written_at": None if first.timestamp_ms is None else moment_of(first.timestamp_ms),
         }
 
 
@@ -228,22 +211,10 @@ def _group_rows(pattern: str, flow: Flow, source: ConsumerGroups, target: Consum
     ]
 
 
-def _write_records(uri: str, cluster: FlowCluster, topic: str) -> int:
+def _write_records(uri: str, cluster: KafkaCluster, topic: str) -> int:
     """Write the topic's records as they are; a topic that isn't there has none yet."""
     if topic not in cluster.logs.topics():
         log.warning("There is no topic %r: nothing of this flow has been written to it yet.", topic)
         return write_dataset(uri, STORED_RECORDS, [])
-    with cluster.reader(topic) as reader:
-        return write_dataset(uri, STORED_RECORDS, _record_rows(reader))
-
-
-def _record_rows(reader: TopicReader) -> Iterator[dict[str, Any]]:
-    for record in reader.records():
-        yield {
-            "topic": reader.topic,
-            "kafka_partition": record.partition,
-            "log_offset": record.offset,
-            "written_at": _EPOCH + timedelta(milliseconds=record.timestamp_ms),
-            "key": record.key,
-            "value": record.value,
-        }
+    with cluster.topic(topic) as reader:
+        return write_dataset(uri, STORED_RECORDS, stored_rows(topic, reader.records()))

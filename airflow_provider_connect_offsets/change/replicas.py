@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.lag import replicated
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.offsets.document import parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
-from airflow_provider_connect_offsets.offsets.mirror import MirrorSource
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
 from airflow_provider_connect_offsets.stores.kafka import LogBounds
-from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo, OffsetStore
-from airflow_provider_connect_offsets.stores.remaining import Isolation
-from airflow_provider_connect_offsets.stores.spans import Span
+from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
+from airflow_provider_connect_offsets.stores.spans import Isolation, Span
 
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """The clusters of a flow; ``source`` is None where it is gone.
-
-    ``committed``: MirrorSource leaves out what was written in a transaction that was given up.
-    """
+    """The clusters of a flow; ``source`` is None where it is gone. ``isolation``: which records MirrorSource reads."""
 
     source: KafkaCluster | None
     target: KafkaCluster
-    committed: bool = False
+    isolation: Isolation = Isolation.READ_UNCOMMITTED
 
     def on(self, side: Side) -> KafkaCluster | None:
         """The cluster on that side."""
@@ -74,26 +69,23 @@ class Replica:
         }
 
 
-def replicas_of(info: ConnectorInfo, offsets: OffsetStore, clusters: Clusters) -> list[Replica]:
-    """Look at every partition that MirrorSource ``info`` replicates, at both of its logs.
+def replicas_of(info: ConnectorInfo, doors: Doors, clusters: Clusters, topics: Container[str]) -> list[Replica]:
+    """Look at every partition of ``topics`` that MirrorSource ``info`` replicates, at both of its logs.
 
-    That is what it is configured to replicate and what it has an offset for, as far as there is a replica. The stored
-    offsets are read before the logs' ends, so that a flow that goes on looks behind rather than drained.
+    That is what it is configured to replicate and what it has an offset for, as far as there is a replica. Drained is
+    one of whose source no record is left to read; in what order all is read: ``change.lag.replicated``.
     """
     if clusters.source is None:
         return []
     flow = Flow.of(info.config)
-    stored = _stored(info, offsets, flow)
-    counts, replicas = clusters.source.logs.topics(), clusters.target.logs.topics()
-    topics = {where.topic for where in stored} | _configured(info, counts)
+    found = replicated(doors, info, clusters.source.logs, selects=lambda topic: topic in topics)
+    replicas = clusters.target.logs.topics()
     asked = {
-        TopicPartition(topic, number): TopicPartition(flow.target_topic(topic), number)
-        for topic in topics & counts.keys()
-        for number in range(min(counts[topic], replicas.get(flow.target_topic(topic), 0)))
+        where: TopicPartition(name, where.partition)
+        for where in found
+        if (name := flow.target_topic(where.topic)) and where.partition < replicas.get(name, 0)
     }
-    if not asked:
-        return []
-    of_source, of_target = clusters.source.logs.bounds(asked), clusters.target.logs.bounds(asked.values())
+    of_target = clusters.target.logs.bounds(asked.values())
     may_have_gaps = _compacted(clusters.source, {where.topic for where in asked})
     may_have_gaps |= _compacted(clusters.target, {where.topic for where in asked.values()})
     filtered = bool((info.config.get("transforms") or "").strip())
@@ -101,9 +93,10 @@ def replicas_of(info: ConnectorInfo, offsets: OffsetStore, clusters: Clusters) -
         Replica(
             where,
             on_target.topic,
-            of_source[where],
+            found[where].bounds,
             of_target[on_target],
-            stored.get(where),
+            None if (position := found[where].position) is None else position - 1,
+            drained=found[where].known and found[where].first is None,
             gapless=not filtered and may_have_gaps.isdisjoint({where.topic, on_target.topic}),
         )
         for where, on_target in asked.items()
@@ -126,18 +119,6 @@ def replicas_left(flow: Flow, target: KafkaCluster) -> list[Replica]:
         Replica(asked[where], where.topic, None, found, gapless=where.topic not in compacted)
         for where, found in bounds.items()
     ]
-
-
-def drained(clusters: Clusters, replicas: Iterable[Replica]) -> list[Replica]:
-    """Say of each whether any record is left to be replicated: reads from the stored offset on, as markers are none."""
-    listed = list(replicas)
-    if clusters.source is None:
-        return listed
-    next_ones = {one.where: 0 if one.stored is None else one.stored + 1 for one in listed}
-    isolation = Isolation.READ_COMMITTED if clusters.committed else Isolation.READ_UNCOMMITTED
-    with clusters.source.remaining() as logs:
-        left = logs.first_remaining(next_ones, isolation=isolation)
-    return [replace(one, drained=one.where not in left) for one in listed]
 
 
 def anchored(clusters: Clusters, replicas: Iterable[Replica], timed: Mapping[str, bool]) -> list[Replica]:
@@ -172,26 +153,6 @@ def timed_topics(clusters: Clusters, replicas: Iterable[Replica]) -> dict[str, b
     return {**kept, **{source: kept[name] for name, source in names.items()}}
 
 
-def _stored(info: ConnectorInfo, offsets: OffsetStore, flow: Flow) -> dict[TopicPartition, int]:
-    """The last replicated offset of each partition that has one."""
-    family, stored = MirrorSource(), {}
-    for entry in offsets.read_offsets(info.name):
-        partition = parse_map(entry.partition)
-        where = family.topic_partition(partition)
-        position = family.position(None if entry.offset is None else parse_map(entry.offset))
-        if where is not None and position is not None and partition.get("cluster") == flow.source_alias:
-            stored[where] = position - 1
-    return stored
-
-
-def _configured(info: ConnectorInfo, topics: Iterable[str]) -> set[str]:
-    family = MirrorSource()
-    wanted, never = family.consumed_topics(info.config), family.excluded_topics(info.config)
-    if wanted is None:
-        return set()
-    return {name for name in topics if re.fullmatch(wanted, name) and not re.fullmatch(never or r"(?!)", name)}
-
-
 def _compacted(cluster: KafkaCluster, topics: Iterable[str]) -> set[str]:
     return {
         name for name, config in cluster.logs.configs(topics).items() if "compact" in config.get("cleanup.policy", "")
@@ -213,7 +174,7 @@ def _same(
     if clusters.source is None:
         raise InvalidInput("The source's records can't be compared, as it is gone.")
     names = {one.on_target: one.where for one in replicas if one.where in spans}
-    with clusters.source.spans(committed=clusters.committed) as source, clusters.target.spans() as target:
+    with clusters.source.spans(clusters.isolation) as source, clusters.target.spans() as target:
         of_source = {
             one.where: one.digest for one in source.digests({w: own for w, (own, _) in spans.items()}, timed=timed)
         }

@@ -64,7 +64,8 @@ def take_snapshot(
     rows = [row for one in seen for row in offset_rows(one, cluster, doors.origin, observed_at)]
     write_dataset(run.connector_offsets, CONNECTOR_OFFSETS, rows)
     bounds = _bounds_of(request, seen[0], doors.logs) if seen[0].info.family.has_positions else {}
-    write_dataset(run.log_bounds, LOG_BOUNDS, _bounds_rows(bounds, request, doors.logs.servers if doors.logs else ""))
+    servers = doors.logs.servers if doors.logs else ""
+    write_dataset(run.log_bounds, LOG_BOUNDS, bounds_rows(bounds, servers, moment=request.moment))
     return Snapshot(request.connector, len(seen[0].offsets), observed_at)
 
 
@@ -172,14 +173,17 @@ def _concerned(request: Request, seen: Seen) -> Callable[[str], bool]:
     return lambda topic: topic in stored or bool(asked.fullmatch(topic) or read.fullmatch(topic))
 
 
-def _bounds_rows(bounds: Mapping[TopicPartition, Bounds], request: Request, servers: str) -> Iterator[dict[str, Any]]:
+def bounds_rows(
+    bounds: Mapping[TopicPartition, Bounds], cluster: str, *, moment: datetime | None = None
+) -> Iterator[dict[str, Any]]:
+    """Rows of the dataset ``log_bounds``; ``moment``: that was looked up in each log."""
     for where, found in bounds.items():
         yield {
-            "kafka_cluster": servers,
+            "kafka_cluster": cluster,
             "topic": where.topic,
             "kafka_partition": where.partition,
             "log_start": found.log_start,
             "log_end": found.log_end,
-            "lookup_timestamp": request.moment,
+            "lookup_timestamp": moment,
             "lookup_offset": found.lookup_offset,
         }

@@ -44,7 +44,7 @@ def open_flow(connections: FlowConnections, *, patience: float = 120.0) -> Itera
         target = stack.enter_context(kafka_cluster(connections.target))
         source = stack.enter_context(kafka_cluster(connections.source)) if connections.source else None
         connect = (
-            stack.enter_context(open_doors(connections.connect, None, patience=patience))
+            stack.enter_context(open_doors(connections.connect, connections.source or None, patience=patience))
             if connections.connect
             else None
         )

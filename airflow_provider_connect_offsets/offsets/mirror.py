@@ -80,14 +80,6 @@ class MirrorSource(Family):
         names = ("source.consumer.auto.offset.reset", "consumer.auto.offset.reset")
         return OffsetReset.of(next((config[name] for name in names if config.get(name)), None))
 
-    def reads_committed(self, config: Config) -> bool:
-        """Whether it leaves out what was written in a transaction that was given up; by default it doesn't.
-
-        (``source.consumer.isolation.level``, with or without ``source.``; Kafka's consumer reads all unless told.)
-        """
-        names = ("source.consumer.isolation.level", "consumer.isolation.level")
-        return next((config[name] for name in names if config.get(name)), "") == "read_committed"
-
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
         """The alias is the configured one."""
         yield from _check_alias(partition, "cluster", config, "source")

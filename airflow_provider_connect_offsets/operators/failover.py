@@ -135,8 +135,9 @@ class SnapshotMirrorFlowOperator(FlowOperator):
 
     def request(self, *, planned: bool, opened: OpenedFlow) -> FailoverRequest:
         """What was asked for; raises :class:`InvalidRequest`."""
+        from airflow_provider_connect_offsets.change.lag import isolation_of  # noqa: PLC0415
         from airflow_provider_connect_offsets.offsets.failover import FailoverRequest  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.mirror import MirrorSource  # noqa: PLC0415
+        from airflow_provider_connect_offsets.stores.spans import Isolation  # noqa: PLC0415
 
         info = self._mirror_source(opened) if planned and self.source_connector else None
         described = Described(
@@ -150,7 +151,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
             rewind=self.rewind,
             min_coverage=self.min_coverage,
             compared=self.compared,
-            reads_committed=info is not None and MirrorSource().reads_committed(info.config),
+            reads_committed=info is not None and isolation_of(info.config) is Isolation.READ_COMMITTED,
             source_connector=self.source_connector,
             checkpoint_connector=self.checkpoint_connector,
         )

@@ -89,7 +89,7 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
         from airflow_provider_connect_offsets.change.readiness import take_readiness_snapshot  # noqa: PLC0415
-        from airflow_provider_connect_offsets.hooks.mirror import flow_cluster  # noqa: PLC0415
+        from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.readiness import history_root  # noqa: PLC0415
 
         directory = _directory(directory_of(context, part=self.part).uri)
@@ -98,8 +98,8 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
             request = self.request()
             with (
                 open_doors(self.connect_conn_id, self.source_kafka_conn_id, control=self.control) as opened,
-                flow_cluster(self.source_kafka_conn_id) as source,
-                flow_cluster(self.target_kafka_conn_id) as target,
+                kafka_cluster(self.source_kafka_conn_id) as source,
+                kafka_cluster(self.target_kafka_conn_id) as target,
             ):
                 looked = take_readiness_snapshot(
                     request,

@@ -6,32 +6,25 @@ to that end. So the first record at or after the position is read. Sources: KIP-
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import islice
 from typing import Any
 
 import confluent_kafka
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message
+from confluent_kafka import Consumer, IsolationLevel
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from airflow_provider_connect_offsets.exceptions import StoreError
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK
 from airflow_provider_connect_offsets.stores.kafka import KafkaLogs, LogBounds
+from airflow_provider_connect_offsets.stores.spans import Isolation, place_of, reading
 
 # So many partitions are read at a time; of each no more than its first record is wanted.
 _AT_ONCE, _BYTES = 200, 65_536
 _WAIT = 0.05
-
-
-class Isolation(StrEnum):
-    """Which records a consumer is given (``isolation.level``)."""
-
-    READ_UNCOMMITTED = "read_uncommitted"
-    READ_COMMITTED = "read_committed"
+_SMALL = {"queued.min.messages": 1, "fetch.wait.max.ms": 50, "fetch.message.max.bytes": _BYTES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +59,7 @@ class RemainingRecords(KafkaLogs):
         starts = {where: _start(position, bounds[where]) for where, position in positions.items()}
         unread = iter([(where, start) for where, start in starts.items() if start < bounds[where].log_end])
         found: dict[TopicPartition, Remaining] = {}
-        with self._consumer(isolation) as consumer:
+        with reading(self._config, isolation, **_SMALL) as consumer:
             while part := dict(islice(unread, _AT_ONCE)):
                 first = self._first_records(consumer, part)
                 undecided = {} if isolation is Isolation.READ_UNCOMMITTED else self._undecided(part.keys() - first)
@@ -91,12 +84,13 @@ class RemainingRecords(KafkaLogs):
                 raise StoreError(f"{self.servers}: nothing came from {_some(waiting)} for {self.timeout:g} s.")
             heard = SYSTEM_CLOCK.now() if messages else heard
             for message in messages:
-                where, record = self._read(message)
+                where, offset, is_record = place_of(self, message)
                 if where in waiting:
                     waiting.discard(where)
                     consumer.pause([confluent_kafka.TopicPartition(where.topic, where.partition)])
-                    if record is not None:
-                        found[where] = record
+                    if is_record:
+                        written = message.timestamp()[1]
+                        found[where] = Remaining(offset, written if written >= 0 else None)
         return found
 
     def _undecided(self, partitions: set[TopicPartition]) -> dict[TopicPartition, int]:
@@ -115,35 +109,6 @@ class RemainingRecords(KafkaLogs):
             },
         )
         return {TopicPartition(place.topic, place.partition): offset for place, offset in answers.items()}
-
-    def _read(self, message: Message) -> tuple[TopicPartition, Remaining | None]:
-        """Where a message is from, and its record; None for it at the partition's end."""
-        error, topic, number, offset = message.error(), message.topic(), message.partition(), message.offset()
-        if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - a public constant
-            raise self.meaning("Can't read what is not replicated yet", KafkaException(error))
-        if topic is None or number is None or offset is None:
-            raise StoreError(f"{self.servers}: librdkafka gave a message without a place.")
-        written = message.timestamp()[1]
-        return TopicPartition(topic, number), None if error else Remaining(offset, written if written >= 0 else None)
-
-    @contextmanager
-    def _consumer(self, isolation: Isolation) -> Iterator[Consumer]:
-        own = {
-            "group.id": "connect-offsets",  # librdkafka wants one; it is neither joined nor committed to
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "auto.offset.reset": "earliest",
-            "isolation.level": isolation.value,
-            "queued.min.messages": 1,
-            "fetch.wait.max.ms": 50,
-            "fetch.message.max.bytes": _BYTES,
-            "fetch.queue.backoff.ms": 5,
-        }
-        consumer = Consumer({**self._config, **own})
-        try:
-            yield consumer
-        finally:
-            consumer.close()
 
 
 def _start(position: int, log: LogBounds) -> int:

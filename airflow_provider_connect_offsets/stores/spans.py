@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
@@ -18,6 +19,15 @@ from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK
 _AT_ONCE, _WAIT = 2000, 0.05
 # Enough to tell records apart, and too little to tell what is in them.
 _DIGEST_BYTES = 16
+# Little is held in memory.
+_LARGE = {"queued.max.messages.kbytes": 4096}
+
+
+class Isolation(StrEnum):
+    """Which records a consumer is given (``isolation.level``)."""
+
+    READ_UNCOMMITTED = "read_uncommitted"
+    READ_COMMITTED = "read_committed"
 
 
 class Span(NamedTuple):
@@ -38,14 +48,15 @@ class Passed(NamedTuple):
 class Spans(Brokers):
     """Reads spans of the logs of one cluster; ``config`` holds librdkafka's settings.
 
-    ``committed``: leave out what was written in a transaction that was given up. ``timeout`` (seconds) bounds every
-    wait for a broker.
+    ``timeout`` (seconds) bounds every wait for a broker.
     """
 
-    def __init__(self, config: Mapping[str, Any], *, committed: bool = True, timeout: float = 15.0) -> None:
+    def __init__(
+        self, config: Mapping[str, Any], *, isolation: Isolation = Isolation.READ_COMMITTED, timeout: float = 15.0
+    ) -> None:
         super().__init__(config, timeout=timeout)
         self._config = dict(config)
-        self._isolation = "read_committed" if committed else "read_uncommitted"
+        self._isolation = isolation
 
     def read(self, spans: Mapping[TopicPartition, Span]) -> Iterator[Passed]:
         """Read all spans, each in order; gaps at their ends are passed too. Raises store errors.
@@ -53,7 +64,7 @@ class Spans(Brokers):
         A span must not begin before the log does.
         """
         unread = {where: span.end for where, span in spans.items() if span.end > span.start}
-        with self._consumer() as consumer:
+        with reading(self._config, self._isolation, **_LARGE) as consumer:
             consumer.assign([KafkaPartition(where.topic, where.partition, spans[where].start) for where in unread])
             heard = SYSTEM_CLOCK.now()
             while unread:
@@ -63,7 +74,7 @@ class Spans(Brokers):
                     continue
                 heard = SYSTEM_CLOCK.now()
                 for message in messages:
-                    where, place, is_record = self._place(message)
+                    where, place, is_record = place_of(self, message)
                     end = unread.get(where)
                     if end is None:
                         continue
@@ -90,33 +101,6 @@ class Spans(Brokers):
                 "can't be read to its end."
             )
 
-    def _place(self, message: Message) -> tuple[TopicPartition, int, bool]:
-        """Partition, offset, and whether there is a record: a partition's end is told too."""
-        error, topic, number, place = message.error(), message.topic(), message.partition(), message.offset()
-        if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - a public constant
-            raise self.meaning(f"Can't read topic {topic!r}", KafkaException(error))
-        if topic is None or number is None or place is None:
-            raise StoreError("librdkafka gave a message without a place.")
-        return TopicPartition(topic, number), place, error is None
-
-    @contextmanager
-    def _consumer(self) -> Iterator[Consumer]:
-        own = {
-            "group.id": "connect-offsets",  # librdkafka wants one; it is neither joined nor committed to
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "auto.offset.reset": "earliest",
-            "isolation.level": self._isolation,
-            # Little is held in memory, and asked for again as soon as there is room.
-            "queued.max.messages.kbytes": 4096,
-            "fetch.queue.backoff.ms": 5,
-        }
-        consumer = Consumer({**self._config, **own})
-        try:
-            yield consumer
-        finally:
-            consumer.close()
-
 
 class Digest(NamedTuple):
     """Where a record stands, and what tells it from others."""
@@ -124,6 +108,34 @@ class Digest(NamedTuple):
     where: TopicPartition
     offset: int
     digest: bytes
+
+
+@contextmanager
+def reading(config: Mapping[str, Any], isolation: Isolation, **more: Any) -> Iterator[Consumer]:
+    """Open a consumer that joins no group and commits nothing; ``more`` settings go over ``config``."""
+    own = {
+        "group.id": "connect-offsets",  # librdkafka wants one
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "auto.offset.reset": "earliest",
+        "isolation.level": isolation.value,
+        "fetch.queue.backoff.ms": 5,  # asked for again as soon as there is room
+    }
+    consumer = Consumer({**config, **own, **more})
+    try:
+        yield consumer
+    finally:
+        consumer.close()
+
+
+def place_of(cluster: Brokers, message: Message) -> tuple[TopicPartition, int, bool]:
+    """Partition, offset, and whether there is a record: a partition's end is told too. Raises store errors."""
+    error, topic, number, place = message.error(), message.topic(), message.partition(), message.offset()
+    if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - a public constant
+        raise cluster.meaning(f"Can't read topic {topic!r}", KafkaException(error))
+    if topic is None or number is None or place is None:
+        raise StoreError(f"{cluster.servers}: librdkafka gave a message without a place.")
+    return TopicPartition(topic, number), place, error is None
 
 
 def _digest(message: Message, *, timed: bool) -> bytes:

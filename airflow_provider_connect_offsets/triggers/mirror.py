@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.change.lag import AwaitedLag, look_at_lag
 from airflow_provider_connect_offsets.change.waiting import Look
 from airflow_provider_connect_offsets.hooks.doors import open_doors
-from airflow_provider_connect_offsets.hooks.mirror import flow_cluster
+from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
 from airflow_provider_connect_offsets.triggers.waiting import WaitingTrigger
 
 
@@ -45,6 +45,6 @@ class MirrorLagTrigger(WaitingTrigger):
         kafka = self.asked["source_kafka_conn_id"]
         with (
             open_doors(self.asked["connect_conn_id"], kafka, control=self.asked["control"]) as opened,
-            flow_cluster(kafka) as source,
+            kafka_cluster(kafka) as source,
         ):
             return look_at_lag(opened.doors, self.asked["connector"], source.logs, awaited)

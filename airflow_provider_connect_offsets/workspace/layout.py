@@ -42,18 +42,38 @@ def unique_segment(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class RunDirectory:
-    """All that belongs to one change within one DAG run."""
+class Directory:
+    """What every run's directory has."""
 
     uri: str
-
-    def _dataset(self, schema: Schema) -> str:
-        return join(self.uri, schema.name)
 
     @property
     def request(self) -> str:
         """What was asked for (JSON)."""
         return join(self.uri, "request.json")
+
+    @property
+    def summary(self) -> str:
+        """Summary of the Spark job, written last of all: counts, digest (JSON); beside the datasets of Parquet."""
+        return join(self.uri, "summary.json")
+
+    @property
+    def outcome(self) -> str:
+        """How it ended (JSON)."""
+        return join(self.uri, "outcome.json")
+
+    @property
+    def report(self) -> str:
+        """The page for people (HTML)."""
+        return join(self.uri, "report.html")
+
+    def _dataset(self, schema: Schema) -> str:
+        return join(self.uri, schema.name)
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory(Directory):
+    """All that belongs to one change within one DAG run."""
 
     @property
     def connectors(self) -> str:
@@ -79,21 +99,6 @@ class RunDirectory:
     def verdicts(self) -> str:
         """Dataset ``verdicts``."""
         return self._dataset(VERDICTS)
-
-    @property
-    def summary(self) -> str:
-        """Summary of the plan job: counts, worst verdict, digest (JSON); beside the dataset of Parquet."""
-        return join(self.uri, "summary.json")
-
-    @property
-    def outcome(self) -> str:
-        """How the change ended (JSON)."""
-        return join(self.uri, "outcome.json")
-
-    @property
-    def report(self) -> str:
-        """The page for people (HTML)."""
-        return join(self.uri, "report.html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,15 +137,8 @@ class ResetDirectory(RunDirectory):
 
 
 @dataclass(frozen=True, slots=True)
-class OrphansDirectory:
+class OrphansDirectory(Directory):
     """All that belongs to one search for offsets whose connector is gone, and to their removal."""
-
-    uri: str
-
-    @property
-    def request(self) -> str:
-        """What was asked for (JSON)."""
-        return join(self.uri, "request.json")
 
     @property
     def stored_records(self) -> str:
@@ -158,36 +156,14 @@ class OrphansDirectory:
         return join(self.uri, ORPHANS.name)
 
     @property
-    def summary(self) -> str:
-        """Summary of the job: counts, the largest connectors, digest (JSON)."""
-        return join(self.uri, "summary.json")
-
-    @property
     def removed(self) -> str:
         """What was about to be removed, as a KIP-199 document: the way back."""
         return join(self.uri, "removed.json")
 
-    @property
-    def outcome(self) -> str:
-        """What became of each connector's offsets (JSON)."""
-        return join(self.uri, "outcome.json")
-
-    @property
-    def report(self) -> str:
-        """The page for people (HTML)."""
-        return join(self.uri, "report.html")
-
 
 @dataclass(frozen=True, slots=True)
-class FailoverDirectory:
+class FailoverDirectory(Directory):
     """All that belongs to one look at a flow, before a failover or in the midst of it, and to what follows from it."""
-
-    uri: str
-
-    @property
-    def request(self) -> str:
-        """What was asked for (JSON)."""
-        return join(self.uri, "request.json")
 
     @property
     def stored_syncs(self) -> str:
@@ -230,24 +206,9 @@ class FailoverDirectory:
         return join(self.uri, TRANSLATION.name)
 
     @property
-    def summary(self) -> str:
-        """Summary of the job: counts, what closes the gate, digest (JSON)."""
-        return join(self.uri, "summary.json")
-
-    @property
     def before(self) -> str:
         """Dataset ``group_offsets``: of the target's groups, before anything was committed; the way back."""
         return join(self.uri, "before")
-
-    @property
-    def outcome(self) -> str:
-        """What became of each group (JSON)."""
-        return join(self.uri, "outcome.json")
-
-    @property
-    def report(self) -> str:
-        """The page for people (HTML)."""
-        return join(self.uri, "report.html")
 
     @property
     def table(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_provider_connect_offsets.workspace.layout import join, path_segment
+from airflow_provider_connect_offsets.workspace.layout import Directory, join, path_segment
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
     CONNECTORS,
@@ -20,15 +20,8 @@ from airflow_provider_connect_offsets.workspace.schemas import (
 
 
 @dataclass(frozen=True, slots=True)
-class ReadinessDirectory:
+class ReadinessDirectory(Directory):
     """All that belongs to one look at a MirrorMaker 2 flow."""
-
-    uri: str
-
-    @property
-    def request(self) -> str:
-        """What was asked for (JSON)."""
-        return join(self.uri, "request.json")
 
     @property
     def snapshot(self) -> str:
@@ -94,16 +87,6 @@ class ReadinessDirectory:
     def verdicts(self) -> str:
         """Dataset ``verdicts``."""
         return join(self.uri, VERDICTS.name)
-
-    @property
-    def summary(self) -> str:
-        """Summary of the job (JSON); written last of all."""
-        return join(self.uri, "summary.json")
-
-    @property
-    def report(self) -> str:
-        """The page for people (HTML)."""
-        return join(self.uri, "report.html")
 
 
 def history_root(workspace: str, *, dag_id: str, flow: str) -> str:

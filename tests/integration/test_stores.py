@@ -24,7 +24,8 @@ from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.stores.groups import Committed, ConsumerGroups, GroupState, GroupStatus
 from airflow_provider_connect_offsets.stores.kafka import KafkaLogs, LogBounds
 from airflow_provider_connect_offsets.stores.protocols import State
-from airflow_provider_connect_offsets.stores.remaining import Isolation, Remaining, RemainingRecords
+from airflow_provider_connect_offsets.stores.remaining import Remaining, RemainingRecords
+from airflow_provider_connect_offsets.stores.spans import Isolation
 from sandbox import Sandbox, wait_until
 
 SECOND = 1000

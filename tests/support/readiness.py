@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -13,15 +12,13 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.readiness import FlowCluster, forget_earlier, take_readiness_snapshot
+from airflow_provider_connect_offsets.change.readiness import forget_earlier, take_readiness_snapshot
 from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline import readiness_job
+from airflow_provider_connect_offsets.stores.cluster import open_cluster
 from airflow_provider_connect_offsets.stores.connect import ConnectRest
 from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
-from airflow_provider_connect_offsets.stores.remaining import RemainingRecords
-from airflow_provider_connect_offsets.stores.topic_reader import TopicReader
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.layout import join, run_directory
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory, history_root
@@ -32,14 +29,6 @@ from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
 DAG_ID = "mirror_readiness"
 RECORDS = 100
 KINDS = ("late", "retained", "recreated", "dropped")
-
-
-@contextmanager
-def cluster_of(broker: Broker) -> Iterator[FlowCluster]:
-    """Either cluster of a flow."""
-    config = {"bootstrap.servers": broker.bootstrap}
-    with RemainingRecords(config) as logs, ConsumerGroups(config) as groups:
-        yield FlowCluster(logs, groups, partial(TopicReader, config))
 
 
 def commit(broker: Broker, group: str, offsets: Mapping[str, int]) -> None:
@@ -173,8 +162,8 @@ class Lookout:
         )
         with ExitStack() as stack:
             connect = stack.enter_context(ConnectRest(ConnectEndpoint((self.sandbox.connect.url,)), patience=60))
-            source = stack.enter_context(cluster_of(self.sandbox.source))
-            target = stack.enter_context(cluster_of(self.sandbox.target))
+            source = stack.enter_context(open_cluster({"bootstrap.servers": self.sandbox.source.bootstrap}))
+            target = stack.enter_context(open_cluster({"bootstrap.servers": self.sandbox.target.bootstrap}))
             take_readiness_snapshot(
                 request,
                 Doors(offsets=connect, control=connect, logs=source.logs),
