@@ -156,7 +156,12 @@ def test_the_zip(tmp_path: Path) -> None:
     names = zipfile.ZipFile(first).namelist()
     rooms = {name.split("/")[1] for name in names}
     assert rooms == {"__init__.py", "exceptions.py", "offsets", "pipeline", "workspace"}
-    assert [name.split("/")[2] for name in names if "/workspace/" in name] == ["__init__.py", "layout.py", "schemas.py"]
+    assert [name.split("/")[2] for name in names if "/workspace/" in name] == [
+        "__init__.py",
+        "layout.py",
+        "readiness.py",
+        "schemas.py",
+    ]
     assert shipping.plan_job_path().is_file()
 
 
