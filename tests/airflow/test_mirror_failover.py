@@ -50,6 +50,7 @@ def asked(flowing: Flowing) -> dict[str, str]:
     }
 
 
+@pytest.mark.mirror
 def test_there_and_back(run_dag: RunDag, flowing: Flowing, positions: Positions) -> None:
     """Every group goes on with its next record; the flow is stopped; a restore leaves no trace of the groups."""
     sandbox = flowing.sandbox

@@ -174,6 +174,7 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
         maker.process.close()
 
 
+@pytest.mark.mirror
 def test_a_dry_run_and_the_single_step(sandbox: Sandbox, run_dag: RunDag, workspace: str) -> None:
     """A dry run plans and touches nothing; the step empties the syncs of a flow that stands still, and of no other."""
     with started(sandbox) as cell:
