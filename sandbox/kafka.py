@@ -179,10 +179,19 @@ def _led_partitions(client: AdminClient, topic: str) -> int | None:
 
 
 def _bounds(consumer: Consumer, partition: TopicPartition) -> tuple[int, int]:
-    bounds = consumer.get_watermark_offsets(partition, timeout=_TIMEOUT)
-    if bounds is None:
-        raise SandboxError(f"{partition.topic}, partition {partition.partition}: the bounds of its log are not told.")
-    return bounds
+    untold = f"{partition.topic}, partition {partition.partition}: the bounds of its log are not told"
+    low, high = wait_until(lambda: _told_bounds(consumer, partition), _TIMEOUT, untold) or (0, 0)
+    return low, high
+
+
+def _told_bounds(consumer: Consumer, partition: TopicPartition) -> tuple[int, int] | None:
+    """The bounds; None where a partition that was just created is known to have a leader, but not yet by that one."""
+    try:
+        return consumer.get_watermark_offsets(partition, timeout=_TIMEOUT)
+    except KafkaException as error:
+        if error.args[0].code() == KafkaError.NOT_LEADER_FOR_PARTITION:
+            return None
+        raise
 
 
 def _start_of(partition: int, start: int | Mapping[int, int] | None) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Any
 
+import tenacity
 from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
@@ -25,6 +26,9 @@ from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK
 _IN_FLIGHT = 200
 _DESCRIBED_AT_ONCE = 500
 _PAUSE = 0.2
+_COORDINATING = frozenset(
+    {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
+)
 
 
 class GroupState(StrEnum):
@@ -84,8 +88,21 @@ class ConsumerGroups(Brokers):
         found: dict[str, GroupStatus] = {}
         for start in range(0, len(names), _DESCRIBED_AT_ONCE):
             part = names[start : start + _DESCRIBED_AT_ONCE]
-            found |= self.ask(f"look at consumer group {_named(part)}", partial(self._describe, groups=part))
+            asking = partial(self.ask, f"look at consumer group {_named(part)}", partial(self._describe, groups=part))
+            found |= self._until_coordinated(asking)
         return found
+
+    def _until_coordinated(self, asking: Callable[[], dict[str, GroupStatus]]) -> dict[str, GroupStatus]:
+        """Ask again while a coordinator is on its way, as on a cluster that was never asked for a group before."""
+        deadline = SYSTEM_CLOCK.now() + self.timeout
+        repeating = tenacity.Retrying(
+            retry=tenacity.retry_if_exception(_is_on_its_way),
+            wait=tenacity.wait_fixed(_PAUSE),
+            stop=lambda _state: SYSTEM_CLOCK.now() > deadline,
+            sleep=SYSTEM_CLOCK.sleep,
+            reraise=True,
+        )
+        return repeating(asking)
 
     def offsets(self, group: str) -> dict[TopicPartition, int]:
         """Read what ``group`` has committed: the next record to be read, of each partition it has one for."""
@@ -194,6 +211,11 @@ class ConsumerGroups(Brokers):
     def _describe(self, client: AdminClient, groups: Sequence[str]) -> dict[str, GroupStatus]:
         answers = client.describe_consumer_groups(list(groups), request_timeout=self.timeout)
         return {group: _status(group, answers[group]) for group in groups}
+
+
+def _is_on_its_way(error: BaseException) -> bool:
+    cause = error.__cause__
+    return isinstance(cause, KafkaException) and cause.args[0].code() in _COORDINATING
 
 
 def _status(group: str, pending: Future[Any]) -> GroupStatus:

@@ -212,9 +212,15 @@ def cluster(broker: Broker) -> Iterator[KafkaCluster]:
 
 
 def commit_groups(broker: Broker, positions: Positions) -> None:
-    """Let groups have read so far."""
-    with cluster(broker) as opened:
-        assert opened.groups.commit(positions) == {}
+    """Let groups have read so far; a broker that has just started may lose the first commit without saying so."""
+
+    def committed() -> bool:
+        with cluster(broker) as opened:
+            assert opened.groups.commit(positions) == {}
+        found = standing(broker, positions)
+        return all(offsets.items() <= found[name].items() for name, offsets in positions.items())
+
+    wait_until(committed, 60, "the groups were not committed")
 
 
 def standing(broker: Broker, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from failing_over import commit_groups
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.readiness import forget_earlier, take_readiness_snapshot
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline import readiness_job
@@ -33,16 +34,7 @@ KINDS = ("late", "retained", "recreated", "dropped")
 
 def commit(broker: Broker, group: str, offsets: Mapping[str, int]) -> None:
     """Let a group without members stand at ``offsets``, by topic, in partition 0."""
-    places = [TopicPartition(topic, 0, offset) for topic, offset in offsets.items()]
-
-    def committed() -> bool:
-        """A coordinator that isn't there yet is told with each partition, and raises nothing."""
-        asked = [ConsumerGroupTopicPartitions(group, places)]
-        answer = admin.alter_consumer_group_offsets(asked)[group].result(30)
-        return all(place.error is None for place in answer.topic_partitions or ())
-
-    with broker.admin() as admin:
-        wait_until(committed, 30, f"{group} was not committed")
+    commit_groups(broker, {group: {TopicPartition(topic, 0): offset for topic, offset in offsets.items()}})
 
 
 @dataclass(frozen=True)
