@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_connect_offsets.hooks.doors import Control, Opened, open_doors, workspace_uri
-from airflow_provider_connect_offsets.hooks.kafka import kafka_config
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.change.doors import Doors
@@ -65,7 +64,9 @@ class OpenedFlow:
 @contextmanager
 def open_flow(connections: FlowConnections, *, patience: float = 120.0) -> Iterator[OpenedFlow]:
     """Open what a reset goes through; patience: seconds for each state. Raises as ``hooks.doors.open_doors``."""
-    from airflow_provider_connect_offsets.offsets.flow import Side  # noqa: PLC0415 - parsing a DAG needs none of it
+    # Late, as the Kafka provider's hook imports its client, which no DAG needs for being parsed.
+    from airflow_provider_connect_offsets.hooks.kafka import kafka_config  # noqa: PLC0415
+    from airflow_provider_connect_offsets.offsets.flow import Side  # noqa: PLC0415
     from airflow_provider_connect_offsets.stores.mirror_cluster import MirrorCluster  # noqa: PLC0415
 
     names = {Side.SOURCE: connections.source_kafka_conn_id, Side.TARGET: connections.target_kafka_conn_id}
