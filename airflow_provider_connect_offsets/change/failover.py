@@ -66,7 +66,7 @@ def look(
     """
     doors = doors.asked(request)
     found = _planned(request, doors) if request.mode is Mode.PLANNED else _unplanned(request, doors)
-    if ranges is not None and doors.clusters.source is not None:
+    if ranges is not None and request.compared and doors.clusters.source is not None:
         found = _compared(found, doors.clusters, read_dataset(ranges.compare_ranges, COMPARE_RANGES), directory)
     write_look(request, doors.clusters, directory, found)
     return found
