@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -21,6 +21,9 @@ _AT_ONCE, _WAIT = 2000, 0.05
 _DIGEST_BYTES = 16
 # Little is held in memory.
 _LARGE = {"queued.max.messages.kbytes": 4096}
+
+# Topic and partition, as librdkafka tells them.
+_Place = tuple[str | None, int | None]
 
 
 class Isolation(StrEnum):
@@ -63,25 +66,31 @@ class Spans(Brokers):
 
         A span must not begin before the log does.
         """
-        unread = {where: span.end for where, span in spans.items() if span.end > span.start}
+        # By plain tuples, and little else in the loop: a topic may have millions of records.
+        unread: dict[_Place, tuple[TopicPartition, int]] = {
+            (one.topic, one.partition): (one, span.end) for one, span in spans.items() if span.end > span.start
+        }
         with reading(self._config, self._isolation, **_LARGE) as consumer:
-            consumer.assign([KafkaPartition(where.topic, where.partition, spans[where].start) for where in unread])
+            consumer.assign([KafkaPartition(one.topic, one.partition, spans[one].start) for one, _ in unread.values()])
             heard = SYSTEM_CLOCK.now()
             while unread:
                 messages = consumer.consume(_AT_ONCE, _WAIT)
                 if not messages:
-                    self._refuse_silence(heard, unread)
+                    self._refuse_silence(heard, (where for where, _end in unread.values()))
                     continue
                 heard = SYSTEM_CLOCK.now()
                 for message in messages:
-                    where, place, is_record = place_of(self, message)
-                    end = unread.get(where)
-                    if end is None:
+                    error, offset = message.error(), message.offset()
+                    if error is not None or offset is None:
+                        _where, offset, _is_record = place_of(self, message)  # raises, but at a partition's end
+                    place = (message.topic(), message.partition())
+                    if place not in unread:
                         continue
-                    reached = place + 1 if is_record else place
-                    yield Passed(where, reached, message if is_record and place < end else None)
+                    where, end = unread[place]
+                    reached = offset + 1 if error is None else offset
+                    yield Passed(where, reached, message if reached <= end and error is None else None)
                     if reached >= end:
-                        del unread[where]
+                        del unread[place]
 
     def digests(self, spans: Mapping[TopicPartition, Span], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
         """Read all spans and keep of each record no more than tells it from others.
@@ -93,7 +102,7 @@ class Spans(Brokers):
                 content = _digest(passed.message, timed=timed.get(passed.where.topic, True))
                 yield Digest(passed.where, passed.offset - 1, content)
 
-    def _refuse_silence(self, heard: float, unread: Mapping[TopicPartition, int]) -> None:
+    def _refuse_silence(self, heard: float, unread: Iterable[TopicPartition]) -> None:
         if SYSTEM_CLOCK.now() - heard > self.timeout:
             first = min(unread, key=lambda where: (where.topic, where.partition))
             raise StoreError(

@@ -44,17 +44,35 @@ class TopicReader(Spans):
 
         Raises :class:`InvalidInput` where there is no such topic, and store errors.
         """
-        starts, ends = self.ask(f"read topic {self.topic!r}", self._bounds)
+        starts, ends = self._limits()
         total = sum(end - starts[number] for number, end in ends.items())
         reached = dict(starts)
-        spans = {TopicPartition(self.topic, number): Span(starts[number], end) for number, end in ends.items()}
-        for count, passed in enumerate(self.read(spans), start=1):
-            number = passed.where.partition
-            if passed.message is not None:
-                yield _record(number, passed.offset - 1, passed.message)
-            reached[number] = min(passed.offset, ends[number])
-            if progress is not None and (count % _TOLD_EVERY == 0 or reached == ends):
-                progress(sum(reached[number] - starts[number] for number in ends), total)
+        for count, (where, offset, message) in enumerate(self.read(self._spans(starts, ends)), start=1):
+            number = where.partition
+            if message is not None:
+                yield _record(number, offset - 1, message)
+            if progress is not None:
+                reached[number] = min(offset, ends[number])
+                if count % _TOLD_EVERY == 0 or reached == ends:
+                    progress(sum(reached[number] - starts[number] for number in ends), total)
+
+    def latest(self) -> Iterator[TopicRecord]:
+        """The last record of each key, which is what compaction leaves; raises as :meth:`records` does.
+
+        They are held in memory, so this is for topics that are compacted, by keys that are in one partition each.
+        """
+        last = {
+            message.key(): (where.partition, offset - 1, message)
+            for where, offset, message in self.read(self._spans(*self._limits()))
+            if message is not None
+        }
+        return (_record(*one) for one in last.values())
+
+    def _limits(self) -> tuple[dict[int, int], dict[int, int]]:
+        return self.ask(f"read topic {self.topic!r}", self._bounds)
+
+    def _spans(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> dict[TopicPartition, Span]:
+        return {TopicPartition(self.topic, number): Span(starts[number], end) for number, end in ends.items()}
 
     def _bounds(self, client: AdminClient) -> tuple[dict[int, int], dict[int, int]]:
         """By partition: its first offset, and the one after the last record that is committed or was given up."""

@@ -46,8 +46,10 @@ def write_dataset(uri: str, schema: Schema, rows: Iterable[Mapping[str, Any]]) -
     columns = arrow_schema(schema)
     buffer, left, count = io.BytesIO(), iter(rows), 0
     with pq.ParquetWriter(buffer, columns) as writer:
-        while batch := [dict(row) for row in islice(left, _BATCH)]:
-            writer.write_table(pa.Table.from_pylist(batch, schema=columns))
+        while batch := list(islice(left, _BATCH)):
+            # Column by column: from_pylist takes four times as long.
+            arrays = [pa.array([row.get(field.name) for row in batch], field.type) for field in columns]
+            writer.write_table(pa.table(arrays, schema=columns))
             count += len(batch)
     files.remove_tree(uri)
     files.write_bytes(join(uri, "part-00000.parquet"), buffer.getvalue())
