@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
 from airflow_provider_connect_offsets.stores.groups import Committed
+from airflow_provider_connect_offsets.stores.topic_reader import TopicReader, TopicRecord
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
@@ -57,9 +58,10 @@ def write_look(request: FailoverRequest, clusters: Clusters, directory: Failover
     """Write what a translation is made from, with the syncs and checkpoints that stand there now."""
     flow, syncs_on = request.flow, clusters.on(request.flow.syncs_on)
     files.write_json(directory.request, request.as_json())
-    syncs = _records(syncs_on, flow.offset_syncs_topic) if syncs_on is not None else iter(())
+    syncs = () if syncs_on is None else _rows(syncs_on, flow.offset_syncs_topic, TopicReader.records)
     write_dataset(directory.stored_syncs, STORED_RECORDS, syncs)
-    write_dataset(directory.stored_checkpoints, STORED_RECORDS, _records(clusters.target, flow.checkpoints_topic))
+    checkpoints = _rows(clusters.target, flow.checkpoints_topic, TopicReader.latest)
+    write_dataset(directory.stored_checkpoints, STORED_RECORDS, checkpoints)
     sides = {Side.SOURCE: look.of_source, Side.TARGET: look.of_target}
     rows = [*group_rows(flow.source_alias, look.of_source), *group_rows(flow.target_alias, look.of_target)]
     write_dataset(directory.group_offsets, GROUP_OFFSETS, rows)
@@ -86,8 +88,10 @@ def group_rows(alias: str, groups: Mapping[str, Group]) -> Iterator[dict[str, An
             }
 
 
-def _records(cluster: KafkaCluster, name: str) -> Iterator[dict[str, Any]]:
-    """All records of an internal topic; none where MirrorMaker 2 has not created it."""
+def _rows(
+    cluster: KafkaCluster, name: str, read: Callable[[TopicReader], Iterable[TopicRecord]]
+) -> Iterator[dict[str, Any]]:
+    """Records of an internal topic, as rows of ``stored_records``; none where MirrorMaker 2 has not created it."""
     if name in cluster.logs.topics():
         with cluster.topic(name) as topic:
-            yield from stored_rows(name, topic.records())
+            yield from stored_rows(name, read(topic))

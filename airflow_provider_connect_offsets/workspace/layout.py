@@ -172,7 +172,7 @@ class FailoverDirectory(Directory):
 
     @property
     def stored_checkpoints(self) -> str:
-        """Dataset ``stored_records`` of the checkpoints topic."""
+        """Dataset ``stored_records`` of the checkpoints topic: the last record of each key."""
         return join(self.uri, "stored_checkpoints")
 
     @property

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
-from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
@@ -42,14 +43,16 @@ def text(content: str) -> bytes:
 def write_look(directory: FailoverDirectory, *, planned: bool = True, **asked: Any) -> None:
     """Two partitions of 100 records each, replicated to the end; syncs of the first one only."""
     connector = "mirror" if planned else ""
-    request = FailoverRequest.parse(planned=planned, flow=FLOW, groups=".*", source_connector=connector, **asked)
+    # Syncs that are on the source go with it.
+    flow = replace(FLOW, syncs_on=Side.SOURCE if planned else Side.TARGET)
+    request = FailoverRequest.parse(planned=planned, flow=flow, groups=".*", source_connector=connector, **asked)
     files.write_json(directory.request, request.as_json())
     files.write_json(directory.members, {"source": {"reading": "Stable"}, "target": {"busy": "Stable"}})
     syncs = [_record(text("orders") + struct.pack(">i", 0), struct.pack(">qq", at, at), at) for at in (0, 50)]
     write_dataset(directory.stored_syncs, STORED_RECORDS, syncs)
     key = text("between") + text("here.orders") + struct.pack(">i", 0)
-    told = [_record(key, struct.pack(">hqq", 0, at, place) + text(""), at) for at, place in ((20, 1), (60, 51))]
-    write_dataset(directory.stored_checkpoints, STORED_RECORDS, told)
+    told = _record(key, struct.pack(">hqq", 0, 60, 51) + text(""), 60)
+    write_dataset(directory.stored_checkpoints, STORED_RECORDS, [told])
     of_source = [_offset("here", name, "orders", number, offset) for name, number, offset, _ in GROUPS]
     of_target = [_offset("there", name, "here.orders", number, at) for name, number, _, at in GROUPS if at is not None]
     elsewhere = _offset("here", "elsewhere", "payments", 0, 5)
