@@ -129,10 +129,7 @@ def placed(positions: DataFrame, stretched: DataFrame, checkpoints: DataFrame) -
     after = _events(stretched, F.col("upstream") + 1, bound=F.col("downstream") + 1)
     told = _events(checkpoints.withColumn("seq", F.lit(0)), "upstream", told=F.col("downstream"))
     sure = _events(stretched, "certain_to", kind=_SURE, certain=F.col("downstream"))
-    asked = positions.select(
-        *KEY, F.col("position").alias("at"), F.lit(_ASKED).alias("kind"), F.struct(*positions.columns).alias("asked")
-    )
-    events = reduce(_union, (here, after, told, sure, asked))
+    events = reduce(_union, (here, after, told, sure, _asked(positions)))
     upwards = Window.partitionBy(*KEY).orderBy("at", "kind", "seq").rowsBetween(*_SO_FAR)
     downwards = Window.partitionBy(*KEY).orderBy(F.desc("at"), F.desc("kind")).rowsBetween(*_SO_FAR)
     found = (
@@ -146,6 +143,19 @@ def placed(positions: DataFrame, stretched: DataFrame, checkpoints: DataFrame) -
     claimed = F.when(F.col("at") <= F.col("proved.exact_to"), F.col("proved.downstream") + distance)
     highest = F.when(F.col("highest").isNotNull(), F.greatest("highest", "lowest"))
     return found.select("asked.*", "told", "lowest", claimed.alias("claimed"), highest.alias("highest"))
+
+
+def placed_by_checkpoints(positions: DataFrame, checkpoints: DataFrame) -> DataFrame:
+    """The same where no pair is known at all: lowest, claimed and highest are null."""
+    told = checkpoints.select(
+        *KEY, F.col("upstream").alias("at"), F.lit(_PAIR).alias("kind"), F.col("downstream").alias("told")
+    )
+    upwards = Window.partitionBy(*KEY).orderBy("at", "kind").rowsBetween(*_SO_FAR)
+    found = _union(told, _asked(positions)).withColumn("told", F.max("told").over(upwards))
+    unknown = F.lit(None).cast("long")
+    return found.where(F.col("kind") == _ASKED).select(
+        "asked.*", "told", *[unknown.alias(name) for name in ("lowest", "claimed", "highest")]
+    )
 
 
 def _in_order() -> WindowSpec:
@@ -171,6 +181,11 @@ def _events(stretched: DataFrame, at: Column | str, *, kind: int = _PAIR, **told
     place = F.col(at) if isinstance(at, str) else at
     carried = [value.alias(name) for name, value in told.items()]
     return stretched.select(*KEY, place.alias("at"), F.lit(kind).alias("kind"), "seq", *carried)
+
+
+def _asked(positions: DataFrame) -> DataFrame:
+    whole = F.struct(*positions.columns).alias("asked")
+    return positions.select(*KEY, F.col("position").alias("at"), F.lit(_ASKED).alias("kind"), whole)
 
 
 def _union(one: DataFrame, other: DataFrame) -> DataFrame:

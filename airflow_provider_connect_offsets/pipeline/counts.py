@@ -51,7 +51,7 @@ def count(rows: DataFrame) -> Counts:
 
 def digest_of(row_digest: Column) -> Column:
     """What ``offsets.plan.plan_digest`` gives for the digests of these rows."""
-    return F.sha2(F.array_join(F.array_sort(F.collect_list(row_digest)), ""), 256)
+    return F.sha2(F.array_join(F.sort_array(F.collect_list(row_digest)), ""), 256)
 
 
 def _row_digest() -> Column:

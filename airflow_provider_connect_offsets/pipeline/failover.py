@@ -8,7 +8,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Method, Mode, Move
-from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.brackets import KEY
 from airflow_provider_connect_offsets.pipeline.frames import matches_whole, shaped
 from airflow_provider_connect_offsets.pipeline.matching import mismatches
@@ -28,14 +27,15 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a look at a flow has found; each a dataset of that name, ``members`` as side, group.
+    """What a look at a flow has found; each a dataset of that name, ``members`` as group, on_source, on_target.
 
-    ``latest``: the last checkpoint of each group, topic (as on the target) and partition.
+    ``latest``: the last checkpoint of each group, topic (as on the target) and partition: upstream, downstream.
+    ``syncs``: None where they went with the source.
     """
 
     group_offsets: DataFrame
     partitions: DataFrame
-    syncs: DataFrame
+    syncs: DataFrame | None
     latest: DataFrame
     members: DataFrame
     digests: DataFrame | None
@@ -44,27 +44,29 @@ class Seen:
 def asked_positions(request: FailoverRequest, seen: Seen) -> DataFrame:
     """The positions to be translated.
 
-    returns: group, topic (of the source), kafka_partition, position; of a planned failover those that the groups have
-    committed on the source, of an unplanned one those that the checkpoints tell
+    returns: group, topic (of the source), kafka_partition, position, checkpoint (where MirrorMaker 2 would put the
+    group, null: nowhere); of a planned failover the positions that the groups have committed on the source, of an
+    unplanned one those that the checkpoints tell
     """
+    names = F.broadcast(seen.partitions.select("target_topic", *KEY))
+    told = seen.latest.withColumnRenamed("topic", "target_topic").withColumn(
+        "checkpoint", F.when(F.col("downstream") >= 0, F.col("downstream"))
+    )
+    told = told.join(names, ["target_topic", "kafka_partition"]).select("group", *KEY, "upstream", "checkpoint")
     if request.mode is Mode.PLANNED:
         own = seen.group_offsets.where(F.col("kafka_cluster") == request.flow.source_alias)
-        found = own.select("group", *KEY, F.col("offset").alias("position"))
+        own = own.select("group", *KEY, F.col("offset").alias("position"))
+        found = own.join(told.drop("upstream"), ["group", *KEY], "left")
     else:
-        told = seen.latest.where(F.col("upstream") >= 0).withColumnRenamed("topic", "target_topic")
-        names = seen.partitions.select("target_topic", *KEY)
-        found = told.join(F.broadcast(names), ["target_topic", "kafka_partition"]).select(
-            "group", *KEY, F.col("upstream").alias("position")
-        )
+        found = told.where("upstream >= 0").withColumnRenamed("upstream", "position")
     found = found.where(matches_whole(F.col("group"), request.groups))
     return found if request.topics is None else found.where(matches_whole(F.col("topic"), request.topics))
 
 
 def translated(request: FailoverRequest, seen: Seen) -> DataFrame:
     """Dataset ``translation``, with checked and mismatched (the records on either side were read, and differ)."""
-    asked = asked_positions(request, seen)
     found = answers(
-        asked,
+        asked_positions(request, seen),
         seen.partitions,
         syncs=seen.syncs,
         checkpoints=_by_source_topic(seen),
@@ -73,14 +75,7 @@ def translated(request: FailoverRequest, seen: Seen) -> DataFrame:
     still_there = F.col("exact") & (F.col("downstream") >= F.col("target_start"))
     begins = F.when(F.col("downstream").isNotNull(), F.greatest("downstream", "target_start"))
     within = found.withColumns({"downstream": begins, "exact": still_there})
-    placed = asked.join(_names(seen), list(KEY), "left").join(within, ["group", *KEY, "position"], "left")
-    known = placed.join(_before(request, seen), ["group", "target_topic", "kafka_partition"], "left").join(
-        seen.latest.where("downstream >= 0").select(
-            "group", F.col("topic").alias("target_topic"), "kafka_partition", F.col("downstream").alias("checkpoint")
-        ),
-        ["group", "target_topic", "kafka_partition"],
-        "left",
-    )
+    known = within.join(_before(request, seen), ["group", "target_topic", "kafka_partition"], "left")
     return _checked(_judged(known, request, seen), seen)
 
 
@@ -93,9 +88,8 @@ def compare_ranges(request: FailoverRequest, seen: Seen) -> DataFrame:
     )
     from_here = asked.join(F.broadcast(known), list(KEY)).select(*KEY, first.alias("position"))
     placed = answers(from_here, seen.partitions, syncs=seen.syncs, checkpoints=_by_source_topic(seen).limit(0))
-    names = _names(seen)
     return shaped(
-        placed.join(names, list(KEY)).select(
+        placed.select(
             *KEY,
             "target_topic",
             F.col("position").alias("source_from"),
@@ -109,13 +103,7 @@ def _judged(known: DataFrame, request: FailoverRequest, seen: Seen) -> DataFrame
     """Decide what is done, and say why."""
     stays = _reason_to_stay(request)
     settled = F.col("target_before").eqNullSafe(F.col("downstream")) & F.col("downstream").isNotNull()
-    of_target = seen.members.where(F.col("side") == Side.TARGET.value).select(
-        "group", F.expr("true").alias("on_target")
-    )
-    of_source = seen.members.where(F.col("side") == Side.SOURCE.value).select(
-        "group", F.expr("true").alias("on_source")
-    )
-    joined = known.join(F.broadcast(of_target), "group", "left").join(F.broadcast(of_source), "group", "left")
+    joined = known.join(F.broadcast(seen.members), "group", "left")
     judged = joined.withColumns({"stays": stays, "settled": settled})
     replicated = F.col("target_end").isNotNull()
     commits = F.col("stays").isNull() & ~F.col("settled")
@@ -178,16 +166,12 @@ def _checked(rows: DataFrame, seen: Seen) -> DataFrame:
     )
 
 
-def _names(seen: Seen) -> DataFrame:
-    return F.broadcast(seen.partitions.select(*KEY, "target_topic"))
-
-
 def _by_source_topic(seen: Seen) -> DataFrame:
     """Checkpoints as places that are known: of any group, as they tell of the topic, not of who reads it."""
     told = seen.latest.where("upstream >= 0 and downstream >= 0").withColumnRenamed("topic", "target_topic")
     names = seen.partitions.select("target_topic", *KEY, "target_end")
     placed = told.join(F.broadcast(names), ["target_topic", "kafka_partition"]).where("downstream <= target_end")
-    return placed.groupBy(*KEY, "upstream").agg(F.max("downstream").alias("downstream"))
+    return placed.select(*KEY, "upstream", "downstream")
 
 
 def _before(request: FailoverRequest, seen: Seen) -> DataFrame:

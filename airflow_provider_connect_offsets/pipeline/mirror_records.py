@@ -48,7 +48,8 @@ def checkpoints(records: DataFrame) -> DataFrame:
     metadata = _text_size("value", metadata_at)
     whole_key = F.length("key") == group + topic + 2 * _SHORT + _INT
     whole_value = F.length("value") == metadata + 2 * _SHORT + 2 * _LONG
-    found = records.where(whole_key & whole_value & (_number("value", F.lit(1), _SHORT) == 0))
+    first_version = _digits("value", F.lit(1), _SHORT) == "0000"
+    found = records.where(whole_key & whole_value & first_version)
     return shaped(
         found.select(
             _text("key", F.lit(1)).alias("group"),
@@ -65,26 +66,34 @@ def checkpoints(records: DataFrame) -> DataFrame:
 
 
 def latest_checkpoints(found: DataFrame) -> DataFrame:
-    """The last checkpoint of each group, topic and partition, of all groups in one pass. found: ``checkpoints``."""
+    """The last checkpoint of each group, topic and partition, of all groups in one pass. found: ``checkpoints``.
+
+    Each column by itself: where numbers only are asked for, Spark then needs no sorting, as it would for a struct.
+    """
     key = ("group", "topic", "kafka_partition")
-    rest = [name for name in CHECKPOINTS.names if name not in key]
-    last = F.max_by(F.struct(*rest), "log_offset").alias("last")
-    return shaped(found.groupBy(*key).agg(last).select(*key, "last.*"), CHECKPOINTS)
+    last = [F.max_by(name, "log_offset").alias(name) for name in CHECKPOINTS.names if name not in key]
+    return shaped(found.groupBy(*key).agg(*last), CHECKPOINTS)
 
 
 def _number(column: str, start: Column, size: int) -> Column:
     """A signed number of ``size`` bytes at ``start`` (from 1); null where the bytes end before it does."""
-    digits = F.hex(F.substr(column, start, F.lit(size)))
     if size == _LONG:
-        return F.conv(digits, 16, -10).cast("long")
-    unsigned, range_ = F.conv(digits, 16, 10).cast("long"), 1 << 8 * size
+        return F.conv(_digits(column, start, size), 16, -10).cast("long")
+    unsigned, range_ = F.conv(_digits(column, start, size), 16, 10).cast("long"), 1 << 8 * size
     return F.when(unsigned >= range_ // 2, unsigned - range_).otherwise(unsigned)
 
 
 def _text_size(column: str, start: Column) -> Column:
-    return _number(column, start, _SHORT)
+    """How many bytes; a negative number is read as a great one, which no record is long enough for.
+
+    It stands many times in what is made of it: any more of an expression, and Java would not compile the sum of them.
+    """
+    return F.conv(_digits(column, start, _SHORT), 16, 10).cast("int")
+
+
+def _digits(column: str, start: Column, size: int) -> Column:
+    return F.hex(F.substr(column, start, F.lit(size)))
 
 
 def _text(column: str, start: Column) -> Column:
-    size = _text_size(column, start)
-    return F.substr(column, start + _SHORT, size).cast("string")
+    return F.substr(column, start + _SHORT, _text_size(column, start)).cast("string")

@@ -15,12 +15,13 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Method
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Method, Mode
+from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.counts import digest_of
 from airflow_provider_connect_offsets.pipeline.failover import Seen, as_dataset, compare_ranges, translated
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, latest_checkpoints, offset_syncs
+from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, offset_syncs
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     GROUP_OFFSETS,
@@ -48,76 +49,106 @@ def run(spark: SparkSession, directory: FailoverDirectory) -> dict[str, Any]:
     return told
 
 
-def read(spark: SparkSession, directory: FailoverDirectory) -> Seen:
+def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverRequest) -> Seen:
     """Read what the look at the flow wrote; digests are there only where records were read."""
-    members = json.loads(jvm.read_text(spark, directory.members))
-    rows = [(side, group) for side, groups in members.items() for group in groups]
+    partitions = _dataset(spark, directory.mirror_partitions, MIRROR_PARTITIONS)
     syncs = offset_syncs(_dataset(spark, directory.stored_syncs, STORED_RECORDS))
     told = checkpoints(_dataset(spark, directory.stored_checkpoints, STORED_RECORDS))
     compared = jvm.exists(spark, f"{directory.record_digests}/_SUCCESS")
+    gone = request.mode is Mode.UNPLANNED
     return Seen(
         group_offsets=_dataset(spark, directory.group_offsets, GROUP_OFFSETS),
-        partitions=_dataset(spark, directory.mirror_partitions, MIRROR_PARTITIONS),
-        syncs=syncs,
-        latest=latest_checkpoints(told),
-        members=spark.createDataFrame(rows, "side string, group string"),
+        partitions=_without_source(partitions) if gone else partitions,
+        syncs=None if gone and request.flow.syncs_on is Side.SOURCE else syncs,
+        # Of each key the look has kept the last record only.
+        latest=told.select("group", "topic", "kafka_partition", "upstream", "downstream"),
+        members=_members(spark, json.loads(jvm.read_text(spark, directory.members))),
         digests=_dataset(spark, directory.record_digests, RECORD_DIGESTS) if compared else None,
     )
 
 
+def _without_source(partitions: DataFrame) -> DataFrame:
+    """The same rows, with what a source that is gone can't tell as constants: Catalyst leaves out what asks for it."""
+    unknown = dict.fromkeys(("source_start", "source_end", "stored"), F.lit(None).cast("long"))
+    return partitions.withColumns({**unknown, "drained": F.expr("false"), "from_origin": F.expr("false")})
+
+
+def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFrame:
+    """Groups that have members: group, on_source, on_target. members: by side and group."""
+    sides = [members[side] for side in (Side.SOURCE, Side.TARGET)]
+    rows = [(group, *(group in side for side in sides)) for group in {*sides[0], *sides[1]}]
+    found = spark.createDataFrame(rows, "group string, on_source boolean, on_target boolean")
+    return found if rows else found.limit(0)
+
+
 def _translate(spark: SparkSession, request: FailoverRequest, directory: FailoverDirectory) -> dict[str, Any]:
-    seen = read(spark, directory)
+    seen = read(spark, directory, request)
+    # Or their bytes would be decoded anew for whatever is asked of them, as Catalyst takes its filters down to them.
+    seen.latest.persist()
     rows = translated(request, seen).persist()
     try:
         as_dataset(rows).write.mode("overwrite").parquet(directory.translation)
         summary = summarise(rows)
+        if request.mode is Mode.PLANNED and request.compared and seen.digests is None:
+            compare_ranges(request, seen).write.mode("overwrite").parquet(directory.compare_ranges)
     finally:
         rows.unpersist()
-    if request.compared and seen.digests is None:
-        compare_ranges(request, seen).write.mode("overwrite").parquet(directory.compare_ranges)
+        seen.latest.unpersist()
     return {**summary, "errors": list(_errors(request, summary))}
 
 
 def summarise(rows: DataFrame) -> dict[str, Any]:
-    """Sum up what ``failover.translated`` gives: totals, by method, and the groups that are left alone."""
-    counted = rows.where("covered is not null")
-    commit = F.col("action") == "commit"
-    totals = counted.agg(
-        F.count("*").alias("partitions"),
-        F.count_distinct("group").alias("groups"),
-        F.count_if(commit).alias("commit"),
-        F.count_if(F.col("covered")).alias("covered"),
-        F.count_if(F.col("covered") & F.col("exact")).alias("exact"),
-        F.coalesce(F.sum(F.when(F.col("covered"), F.col("max_rereads"))), F.lit(0)).alias("max_rereads"),
-        F.count_if(F.col("checkpoint").isNull()).alias("without_checkpoint"),
-        F.coalesce(F.sum("checkpoint_rereads"), F.lit(0)).alias("checkpoint_rereads"),
-        F.count_if(F.col("exact") & (F.col("checkpoint_rereads") == 0)).alias("checkpoint_exact"),
-        F.count_if("checked").alias("checked"),
-        F.count_if("mismatched").alias("mismatched"),
-        *[F.count_if(F.col("covered") & (F.col("method") == name)).alias(f"by_{name}") for name in Method],
-    ).first()
-    digest = rows.where(commit).agg(digest_of(_row_digest()).alias("digest")).first()
-    unreplicated = rows.where("covered is null").select("source_topic").distinct().orderBy("source_topic")
-    left = _left_alone(counted)
+    """Sum up what ``failover.translated`` gives: totals in one pass, and lists only of what there is any of."""
+    totals = _totals(rows)
+    without_replica = totals.pop("without_replica")
     return {
-        **({} if totals is None else totals.asDict()),
-        "digest": "" if digest is None else digest["digest"],
-        "unreplicated": [row["source_topic"] for row in unreplicated.limit(LISTED).collect()],
-        "left_groups": left.count(),
-        "left": [row.asDict() for row in left.orderBy(F.desc("partitions"), "group").limit(LISTED).collect()],
-        "mismatches": [row.asDict() for row in _mismatched(rows).limit(LISTED).collect()],
+        **totals,
+        "unreplicated": _unreplicated(rows) if without_replica else [],
+        **(_left_alone(rows) if totals["covered"] < totals["partitions"] else {"left_groups": 0, "left": []}),
+        "mismatches": _mismatches(rows) if totals["mismatched"] else [],
     }
 
 
-def _left_alone(counted: DataFrame) -> DataFrame:
+def _totals(rows: DataFrame) -> dict[str, Any]:
+    counts, commit, covered = F.col("covered").isNotNull(), F.col("action") == "commit", F.col("covered")
+    found = rows.agg(
+        F.count_if(counts).alias("partitions"),
+        # No distinct count: that would take the rows through another shuffle.
+        F.size(F.collect_set(F.when(counts, F.col("group")))).alias("groups"),
+        F.count_if(counts & commit).alias("commit"),
+        F.count_if(covered).alias("covered"),
+        F.count_if(covered & F.col("exact")).alias("exact"),
+        F.coalesce(F.sum(F.when(covered, F.col("max_rereads"))), F.lit(0)).alias("max_rereads"),
+        F.count_if(counts & F.col("checkpoint").isNull()).alias("without_checkpoint"),
+        F.coalesce(F.sum(F.when(counts, F.col("checkpoint_rereads"))), F.lit(0)).alias("checkpoint_rereads"),
+        F.count_if(counts & F.col("exact") & (F.col("checkpoint_rereads") == 0)).alias("checkpoint_exact"),
+        F.count_if(counts & F.col("checked")).alias("checked"),
+        F.count_if(counts & F.col("mismatched")).alias("mismatched"),
+        *[F.count_if(covered & (F.col("method") == name)).alias(f"by_{name}") for name in Method],
+        digest_of(F.when(commit, _row_digest())).alias("digest"),
+        F.count_if(~counts).alias("without_replica"),
+    ).first()
+    return {} if found is None else found.asDict()
+
+
+def _unreplicated(rows: DataFrame) -> list[str]:
+    """Topics that have no replica."""
+    topics = rows.where("covered is null").select("source_topic").distinct().orderBy("source_topic")
+    return [row["source_topic"] for row in topics.limit(LISTED).collect()]
+
+
+def _left_alone(rows: DataFrame) -> dict[str, Any]:
     """Groups that are not moved as a whole: group, partitions (how many), reason (of one of them)."""
-    left = counted.where(~F.col("covered"))
-    return left.groupBy("group").agg(F.count("*").alias("partitions"), F.first("reason").alias("reason"))
+    left = rows.where(~F.col("covered")).groupBy("group")
+    found = left.agg(F.count("*").alias("partitions"), F.first("reason").alias("reason"))
+    first = found.orderBy(F.desc("partitions"), "group").limit(LISTED).collect()
+    return {"left_groups": found.count(), "left": [row.asDict() for row in first]}
 
 
-def _mismatched(rows: DataFrame) -> DataFrame:
+def _mismatches(rows: DataFrame) -> list[dict[str, Any]]:
     place = ("source_topic", "kafka_partition", "upstream", "target_topic", "downstream")
-    return rows.where("mismatched").select(*place).distinct().orderBy(*place)
+    found = rows.where("mismatched").select(*place).distinct().orderBy(*place)
+    return [row.asDict() for row in found.limit(LISTED).collect()]
 
 
 def _errors(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:

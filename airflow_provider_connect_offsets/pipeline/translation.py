@@ -5,15 +5,24 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.pipeline.brackets import KEY, known_pairs, overtaken, placed, stretches
+from airflow_provider_connect_offsets.pipeline.brackets import (
+    KEY,
+    known_pairs,
+    overtaken,
+    placed,
+    placed_by_checkpoints,
+    stretches,
+)
 from airflow_provider_connect_offsets.pipeline.matching import matched, recognised
+
+_OF_SOURCE, _OF_TARGET = ("source_start", "source_end", "stored", "drained"), ("target_start", "target_end")
 
 
 def answers(
     positions: DataFrame,
     partitions: DataFrame,
     *,
-    syncs: DataFrame,
+    syncs: DataFrame | None,
     checkpoints: DataFrame,
     digests: DataFrame | None = None,
 ) -> DataFrame:
@@ -21,27 +30,24 @@ def answers(
 
     positions: topic (of the source), kafka_partition, position (long; the next record to be read), and whatever else
     partitions: dataset ``mirror_partitions``; ``drained`` where replication is known to have caught up
-    syncs: dataset ``offset_syncs``; checkpoints: topic (of the source), kafka_partition, upstream, downstream
+    syncs: dataset ``offset_syncs``; None: they went with the source, and nothing else tells of pairs
+    checkpoints: topic (of the source), kafka_partition, upstream, downstream
     digests: dataset ``record_digests``, of each partition from ``compared_from`` on; None: nothing was compared
-    returns: positions + target_end, target_start, downstream (null: unknown), exact, max_rereads, method
+    returns: positions + target_topic, target_end, target_start (null: it has no replica), downstream (null: unknown),
+    exact, max_rereads, method
 
     ``exact`` says that the group's next record is the first one there, and that none is read twice or missed; else it
     begins at or before that place, and reads at most ``max_rereads`` records again.
     """
-    stretched = stretches(overtaken(known_pairs(syncs, partitions), partitions))
-    gaps = stretched.groupBy(*KEY).agg(F.max("gap").alias("has_gaps"))
-    facts = partitions.join(gaps, list(KEY), "left").select(
-        *KEY,
-        "source_start",
-        "source_end",
-        "stored",
-        "drained",
-        "target_start",
-        "target_end",
-        "compared_from",
-        (F.col("gapless") & ~_surely("has_gaps")).alias("gapless"),
-    )
-    found = placed(positions, stretched, checkpoints).join(F.broadcast(facts), list(KEY))
+    if syncs is None:
+        facts = _facts(partitions)
+        found = placed_by_checkpoints(positions, checkpoints)
+    else:
+        stretched = stretches(overtaken(known_pairs(syncs, partitions), partitions))
+        gaps = stretched.groupBy(*KEY).agg(F.max("gap").alias("has_gaps"))
+        facts = _facts(partitions.join(gaps, list(KEY), "left"), F.col("gapless") & ~_surely("has_gaps"))
+        found = placed(positions, stretched, checkpoints)
+    found = found.join(F.broadcast(facts), list(KEY), "left")
     from_the_start = F.when(F.col("compared_from") <= F.col("target_start"), F.col("target_start"))
     by_checkpoint = _surely(F.col("lowest").isNull() | (F.col("told") > F.col("lowest")))
     bounded = found.withColumns(
@@ -51,8 +57,14 @@ def answers(
         }
     )
     return _decided(_compared(bounded, digests)).select(
-        *positions.columns, "target_start", "target_end", "downstream", "exact", "max_rereads", "method"
+        *positions.columns, "target_topic", *_OF_TARGET, "downstream", "exact", "max_rereads", "method"
     )
+
+
+def _facts(partitions: DataFrame, gapless: Column | str = "gapless") -> DataFrame:
+    """What decides about positions of a partition."""
+    known = F.col(gapless) if isinstance(gapless, str) else gapless
+    return partitions.select(*KEY, "target_topic", *_OF_SOURCE, *_OF_TARGET, "compared_from", known.alias("gapless"))
 
 
 def _compared(bounded: DataFrame, digests: DataFrame | None) -> DataFrame:
