@@ -51,6 +51,7 @@ bench: setup  ## timings, as ratios
 	$(BIN)/python benchmarks/downtime.py
 	$(BIN)/python benchmarks/plan_job.py
 	$(BIN)/python benchmarks/export.py
+	$(BIN)/python benchmarks/translation.py
 
 docs: setup  ## docs/reference.md from the docstrings
 	$(BIN)/python docs/make_reference.py

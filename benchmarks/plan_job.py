@@ -8,19 +8,17 @@ Both run as ``spark-submit --master local[2]``, in turn, and the ratio of their 
 from __future__ import annotations
 
 import argparse
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from timing import medians, submit
+
 from airflow_provider_connect_offsets.offsets.document import canonical
 from airflow_provider_connect_offsets.offsets.request import Request
-from airflow_provider_connect_offsets.pipeline.shipping import QUICK_START, plan_job_path, write_py_files
+from airflow_provider_connect_offsets.pipeline.shipping import plan_job_path, write_py_files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.files import write_json
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -42,33 +40,14 @@ def main() -> int:
         shipped = write_py_files(Path(scratch, "connect_offsets.zip"))
         for partitions in options.partitions:
             run = _snapshot(Path(scratch, str(partitions)), partitions)
-            floor, job = _medians(
+            floor, job = medians(
                 options.runs,
-                partial(_submit, str(floor_job)),
-                partial(_submit, "--py-files", str(shipped), str(plan_job_path()), run.uri),
+                partial(submit, str(floor_job)),
+                partial(submit, "--py-files", str(shipped), str(plan_job_path()), run.uri),
             )
             ratio = f"{job / floor:.2f} times a job that does nothing ({job:.1f} s, {floor:.1f} s)"
             print(f"{partitions:>8,} partitions: {ratio}")
     return 0
-
-
-def _medians(runs: int, *actions: Callable[[], None]) -> list[float]:
-    """Take turns, so that a slow minute of the machine hits all alike."""
-    seconds: list[list[float]] = [[] for _ in actions]
-    for _ in range(runs):
-        for taken, action in zip(seconds, actions, strict=True):
-            began = time.perf_counter()
-            action()
-            taken.append(time.perf_counter() - began)
-    return [statistics.median(taken) for taken in seconds]
-
-
-def _submit(*arguments: str) -> None:
-    confs = [f"--conf={name}={value}" for name, value in {"spark.ui.enabled": "false", **QUICK_START}.items()]
-    submit = Path(sys.executable).with_name("spark-submit")
-    with tempfile.TemporaryDirectory() as scratch:
-        command = [str(submit), "--master", "local[2]", *confs, *arguments]
-        subprocess.run(command, check=True, capture_output=True, cwd=scratch)
 
 
 def _snapshot(root: Path, partitions: int) -> RunDirectory:

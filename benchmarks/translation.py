@@ -1,0 +1,203 @@
+"""Consumer groups translated in one pass, over Kafka's MirrorClient: group by group, and by its pattern call.
+
+Whole programs with their start-up, on the same broker: 1,000,000 checkpoint records of 4,000 groups in 25 partitions.
+Ours is what ``mirror_failover`` runs where the source is gone: the look that reads the topic, then ``spark-submit``.
+MirrorClient reads the whole topic anew for each group, so a few groups are timed and the rest is computed. Ends with 1
+where a promise is broken::
+
+    make bench
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import struct
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from timing import medians, run, submit
+
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.pipeline.shipping import translate_job_path, write_py_files
+from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import TRANSLATION
+from sandbox import Broker
+from sandbox.jars import kafka_jars
+from sandbox.java import java
+
+GROUPS, PARTITIONS, ROUNDS, SAMPLE = 4_000, 25, 10, 5
+BY_GROUP_AT_LEAST, BY_PATTERN_AT_MOST, GROWTH_AT_MOST = 100, 3, 10
+SOURCE = Path(__file__).with_name("MirrorOffsets.java")
+# Nothing is left of the source but its offsets, which run ahead of those of the replica.
+AHEAD = 1_000_000
+LOOK = """
+import sys
+from airflow_provider_connect_offsets.change.failover import FailoverDoors, look
+from airflow_provider_connect_offsets.change.replicas import Clusters
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.stores.cluster import open_cluster
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+bootstrap, alias, uri = sys.argv[1:]
+request = FailoverRequest.parse(planned=False, groups=".*", flow=Flow(source_alias=alias))
+with open_cluster({"bootstrap.servers": bootstrap}) as target:
+    look(request, FailoverDoors(Clusters(None, target)), FailoverDirectory(uri))
+"""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A flow whose source is gone: the checkpoints of its groups, and the replica, on one broker."""
+
+    broker: Broker
+    flow: Flow
+    groups: int
+
+    @classmethod
+    def fill(cls, broker: Broker, groups: int) -> Lost:
+        """Write checkpoints as MirrorCheckpointTask does, over and over, for groups that go on reading."""
+        lost = cls(broker, Flow(source_alias=f"of{groups}"), groups)
+        broker.create_topic(lost.flow.target_topic("orders"), partitions=PARTITIONS)
+        for partition in range(PARTITIONS):
+            broker.produce(lost.flow.target_topic("orders"), [b"."] * (groups + 1), partition=partition)
+        broker.create_topic(lost.flow.checkpoints_topic, config={"cleanup.policy": "compact"})
+        broker.produce(lost.flow.checkpoints_topic, lost._values(), keys=lost._keys())
+        return lost
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """How many places there are to be told, and the sum of their offsets."""
+        return self.groups * PARTITIONS, self.groups * (self.groups + 1) // 2 * PARTITIONS
+
+    def _keys(self) -> Iterator[bytes]:
+        topic = self.flow.target_topic("orders")
+        for group, partition, _round in self._checkpoints():
+            yield _text(f"group-{group}") + _text(topic) + struct.pack(">i", partition)
+
+    def _values(self) -> Iterator[bytes]:
+        for group, _partition, number in self._checkpoints():
+            place = (group + 1) * (number + 1) // ROUNDS
+            yield struct.pack(">hqq", 0, AHEAD + place, place) + _text("")
+
+    def _checkpoints(self) -> Iterator[tuple[int, int, int]]:
+        for number in range(ROUNDS):
+            for group in range(self.groups):
+                for partition in range(PARTITIONS):
+                    yield group, partition, number
+
+
+@dataclass(frozen=True)
+class Translators:
+    """Both programs, ready to be started; ``scratch`` keeps what they need and leave."""
+
+    scratch: Path
+
+    def prepare(self) -> None:
+        """What is done once: the zip that is shipped, and MirrorClient's program compiled."""
+        write_py_files(self._shipped)
+        run(str(java().with_name("javac")), "-cp", f"{kafka_jars()}/*", "-d", str(self.scratch), str(SOURCE))
+
+    def ours(self, lost: Lost) -> None:
+        """From the topic to the dataset ``translation``."""
+        uri = self._directory(lost).uri
+        run(sys.executable, "-c", LOOK, lost.broker.bootstrap, lost.flow.source_alias, uri)
+        submit("--py-files", str(self._shipped), str(translate_job_path()), uri)
+
+    def check(self, lost: Lost) -> None:
+        """Ours is what MirrorClient tells as well."""
+        directory = self._directory(lost)
+        summary = json.loads(Path(directory.summary.removeprefix("file://")).read_text())
+        rows = iterate_dataset(directory.translation, TRANSLATION)
+        told = [row["downstream"] for row in rows if row["action"] == "commit"]
+        if summary["errors"] or (len(told), sum(told)) != lost.places:
+            raise SystemExit(f"{lost.places} was expected: {len(told)} places, {sum(told)} in all, {summary['errors']}")
+
+    def theirs(self, lost: Lost, *groups: str) -> list[float]:
+        """MirrorClient's answer for each group by itself, or for all of them by a pattern; seconds of each call."""
+        classes = f"{self.scratch}:{kafka_jars()}/*"
+        command = [str(java()), "-Dlog4j2.level=OFF", "-cp", classes, SOURCE.stem]
+        answers = [
+            line.split() for line in run(*command, lost.broker.bootstrap, lost.flow.source_alias, *groups).splitlines()
+        ]
+        found = [(int(partitions), int(total)) for partitions, total, _seconds in answers]
+        wanted = [(PARTITIONS, PARTITIONS * (int(group.rpartition("-")[2]) + 1)) for group in groups] or [lost.places]
+        if found != wanted:
+            raise SystemExit(f"MirrorClient found {found}, not {wanted}")
+        return [float(seconds) for _partitions, _total, seconds in answers]
+
+    @property
+    def _shipped(self) -> Path:
+        return self.scratch / "connect_offsets.zip"
+
+    def _directory(self, lost: Lost) -> FailoverDirectory:
+        return FailoverDirectory((self.scratch / lost.flow.source_alias).as_uri())
+
+
+def main() -> int:
+    """Print the figures, and which promise they break."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--groups", type=int, default=GROUPS)
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        broker = Broker("target", Path(scratch, "processes", "target"))
+        broker.process.start()
+        try:
+            return _measure(broker, Translators(Path(scratch)), options.groups, options.runs)
+        finally:
+            broker.process.close()
+
+
+def _measure(broker: Broker, translators: Translators, groups: int, runs: int) -> int:
+    translators.prepare()
+    many, tenth, one = (Lost.fill(broker, count) for count in (groups, groups // 10, 1))
+    sampled = [f"group-{number * (groups // SAMPLE)}" for number in range(SAMPLE)]
+    calls: list[float] = []
+    ours, pattern, of_tenth, of_one, by_group = medians(
+        runs,
+        partial(translators.ours, many),
+        partial(translators.theirs, many),
+        partial(translators.ours, tenth),
+        partial(translators.ours, one),
+        lambda: calls.extend(translators.theirs(many, *sampled)),
+    )
+    for lost in (many, tenth, one):
+        translators.check(lost)
+    fastest = min(calls)
+    all_groups = by_group + (groups - SAMPLE) * fastest
+    growth = (ours - of_one) / (of_tenth - of_one)
+    records = groups * PARTITIONS * ROUNDS
+    print(f"{records:,} checkpoints of {groups:,} groups in {PARTITIONS} partitions; medians of {runs}, with start-up")
+    print(f"  in one pass              {ours:8.1f} s")
+    print(f"  MirrorClient by pattern  {pattern:8.1f} s: ours takes {ours / pattern:.2f} times as long")
+    print(f"  MirrorClient by group    {all_groups:8.0f} s: {all_groups / ours:,.0f} times as long as ours")
+    print(f"    computed: {SAMPLE} groups took {by_group:.1f} s, and {fastest:.2f} s is taken for each of the others")
+    print(f"{records // 10:,} checkpoints: {of_tenth:.1f} s; of one group: {of_one:.1f} s")
+    print(f"  ten times the records take {growth:.1f} times as long, beyond what one group takes")
+    return _judged(by_group=all_groups / ours, by_pattern=ours / pattern, growth=growth)
+
+
+def _judged(*, by_group: float, by_pattern: float, growth: float) -> int:
+    promises = {
+        f"at least {BY_GROUP_AT_LEAST} times faster than group by group": by_group >= BY_GROUP_AT_LEAST,
+        f"within {BY_PATTERN_AT_MOST} times of the pattern call": by_pattern <= BY_PATTERN_AT_MOST,
+        f"ten times the records in {GROWTH_AT_MOST} times the time": growth <= GROWTH_AT_MOST,
+    }
+    broken = [promise for promise, kept in promises.items() if not kept]
+    for promise in broken:
+        print(f"BROKEN: {promise}", file=sys.stderr)
+    return 1 if broken else 0
+
+
+def _text(value: str) -> bytes:
+    return struct.pack(">h", len(value)) + value.encode()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
