@@ -129,7 +129,7 @@ def placed(positions: DataFrame, stretched: DataFrame, checkpoints: DataFrame) -
     after = _events(stretched, F.col("upstream") + 1, bound=F.col("downstream") + 1)
     told = _events(checkpoints.withColumn("seq", F.lit(0)), "upstream", told=F.col("downstream"))
     sure = _events(stretched, "certain_to", kind=_SURE, certain=F.col("downstream"))
-    events = reduce(_union, (here, after, told, sure, _asked(positions)))
+    events = reduce(union_of, (here, after, told, sure, asked_events(positions)))
     upwards = Window.partitionBy(*KEY).orderBy("at", "kind", "seq").rowsBetween(*_SO_FAR)
     downwards = Window.partitionBy(*KEY).orderBy(F.desc("at"), F.desc("kind")).rowsBetween(*_SO_FAR)
     found = (
@@ -151,7 +151,7 @@ def placed_by_checkpoints(positions: DataFrame, checkpoints: DataFrame) -> DataF
         *KEY, F.col("upstream").alias("at"), F.lit(_PAIR).alias("kind"), F.col("downstream").alias("told")
     )
     upwards = Window.partitionBy(*KEY).orderBy("at", "kind").rowsBetween(*_SO_FAR)
-    found = _union(told, _asked(positions)).withColumn("told", F.max("told").over(upwards))
+    found = union_of(told, asked_events(positions)).withColumn("told", F.max("told").over(upwards))
     unknown = F.lit(None).cast("long")
     return found.where(F.col("kind") == _ASKED).select(
         "asked.*", "told", *[unknown.alias(name) for name in ("lowest", "claimed", "highest")]
@@ -183,10 +183,12 @@ def _events(stretched: DataFrame, at: Column | str, *, kind: int = _PAIR, **told
     return stretched.select(*KEY, place.alias("at"), F.lit(kind).alias("kind"), "seq", *carried)
 
 
-def _asked(positions: DataFrame) -> DataFrame:
+def asked_events(positions: DataFrame) -> DataFrame:
+    """Positions as what the window answers, behind the pairs at the same position."""
     whole = F.struct(*positions.columns).alias("asked")
     return positions.select(*KEY, F.col("position").alias("at"), F.lit(_ASKED).alias("kind"), whole)
 
 
-def _union(one: DataFrame, other: DataFrame) -> DataFrame:
+def union_of(one: DataFrame, other: DataFrame) -> DataFrame:
+    """Rows of both; a column that one of them lacks is null."""
     return one.unionByName(other, allowMissingColumns=True)

@@ -53,7 +53,7 @@ def shortest(wrong: Iterable[Place]) -> str:
 def test_no_position_is_passed(spark: SparkSession, seed: int) -> None:
     """Whatever happened: a consumer that begins at the lowest place misses no record that the replica has."""
     random = Random(seed)
-    made = [history(random, drained=True, kind=random.choice(list(Kind))) for _ in range(AT_ONCE)]
+    made = [history(random, ending=Ending.DRAINED, kind=random.choice(list(Kind))) for _ in range(AT_ONCE)]
 
     found = list(places(spark, made))
 
@@ -66,7 +66,7 @@ def test_no_position_is_passed(spark: SparkSession, seed: int) -> None:
 def test_what_is_claimed_is_so_where_there_are_no_gaps(spark: SparkSession, seed: int) -> None:
     """Restarts, rewinds and repetitions never make a claim false; re-reads stay within the bounds."""
     random = Random(seed)
-    made = [history(random, drained=True, kind=Kind.PLAIN) for _ in range(AT_ONCE)]
+    made = [history(random, ending=Ending.DRAINED, kind=Kind.PLAIN) for _ in range(AT_ONCE)]
 
     found = list(places(spark, made))
 
@@ -83,7 +83,7 @@ def test_what_is_claimed_is_so_where_there_are_no_gaps(spark: SparkSession, seed
 def test_no_position_is_passed_where_replication_broke_off(spark: SparkSession, seed: int) -> None:
     """The source is gone in the midst of anything."""
     random = Random(seed)
-    made = [history(random, drained=False, kind=Kind.PLAIN) for _ in range(AT_ONCE)]
+    made = [history(random, ending=Ending.BROKEN, kind=Kind.PLAIN) for _ in range(AT_ONCE)]
 
     found = list(places(spark, made))
 

@@ -65,7 +65,7 @@ def shortest(wrong: Iterable[Answer]) -> str:
 def test_with_all_records_read(spark: SparkSession, seed: int) -> None:
     """Gaps of any kind on either side, restarts, rewinds and equal records: exact is true, the rest within bounds."""
     random = Random(seed)
-    made = [history(random, drained=True, kind=random.choice(list(Kind))) for _ in range(AT_ONCE)]
+    made = [history(random, ending=Ending.DRAINED, kind=random.choice(list(Kind))) for _ in range(AT_ONCE)]
     everywhere = dict.fromkeys(range(AT_ONCE), 0)
 
     found = list(
@@ -83,7 +83,7 @@ def test_with_all_records_read(spark: SparkSession, seed: int) -> None:
 def test_with_some_records_read(spark: SparkSession, seed: int) -> None:
     """The same where only the end of a log was read, or nothing; gaps that are not seen anywhere are left out here."""
     random = Random(seed)
-    made = [history(random, drained=True, kind=random.choice(list(Kind))) for _ in range(AT_ONCE)]
+    made = [history(random, ending=Ending.DRAINED, kind=random.choice(list(Kind))) for _ in range(AT_ONCE)]
     # Not between two equal records, which nobody could tell apart then.
     source_from = {number: random.randint(0, one.end // 5) * 5 for number, one in enumerate(made)}
     partitions = partitions_of(spark, made)
@@ -111,7 +111,7 @@ def test_with_some_records_read(spark: SparkSession, seed: int) -> None:
 def test_where_replication_broke_off(spark: SparkSession, seed: int) -> None:
     """Nothing that the replica has is missed."""
     random = Random(seed)
-    made = [history(random, drained=False, kind=Kind.PLAIN) for _ in range(AT_ONCE)]
+    made = [history(random, ending=Ending.BROKEN, kind=Kind.PLAIN) for _ in range(AT_ONCE)]
 
     found = list(answered(spark, made, partitions_of(spark, made), None))
 

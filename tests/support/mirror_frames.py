@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from mirror_history import History, Kind
+from mirror_history import Ending, History, Kind
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
@@ -20,10 +20,12 @@ def partitions_of(
     """Dataset ``mirror_partitions``; compared: where reading of each history's replica began."""
     rows = []
     for number, one in enumerate(histories):
-        start = min(one.source) if one.drained else None
-        end = one.end if one.drained else None
-        sides = (start, end, one.stored, one.drained, 0, len(one.replica))
-        known = (one.from_origin and one.drained, one.kind is Kind.PLAIN, (compared or {}).get(number))
+        seen = one.ending is not Ending.BROKEN
+        start = min(one.source) if seen else None
+        end = one.end if seen else None
+        sides = (start, end, one.stored, seen, 0, len(one.replica))
+        gapless = one.kind is Kind.PLAIN and (one.ends_as_stored or one.ending is not Ending.STOPPED)
+        known = (one.from_origin and seen, gapless, (compared or {}).get(number))
         rows.append((str(number), f"source.{number}", 0, *sides, *known))
     return spark.createDataFrame(rows, struct_type(MIRROR_PARTITIONS))
 

@@ -18,6 +18,14 @@ SOME = settings(
 LAG_MAX = 4
 
 
+class Ending(StrEnum):
+    """How a history ends: with all replicated, in the midst of it by itself, or stopped with its offsets stored."""
+
+    DRAINED = "drained"
+    BROKEN = "broken"
+    STOPPED = "stopped"
+
+
 class Kind(StrEnum):
     """What a history may have beside restarts, rewinds and repetitions."""
 
@@ -30,7 +38,10 @@ class Kind(StrEnum):
 
 @dataclass
 class History:
-    """One partition's. ``replica`` holds at each offset the source's offset, None for what is no record any more."""
+    """One partition's. ``replica`` holds at each offset the source's offset, None for what is no record any more.
+
+    ``written`` is the same before any of it was compacted away.
+    """
 
     kind: Kind
     source: list[int]
@@ -38,9 +49,20 @@ class History:
     replica: list[int | None] = field(default_factory=list)
     syncs: list[tuple[int, int]] = field(default_factory=list)
     stored: int | None = None
-    drained: bool = True
+    ending: Ending = Ending.DRAINED
+    written: list[int | None] = field(default_factory=list)
     from_origin: bool = True
     same: int = 10**6  # each n-th record has the content of the one before it
+
+    @property
+    def drained(self) -> bool:
+        """Whether nothing is left to be replicated."""
+        return self.ending is Ending.DRAINED
+
+    @property
+    def ends_as_stored(self) -> bool:
+        """Whether the last record of the replica is the one that the stored offset tells."""
+        return self.stored is not None and self.replica[-1:] == [self.stored]
 
     def digest(self, offset: int) -> bytes:
         """Tell a record from others, as far as its content does."""
@@ -66,6 +88,23 @@ class History:
         wanted = min((found for found in self.after(0) if found >= position and found in still), default=None)
         first = next((found for found in self.after(place) if found in still), None)
         return not self.lost(position, place) and not self.read_again(position, place) and first == wanted
+
+    def lost_at_home(self, position: int, place: int) -> set[int]:
+        """Records of the source that a group at ``position`` of the replica has not read, and would pass.
+
+        That is what it would still read in the replica, and what never came there as it is later than all that did.
+        """
+        read, newest = self._read(position), max(self._read(len(self.written)), default=-1)
+        unread = {found for found in self.after(position) if found not in read}
+        return {number for number in self.source if number < place and (number in unread or number > newest)}
+
+    def read_again_at_home(self, position: int, place: int) -> int:
+        """How many records of the source it would read again."""
+        read = self._read(position)
+        return sum(number >= place and number in read for number in self.source)
+
+    def _read(self, position: int) -> set[int]:
+        return {found for found in self.written[:position] if found is not None}
 
 
 class _Replication:
@@ -128,7 +167,7 @@ class _Replication:
         self._start()
 
     def rewind(self) -> None:
-        self.stored = self.random.randint(-1, max(self.position, 0))
+        self.stored = self.random.randint(-1, self.position)
         self._start()
 
     def replica_anew(self) -> None:
@@ -138,15 +177,13 @@ class _Replication:
         self.anew = True
 
 
-def history(random: Random, *, drained: bool, kind: Kind) -> History:
+def history(random: Random, *, ending: Ending, kind: Kind) -> History:
     """Make one up."""
     end = random.randint(1, 50)
     source = list(range(end))
     if kind is Kind.GAPS:
         source = [number for number in source if random.random() > random.choice([0.05, 0.3])] or [0]
-    made = History(
-        kind, source, end, drained=drained, same=5 if kind is Kind.PLAIN and random.random() < 0.3 else 10**6
-    )
+    made = History(kind, source, end, ending=ending, same=5 if kind is Kind.PLAIN and random.random() < 0.3 else 10**6)
     flow = _Replication(made, random)
     events = [flow.crash, flow.restart, flow.rewind, flow.replica_anew]
     weights = [4, 4, 2, 0.3]
@@ -155,13 +192,14 @@ def history(random: Random, *, drained: bool, kind: Kind) -> History:
         random.choices(events, weights)[0]()
         if kind is Kind.COMPACTED:
             made.source[:-1] = [number for number in made.source[:-1] if random.random() > 0.05]
-    flow.run(10**6 if drained else random.randint(0, 30))
-    if drained:
+    flow.run(10**6 if made.drained else random.randint(0, 30))
+    if ending is not Ending.BROKEN:
         flow.commit()
         made.stored = flow.position if made.replica else None
+    made.written = list(made.replica)
     if kind is Kind.COMPACTED:
         _compact(made, random)
-    if drained and random.random() < 0.3:  # compaction leaves the newest of what it has come by
+    if ending is not Ending.BROKEN and random.random() < 0.3:  # compaction leaves the newest of what it has come by
         del made.syncs[: random.randint(0, max(len(made.syncs) - 1, 0))]
     return made
 
