@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import Any
 
+from airflow_provider_connect_offsets.change.compared import write_compared
 from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.failback import look_back, write_return
 from airflow_provider_connect_offsets.change.flow_look import Group, Look, groups_of, write_look
 from airflow_provider_connect_offsets.change.replicas import (
     Clusters,
@@ -20,25 +20,24 @@ from airflow_provider_connect_offsets.change.replicas import (
 )
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotDrained
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode
-from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
-from airflow_provider_connect_offsets.stores.kafka import LogBounds
 from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
-from airflow_provider_connect_offsets.stores.spans import Digest, Isolation, Span
-from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.stores.spans import Isolation
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, RECORD_DIGESTS
 
 _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class FailoverDoors:
-    """What a failover goes through; ``connect`` is needed where it is planned."""
+    """What a failover goes through; ``connect`` is needed where it is planned, ``forward`` in a failback.
+
+    ``connect`` leads to the connectors of the flow that goes the same way, ``forward`` to those of the opposite one.
+    """
 
     clusters: Clusters
     connect: Doors | None = None
+    forward: Doors | None = None
 
     def asked(self, request: FailoverRequest) -> FailoverDoors:
         """The same doors, to be looked through as MirrorSource does."""
@@ -66,8 +65,14 @@ def look(
     """
     doors = doors.asked(request)
     found = _planned(request, doors) if request.mode is Mode.PLANNED else _unplanned(request, doors)
+    if request.forward is not None:
+        topics = _concerned(found.of_source, request)
+        back = look_back(request, doors.forward, doors.clusters, topics, found.replicas)
+        write_return(back, directory, ranges)
+        found = replace(found, replicas=back.replicas)
     if ranges is not None and request.compared and doors.clusters.source is not None:
-        found = _compared(found, doors.clusters, read_dataset(ranges.compare_ranges, COMPARE_RANGES), directory)
+        read_from = write_compared(doors.clusters, found.replicas, ranges, directory)
+        found = replace(found, compared_from=read_from)
     write_look(request, doors.clusters, directory, found)
     return found
 
@@ -77,6 +82,8 @@ def await_drained(request: FailoverRequest, doors: FailoverDoors, *, patience: f
 
     patience: seconds. MirrorSource stores its offsets every ``offset.flush.interval.ms`` (a minute, by default).
     """
+    if not request.source_connector:
+        return  # a failback without a flow that leads back
     connect = doors.connect
     if connect is None:
         raise InvalidRequest("A planned failover needs Connect: connect_conn_id must name its connection.")
@@ -123,6 +130,8 @@ def _concerned(groups: Mapping[str, Group], request: FailoverRequest) -> set[str
 
 
 def _replicas(request: FailoverRequest, doors: FailoverDoors, topics: set[str]) -> list[Replica]:
+    if not request.source_connector:
+        return []
     info = doors.info(request)
     return [] if doors.connect is None else replicas_of(info, doors.connect, doors.clusters, topics)
 
@@ -140,41 +149,3 @@ def _behind(one: Replica) -> str:
     end = one.source.log_end if one.source else 0
     stored = "nothing is stored" if one.stored is None else f"{one.stored:,} is the last offset that is stored"
     return f"topic {one.where.topic!r}, partition {one.where.partition} ends at {end:,} and {stored}"
-
-
-def _compared(found: Look, clusters: Clusters, rows: list[dict[str, Any]], directory: FailoverDirectory) -> Look:
-    """Read the records of both logs from where the ranges begin, and write ``record_digests``."""
-    wanted = {TopicPartition(row["topic"], row["kafka_partition"]): row for row in rows}
-    replicas = [one for one in found.replicas if one.where in wanted and one.source is not None and one.drained]
-    timed = timed_topics(clusters, replicas)
-    of_source = {one.where: _span(wanted[one.where]["source_from"], one.source) for one in replicas}
-    of_target = {one.on_target: _span(wanted[one.where]["target_from"], one.target) for one in replicas}
-    names = {one.on_target: one.where for one in replicas}
-    opened = _source(FailoverDoors(clusters))
-    with opened.spans(clusters.isolation) as source, clusters.target.spans() as target:
-        rows_of_both = chain(
-            _digest_rows(source.digests(of_source, timed=timed), {one: one for one in of_source}, Side.SOURCE),
-            _digest_rows(target.digests(of_target, timed=timed), names, Side.TARGET),
-        )
-        write_dataset(directory.record_digests, RECORD_DIGESTS, rows_of_both)
-    return replace(found, compared_from={names[where]: span.start for where, span in of_target.items()})
-
-
-def _span(start: int, log: LogBounds | None) -> Span:
-    if log is None:
-        return Span(start, start)
-    begins = max(start, log.log_start)
-    return Span(begins, max(log.log_end, begins))
-
-
-def _digest_rows(
-    digests: Iterable[Digest], names: Mapping[TopicPartition, TopicPartition], side: Side
-) -> Iterator[dict[str, Any]]:
-    for one in digests:
-        yield {
-            "side": side.value,
-            "topic": names[one.where].topic,
-            "kafka_partition": one.where.partition,
-            "log_offset": one.offset,
-            "digest": one.digest,
-        }

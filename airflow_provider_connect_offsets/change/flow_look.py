@@ -58,9 +58,9 @@ def write_look(request: FailoverRequest, clusters: Clusters, directory: Failover
     """Write what a translation is made from, with the syncs and checkpoints that stand there now."""
     flow, syncs_on = request.flow, clusters.on(request.flow.syncs_on)
     files.write_json(directory.request, request.as_json())
-    syncs = () if syncs_on is None else _rows(syncs_on, flow.offset_syncs_topic, TopicReader.records)
+    syncs = () if syncs_on is None else stored_of_topic(syncs_on, flow.offset_syncs_topic)
     write_dataset(directory.stored_syncs, STORED_RECORDS, syncs)
-    checkpoints = _rows(clusters.target, flow.checkpoints_topic, TopicReader.latest)
+    checkpoints = stored_of_topic(clusters.target, flow.checkpoints_topic, TopicReader.latest)
     write_dataset(directory.stored_checkpoints, STORED_RECORDS, checkpoints)
     sides = {Side.SOURCE: look.of_source, Side.TARGET: look.of_target}
     rows = [*group_rows(flow.source_alias, look.of_source), *group_rows(flow.target_alias, look.of_target)]
@@ -88,8 +88,8 @@ def group_rows(alias: str, groups: Mapping[str, Group]) -> Iterator[dict[str, An
             }
 
 
-def _rows(
-    cluster: KafkaCluster, name: str, read: Callable[[TopicReader], Iterable[TopicRecord]]
+def stored_of_topic(
+    cluster: KafkaCluster, name: str, read: Callable[[TopicReader], Iterable[TopicRecord]] = TopicReader.records
 ) -> Iterator[dict[str, Any]]:
     """Records of an internal topic, as rows of ``stored_records``; none where MirrorMaker 2 has not created it."""
     if name in cluster.logs.topics():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.lag import replicated
@@ -30,11 +30,22 @@ class Clusters:
         return self.source if side is Side.SOURCE else self.target
 
 
+class Pair(NamedTuple):
+    """The record at ``upstream`` of the source stands at ``downstream`` of the replica."""
+
+    upstream: int
+    downstream: int
+
+
+_BEGINNING = Pair(-1, -1)
+
+
 @dataclass(frozen=True, slots=True)
 class Replica:
     """One partition of a replicated topic: both of its logs, and how far replication has come.
 
-    ``stored`` is the last offset that was replicated, as MirrorSource has stored it.
+    ``stored`` is the last offset that was replicated, as MirrorSource has stored it; ``origin`` what lies directly
+    before all that it has replicated, where that is known: -1 and -1 where both logs began with the same record.
     """
 
     where: TopicPartition
@@ -43,7 +54,7 @@ class Replica:
     target: LogBounds
     stored: int | None = None
     drained: bool = False
-    from_origin: bool = False
+    origin: Pair | None = None
     gapless: bool = True
 
     @property
@@ -63,7 +74,8 @@ class Replica:
             "drained": self.drained,
             "target_start": self.target.log_start,
             "target_end": self.target.log_end,
-            "from_origin": self.from_origin,
+            "origin_upstream": None if self.origin is None else self.origin.upstream,
+            "origin_downstream": None if self.origin is None else self.origin.downstream,
             "gapless": self.gapless,
             "compared_from": compared_from,
         }
@@ -138,7 +150,7 @@ def anchored(clusters: Clusters, replicas: Iterable[Replica], timed: Mapping[str
     return [
         replace(
             one,
-            from_origin=one.where in same_first,
+            origin=_BEGINNING if one.where in same_first else None,
             gapless=one.gapless and (one.where not in last or one.where in same_last),
         )
         for one in listed

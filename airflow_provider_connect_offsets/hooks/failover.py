@@ -12,17 +12,22 @@ from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.change.failover import FailoverDoors
+    from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
     from airflow_provider_connect_offsets.offsets.flow import Flow
     from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
 
 
 @dataclass(frozen=True, slots=True)
 class FlowConnections:
-    """Airflow connections of a flow; without ``connect`` or ``source`` there is no way to it, as when it is gone."""
+    """Airflow connections of a flow; without ``connect`` or ``source`` there is no way to it, as when it is gone.
+
+    ``forward``: of a failback, the Connect cluster of the flow that brought the records.
+    """
 
     connect: str
     source: str
     target: str
+    forward: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,16 @@ class OpenedFlow:
 
     doors: FailoverDoors
     connect: Opened | None
+    forward: Opened | None = None
+
+    def connectors(self, request: FailoverRequest) -> list[tuple[Opened, str]]:
+        """The connectors that are to stand still, and the way to each."""
+        wanted = (
+            (self.connect, request.source_connector),
+            (self.connect, request.checkpoint_connector),
+            (self.forward, request.forward_connector),
+        )
+        return [(opened, name) for opened, name in wanted if opened is not None and name]
 
 
 @contextmanager
@@ -48,7 +63,15 @@ def open_flow(connections: FlowConnections, *, patience: float = 120.0) -> Itera
             if connections.connect
             else None
         )
-        yield OpenedFlow(FailoverDoors(Clusters(source, target), connect.doors if connect else None), connect)
+        forward = (
+            stack.enter_context(open_doors(connections.forward, connections.target, patience=patience))
+            if connections.forward
+            else None
+        )
+        doors = FailoverDoors(
+            Clusters(source, target), connect.doors if connect else None, forward.doors if forward else None
+        )
+        yield OpenedFlow(doors, connect, forward)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,9 @@ class FailoverRequest:
     groups, topics, rewind: patterns for whole names (topics: of the source; None: all; rewind: groups that may be set
     back on the target, None: none of them). min_coverage: the share of the partitions concerned that must be
     translated, 0 to 1. compared: how many records are read of either log of a partition at most, to prove claims.
-    reads_committed: MirrorSource leaves out what was written in a transaction that was given up.
+    reads_committed: MirrorSource leaves out what was written in a transaction that was given up. forward: of a
+    failback, the flow that once brought the records there, by its MirrorSource ``forward_connector``; ``flow`` is the
+    one that leads back then, whether or not it runs.
     """
 
     mode: Mode
@@ -58,6 +60,8 @@ class FailoverRequest:
     reads_committed: bool = False
     source_connector: str = ""
     checkpoint_connector: str = ""
+    forward: Flow | None = None
+    forward_connector: str = ""
 
     @classmethod
     def parse(  # noqa: PLR0913 - what a person typed, each by its name
@@ -73,9 +77,18 @@ class FailoverRequest:
         reads_committed: bool = False,
         source_connector: str = "",
         checkpoint_connector: str = "",
+        forward: Flow | None = None,
+        forward_connector: str = "",
     ) -> FailoverRequest:
         """Read what a person typed; raises :class:`InvalidRequest`."""
-        if planned and not source_connector:
+        if forward is not None and not planned:
+            raise InvalidRequest("A failback needs both clusters, so it is always planned.")
+        if forward is not None and flow.source_alias == forward.source_alias:
+            raise InvalidRequest(
+                f"{source_connector!r} replicates the same way as {forward_connector!r}, from {flow.source_alias!r}: a "
+                "failback goes the other way."
+            )
+        if planned and not source_connector and forward is None:
             raise InvalidRequest(
                 "A planned failover drains replication first: source_connector must name MirrorSource."
             )
@@ -90,16 +103,23 @@ class FailoverRequest:
             reads_committed=reads_committed,
             source_connector=source_connector,
             checkpoint_connector=checkpoint_connector,
+            forward=forward,
+            forward_connector=forward_connector,
         )
 
     def as_json(self) -> dict[str, Any]:
         """Write it for a dataset; :meth:`from_json` reads it."""
-        return {**asdict(self), "mode": self.mode.value, "flow": self.flow.as_json()}
+        forward = None if self.forward is None else self.forward.as_json()
+        return {**asdict(self), "mode": self.mode.value, "flow": self.flow.as_json(), "forward": forward}
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> FailoverRequest:
         """Read what :meth:`as_json` wrote."""
-        return cls(**{**fields, "mode": Mode(fields["mode"]), "flow": Flow.from_json(fields["flow"])})
+        told = fields.get("forward")
+        forward = None if told is None else Flow.from_json(told)
+        return cls(
+            **{**fields, "mode": Mode(fields["mode"]), "flow": Flow.from_json(fields["flow"]), "forward": forward}
+        )
 
 
 def _pattern(name: str, text: str) -> str | None:

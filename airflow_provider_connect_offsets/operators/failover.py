@@ -14,7 +14,6 @@ from airflow_provider_connect_offsets.operators.common import directory_of, is_t
 from airflow_provider_connect_offsets.operators.failover_flow import (
     HOLD,
     FlowOperator,
-    connectors_of,
     directory_at,
     failover_page,
     final_directory,
@@ -25,6 +24,7 @@ from airflow_provider_connect_offsets.operators.spark import OffsetsJobOperator
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_connect_offsets.hooks.doors import Opened
     from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
     from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
@@ -52,7 +52,8 @@ class SnapshotMirrorFlowOperator(FlowOperator):
     identity), ``separator`` and ``syncs_on`` (source or target) what the flow was. ``groups`` and ``topics`` are
     patterns for whole names; ``rewind`` names groups that may be set back on the target; ``min_coverage`` is the share
     of partitions that must be translated (0 to 1); ``compared``: how many records of either log are read at most, for
-    each partition, to prove claims.
+    each partition, to prove claims. ``forward_connector`` makes it a failback: the MirrorSourceConnector of the flow
+    that once brought the records from the target, to which the groups go home; ``source_connector`` may be empty then.
 
     Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
     """
@@ -72,6 +73,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
         "rewind",
         "min_coverage",
         "compared",
+        "forward_connector",
         "part",
     )
     ui_color = "#dbe7f3"
@@ -92,6 +94,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
         rewind: str = "",
         min_coverage: float | str = 1.0,
         compared: int | str = 100_000,
+        forward_connector: str = "",
         part: str = "",
         **kwargs: Any,
     ) -> None:
@@ -109,6 +112,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
         self.rewind = rewind
         self.min_coverage = min_coverage
         self.compared = compared
+        self.forward_connector = forward_connector
         self.part = part
 
     def execute(self, context: Context) -> str:
@@ -137,15 +141,18 @@ class SnapshotMirrorFlowOperator(FlowOperator):
         """What was asked for; raises :class:`InvalidRequest`."""
         from airflow_provider_connect_offsets.change.lag import isolation_of  # noqa: PLC0415
         from airflow_provider_connect_offsets.offsets.failover import FailoverRequest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.flow import Flow  # noqa: PLC0415
         from airflow_provider_connect_offsets.stores.spans import Isolation  # noqa: PLC0415
 
-        info = self._mirror_source(opened) if planned and self.source_connector else None
+        info = _info(opened.connect, self.source_connector) if planned else None
+        came_by = _info(opened.forward, self.forward_connector)
+        forward = None if came_by is None else Flow.of(came_by.config)
         described = Described(
             self.source_alias, self.target_alias, self.replication_policy, self.separator, self.syncs_on
         )
         return FailoverRequest.parse(
             planned=planned,
-            flow=described.flow(info),
+            flow=forward.reversed() if forward is not None and info is None else described.flow(info),
             groups=self.groups,
             topics=self.topics,
             rewind=self.rewind,
@@ -154,12 +161,14 @@ class SnapshotMirrorFlowOperator(FlowOperator):
             reads_committed=info is not None and isolation_of(info.config) is Isolation.READ_COMMITTED,
             source_connector=self.source_connector,
             checkpoint_connector=self.checkpoint_connector,
+            forward=forward,
+            forward_connector=self.forward_connector,
         )
 
-    def _mirror_source(self, opened: OpenedFlow) -> ConnectorInfo | None:
-        if opened.connect is None:
-            return None
-        return opened.connect.doors.control.info(self.source_connector)
+
+def _info(opened: Opened | None, connector: str) -> ConnectorInfo | None:
+    """The connector that was named, where one was."""
+    return opened.doors.control.info(connector) if opened is not None and connector else None
 
 
 class TranslateGroupOffsetsOperator(OffsetsJobOperator):
@@ -238,12 +247,12 @@ class BeginFailoverOperator(FlowOperator):
             request = request_in(before)
             planned = request.mode is Mode.PLANNED
             with open_flow(self.connections(planned=planned), patience=float(self.patience)) as opened:
-                if planned and opened.connect is not None:
+                if planned:
                     failover.await_drained(request, opened.doors, patience=float(self.drain_timeout))
-                    for name in connectors_of(request):
-                        journal = opened.connect.journal(name)
-                        prior = held.hold_still(opened.connect.doors, journal, owner_of(context), seconds=HOLD)
-                        self.log.info("%r was %s and is STOPPED.", name, prior)
+                for connect, name in opened.connectors(request):
+                    journal = connect.journal(name)
+                    prior = held.hold_still(connect.doors, journal, owner_of(context), seconds=HOLD)
+                    self.log.info("%r was %s and is STOPPED.", name, prior)
                 found = failover.look(request, opened.doors, after, ranges=before if planned else None)
                 if planned:
                     failover.refuse_undrained(found)
@@ -273,8 +282,6 @@ class ReleaseFlowOperator(FlowOperator):
             request = request_in(directory_at(self.run_uri))
             if request.mode is Mode.PLANNED:
                 with open_flow(self.connections(planned=True), patience=float(self.patience)) as opened:
-                    if opened.connect is not None:
-                        for name in connectors_of(request):
-                            journal = opened.connect.journal(name)
-                            told.append(held.take_back(opened.connect.doors, journal, owner_of(context)))
+                    for connect, name in opened.connectors(request):
+                        told.append(held.take_back(connect.doors, connect.journal(name), owner_of(context)))
         return " ".join(filter(None, told)) or "Nothing was left to release."

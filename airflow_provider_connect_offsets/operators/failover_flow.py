@@ -20,9 +20,19 @@ HOLD = 3600.0
 
 
 class FlowOperator(BaseOperator):
-    """A task that looks at a flow; ``patience``: seconds that a state of a connector is waited for."""
+    """A task that looks at a flow; ``patience``: seconds that a state of a connector is waited for.
 
-    template_fields: Sequence[str] = ("connect_conn_id", "source_kafka_conn_id", "target_kafka_conn_id", "patience")
+    ``forward_connect_conn_id``: of a failback, the connection of the Connect cluster that runs the flow which brought
+    the records; else empty.
+    """
+
+    template_fields: Sequence[str] = (
+        "connect_conn_id",
+        "source_kafka_conn_id",
+        "target_kafka_conn_id",
+        "forward_connect_conn_id",
+        "patience",
+    )
 
     def __init__(
         self,
@@ -30,6 +40,7 @@ class FlowOperator(BaseOperator):
         connect_conn_id: str = "kafka_connect_default",
         source_kafka_conn_id: str = "kafka_source",
         target_kafka_conn_id: str = "kafka_target",
+        forward_connect_conn_id: str = "",
         patience: float = 120.0,
         **kwargs: Any,
     ) -> None:
@@ -37,12 +48,18 @@ class FlowOperator(BaseOperator):
         self.connect_conn_id = connect_conn_id
         self.source_kafka_conn_id = source_kafka_conn_id
         self.target_kafka_conn_id = target_kafka_conn_id
+        self.forward_connect_conn_id = forward_connect_conn_id
         self.patience = patience
 
     def connections(self, *, planned: bool) -> FlowConnections:
         """Which connections are opened: without a source, those of the target only."""
         if planned:
-            return FlowConnections(self.connect_conn_id, self.source_kafka_conn_id, self.target_kafka_conn_id)
+            return FlowConnections(
+                self.connect_conn_id,
+                self.source_kafka_conn_id,
+                self.target_kafka_conn_id,
+                self.forward_connect_conn_id,
+            )
         return FlowConnections("", "", self.target_kafka_conn_id)
 
 
@@ -66,11 +83,6 @@ def request_in(directory: FailoverDirectory) -> FailoverRequest:
     from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
 
     return FailoverRequest.from_json(read_json(directory.request))
-
-
-def connectors_of(request: FailoverRequest) -> list[str]:
-    """The flow's connectors that are to stand still."""
-    return [name for name in (request.source_connector, request.checkpoint_connector) if name]
 
 
 def failover_page(directory: FailoverDirectory, *, pending: Pending | None = None) -> str:

@@ -11,7 +11,6 @@ from airflow_provider_connect_offsets.operators.common import is_true, owner_of
 from airflow_provider_connect_offsets.operators.failover_flow import (
     HOLD,
     FlowOperator,
-    connectors_of,
     directory_at,
     failover_page,
     request_in,
@@ -55,14 +54,13 @@ class CommitGroupOffsetsOperator(FlowOperator):
                     moved = commit_translation(directory, opened.doors.clusters.target, digest=self.digest)
                 finally:
                     page = failover_page(directory)
-                if opened.connect is not None:
-                    for name in connectors_of(request):
-                        journal = opened.connect.journal(name)
-                        if resume:
-                            held.give_back(opened.connect.doors, journal, owner_of(context), seconds=HOLD)
-                        else:
-                            held.leave_stopped(journal, owner_of(context), seconds=HOLD)
-                            self.log.warning("%r stays STOPPED; start it when records are to flow again.", name)
+                for connect, name in opened.connectors(request):
+                    journal = connect.journal(name)
+                    if resume:
+                        held.give_back(connect.doors, journal, owner_of(context), seconds=HOLD)
+                    else:
+                        held.leave_stopped(journal, owner_of(context), seconds=HOLD)
+                        self.log.warning("%r stays STOPPED; start it when records are to flow again.", name)
         self.log.info("%d groups, %d partitions: committed and proved.", moved.groups, moved.partitions)
         return {"groups": moved.groups, "partitions": moved.partitions, "report": page}
 

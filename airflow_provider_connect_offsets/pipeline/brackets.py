@@ -34,7 +34,12 @@ def known_pairs(syncs: DataFrame, partitions: DataFrame) -> DataFrame:
     """
     told = syncs.where((F.col("upstream") >= 0) & (F.col("downstream") >= 0))
     seen = told.select(*KEY, F.col("log_offset").alias("seq"), "upstream", "downstream")
-    origin = partitions.where("from_origin").select(*KEY, *_longs(seq=-1, upstream=-1, downstream=-1))
+    origin = partitions.where("origin_upstream is not null").select(
+        *KEY,
+        *_longs(seq=-1),
+        F.col("origin_upstream").alias("upstream"),
+        F.col("origin_downstream").alias("downstream"),
+    )
     last = partitions.where("gapless and drained and stored >= source_start and target_end > 0").select(
         *KEY,
         F.lit(2**62).alias("seq"),
@@ -72,7 +77,8 @@ def overtaken(pairs: DataFrame, partitions: DataFrame) -> DataFrame:
     of_partition = Window.partitionBy(*KEY)
     longest = F.col("downstream") - F.col("before.downstream")
     risen = F.col("upstream") - F.col("before.upstream")
-    reach = F.when(longest > risen, F.col("before.upstream") + longest - 1)
+    # Before an origin this flow has replicated nothing.
+    reach = F.when((longest > risen) & (F.col("seq") >= 0), F.col("before.upstream") + longest - 1)
     marked = (
         pairs.withColumn("before", F.lag(F.struct("upstream", "downstream")).over(_in_order()))
         .withColumn("before", F.coalesce("before", F.struct(*_longs(upstream=-1, downstream=-1))))

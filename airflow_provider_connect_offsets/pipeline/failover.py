@@ -9,13 +9,13 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Method, Mode, Move
 from airflow_provider_connect_offsets.pipeline.brackets import KEY
+from airflow_provider_connect_offsets.pipeline.failback import Forward, both_ways
 from airflow_provider_connect_offsets.pipeline.frames import matches_whole, shaped
 from airflow_provider_connect_offsets.pipeline.matching import mismatches
+from airflow_provider_connect_offsets.pipeline.returning import MARGIN
 from airflow_provider_connect_offsets.pipeline.translation import answers
 from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, TRANSLATION
 
-# Below the lowest position that is asked for, so that a record before it is among those that are read.
-_MARGIN = 200
 _WHY = {
     Method.END: "it has read all that was replicated",
     Method.BRACKET: "it lies between two known offsets that are as far apart on either side",
@@ -39,6 +39,7 @@ class Seen:
     latest: DataFrame
     members: DataFrame
     digests: DataFrame | None
+    forward: Forward | None = None
 
 
 def asked_positions(request: FailoverRequest, seen: Seen) -> DataFrame:
@@ -65,13 +66,12 @@ def asked_positions(request: FailoverRequest, seen: Seen) -> DataFrame:
 
 def translated(request: FailoverRequest, seen: Seen) -> DataFrame:
     """Dataset ``translation``, with checked and mismatched (the records on either side were read, and differ)."""
-    found = answers(
-        asked_positions(request, seen),
-        seen.partitions,
-        syncs=seen.syncs,
-        checkpoints=_by_source_topic(seen),
-        digests=seen.digests,
-    )
+    asked = asked_positions(request, seen)
+    found = answers(asked, seen.partitions, syncs=seen.syncs, checkpoints=_by_source_topic(seen), digests=seen.digests)
+    if seen.forward is None:
+        found = found.withColumns({"missing": F.lit(None).cast("long"), "by_records": F.lit(None).cast("boolean")})
+    else:
+        found = both_ways(asked, found, seen.forward)
     still_there = F.col("exact") & (F.col("downstream") >= F.col("target_start"))
     begins = F.when(F.col("downstream").isNotNull(), F.greatest("downstream", "target_start"))
     within = found.withColumns({"downstream": begins, "exact": still_there})
@@ -84,7 +84,7 @@ def compare_ranges(request: FailoverRequest, seen: Seen) -> DataFrame:
     asked = asked_positions(request, seen).groupBy(*KEY).agg(F.min("position").alias("lowest_asked"))
     known = seen.partitions.where("source_end is not null").select(*KEY, "source_start", "source_end")
     first = F.greatest(
-        F.col("lowest_asked") - _MARGIN, F.col("source_end") - request.compared, F.col("source_start"), F.lit(0)
+        F.col("lowest_asked") - MARGIN, F.col("source_end") - request.compared, F.col("source_start"), F.lit(0)
     )
     from_here = asked.join(F.broadcast(known), list(KEY)).select(*KEY, first.alias("position"))
     placed = answers(from_here, seen.partitions, syncs=seen.syncs, checkpoints=_by_source_topic(seen).limit(0))
@@ -108,6 +108,7 @@ def _judged(known: DataFrame, request: FailoverRequest, seen: Seen) -> DataFrame
     replicated = F.col("target_end").isNotNull()
     commits = F.col("stays").isNull() & ~F.col("settled")
     return judged.select(
+        "by_records",
         "group",
         F.col("topic").alias("source_topic"),
         F.coalesce("target_topic", F.lit("")).alias("target_topic"),
@@ -119,7 +120,7 @@ def _judged(known: DataFrame, request: FailoverRequest, seen: Seen) -> DataFrame
         F.coalesce("method", F.lit(Method.NONE.value)).alias("method"),
         F.when(commits, F.lit(Move.COMMIT.value)).otherwise(F.lit(Move.SKIP.value)).alias("action"),
         F.coalesce("stays", F.when(F.col("settled"), F.lit("it stands there already")), _why()).alias("reason"),
-        F.when(replicated, F.col("stays").isNull()).alias("covered"),
+        F.when(replicated | F.col("missing").isNotNull(), F.col("stays").isNull()).alias("covered"),
         "target_before",
         "checkpoint",
         F.when(F.col("exact"), F.greatest(F.col("downstream") - F.col("checkpoint"), F.lit(0))).alias(
@@ -138,8 +139,14 @@ def _reason_to_stay(request: FailoverRequest) -> Column:
     )
     further = F.col("target_before") > F.col("downstream")
     may_go_back = F.expr("false") if request.rewind is None else matches_whole(F.col("group"), request.rewind)
+    unread = F.format_string(
+        "%,d records of it that the group has not read yet are not on the target: let it read them first, or have them "
+        "replicated",
+        F.col("missing"),
+    )
     return (
-        F.when(F.col("target_end").isNull(), F.lit("its topic has no replica on the target"))
+        F.when(F.col("missing") > 0, unread)
+        .when(F.col("target_end").isNull(), F.lit("its topic has no replica on the target"))
         .when(F.col("on_target"), F.lit("it has members on the target: stop them first"))
         .when(F.col("on_source"), F.lit("it has members on the source, so it goes on reading there: stop them first"))
         .when(F.col("downstream").isNull(), F.concat(F.lit("no sync tells where it is in "), replica))
@@ -158,11 +165,15 @@ def _why() -> Column:
 def _checked(rows: DataFrame, seen: Seen) -> DataFrame:
     """Compare the records at either end of each exact claim, as far as they were read."""
     if seen.digests is None:
-        return rows.withColumns({"checked": F.expr("false"), "mismatched": F.expr("false")})
+        proved = F.coalesce("by_records", F.expr("false")) & F.col("exact")
+        return rows.withColumns({"checked": proved, "mismatched": F.expr("false")})
     named = rows.withColumnsRenamed({"source_topic": "topic", "upstream": "position"})
     told = mismatches(named, seen.digests).withColumnsRenamed({"topic": "source_topic", "position": "upstream"})
     return told.withColumns(
-        {"checked": F.col("checked") & F.col("exact"), "mismatched": F.col("mismatched") & F.col("exact")}
+        {
+            "checked": F.coalesce("by_records", "checked") & F.col("exact"),
+            "mismatched": F.col("mismatched") & F.col("exact") & F.col("by_records").isNull(),
+        }
     )
 
 

@@ -20,6 +20,7 @@ from airflow_provider_connect_offsets.pipeline.brackets import KEY, asked_events
 
 # Below the lowest position that is asked for, so that a record before it is among those that are read.
 MARGIN = 200
+_OF_LOGS = ("source_start", "source_end", "target_end")
 _PAIR, _RECORD, _ASKED = 0, 0, 1
 _SO_FAR = (Window.unboundedPreceding, Window.currentRow)
 
@@ -29,13 +30,14 @@ def returned(
 ) -> DataFrame:
     """Place each position of a replica in its source.
 
-    positions: topic (of the source), kafka_partition, position (long; in the replica), and whatever else
+    positions: topic (of the source), kafka_partition, position (long; in the replica, at most its end), and whatever
+    else
     partitions: dataset ``mirror_partitions`` of the flow that made the replica; ``drained`` where ``stored`` tells
     what its last record is
     syncs: dataset ``offset_syncs``
     digests: dataset ``record_digests`` of what ``worth_reading`` names; None: nothing was compared
     returns: positions + source_start, source_end, target_end, downstream (the place in the source), exact,
-    max_rereads, method
+    max_rereads, method, by_records (the records tell it, as far as the replica holds them)
 
     ``exact`` says that no record which the replica holds before the position is read again; in no case is one passed
     that it does not hold there.
@@ -54,7 +56,7 @@ def returned(
         "target_start",
         "target_end",
         "compared_from",
-        "from_origin",
+        F.col("origin_upstream").isNotNull().alias("from_origin"),
         F.col("gapless").alias("complete"),
     )
     found = (
@@ -63,12 +65,12 @@ def returned(
         .join(F.broadcast(gaps), list(KEY), "left")
         .join(F.broadcast(of_older), list(KEY), "left")
         .withColumn("gapless", F.col("complete") & ~_surely("has_gaps"))
-        # What may come behind for the first time: nothing where the replica began with its source.
-        .withColumn("falls_to", F.when(F.col("gapless"), F.col("falls_to")))
-        .withColumn("falls_to", F.when(~F.col("from_origin"), F.coalesce("falls_to", F.lit(0))))
+        # What may come behind for the first time: nothing where the replica began with its source, or ends.
+        .withColumn("falls_to", F.coalesce(F.when(F.col("gapless"), F.col("falls_to")), F.lit(0)))
+        .withColumn("falls_to", F.when(~F.col("from_origin") & ~_at_the_end(), F.col("falls_to")))
     )
     return _decided(_compared(found, digests)).select(
-        *positions.columns, "source_start", "source_end", "target_end", "downstream", "exact", "max_rereads", "method"
+        *positions.columns, *_OF_LOGS, "downstream", "exact", "max_rereads", "method", "by_records"
     )
 
 
@@ -205,12 +207,10 @@ def _compared(found: DataFrame, digests: DataFrame | None) -> DataFrame:
     if digests is None:
         nothing = F.lit(None).cast("long")
         return found.withColumns({**dict.fromkeys(("behind", "beyond", "unknown"), nothing), "misled": F.expr("false")})
-    # A position behind the end has read to the end.
-    position = F.least("position", "target_end")
     read = _surely(F.col("position") >= F.col("compared_from"))
     everything = F.col("compared_from") <= F.col("target_start")
     before = F.when(everything, F.lit(0)).when(F.col("gapless"), F.col("older_highest"))
-    gone = F.when(F.col("complete"), F.lit(0)).otherwise(position - F.col("compared_from") - F.col("records"))
+    gone = F.when(F.col("complete"), F.lit(0)).otherwise(F.col("position") - F.col("compared_from") - F.col("records"))
     behind = F.greatest("lowest", "older_lowest", F.col("last_read") + 1, F.lit(0))
     # Of a record that isn't recognised nobody knows whether it lies before all that was read of the source.
     unread = F.when(F.col("unknown_left") == 0, F.col("unread")).otherwise(F.col("falls_to"))
@@ -240,7 +240,7 @@ def _decided(found: DataFrame) -> DataFrame:
     rereads = F.when(by_records, doubts).otherwise(by_pairs)
     rereads = F.when(rereads.isNotNull(), F.least(rereads, F.greatest(F.col("source_end") - place, F.lit(0))))
     exact = _surely(rereads == 0)
-    at_the_end = exact & (F.col("position") >= F.col("target_end"))
+    at_the_end = exact & _at_the_end()
     method = (
         F.when(place.isNull(), F.lit("none"))
         .when(at_the_end, F.lit("end"))
@@ -248,7 +248,14 @@ def _decided(found: DataFrame) -> DataFrame:
         .when(exact, F.lit("bracket"))
         .otherwise(F.lit("sync"))
     )
-    return found.withColumns({"downstream": place, "exact": exact, "max_rereads": rereads, "method": method})
+    return found.withColumns(
+        {"downstream": place, "exact": exact, "max_rereads": rereads, "method": method, "by_records": by_records}
+    )
+
+
+def _at_the_end() -> Column:
+    """Whether nothing follows in the replica."""
+    return F.col("position") >= F.col("target_end")
 
 
 def _surely(condition: Column | str) -> Column:

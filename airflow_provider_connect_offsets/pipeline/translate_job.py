@@ -19,7 +19,14 @@ from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, M
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.counts import digest_of
-from airflow_provider_connect_offsets.pipeline.failover import Seen, as_dataset, compare_ranges, translated
+from airflow_provider_connect_offsets.pipeline.failback import Forward, forward_ranges
+from airflow_provider_connect_offsets.pipeline.failover import (
+    Seen,
+    as_dataset,
+    asked_positions,
+    compare_ranges,
+    translated,
+)
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, offset_syncs
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
@@ -27,6 +34,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     GROUP_OFFSETS,
     MIRROR_PARTITIONS,
     RECORD_DIGESTS,
+    RETURN_PARTITIONS,
     STORED_RECORDS,
     Schema,
 )
@@ -64,13 +72,27 @@ def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverReq
         latest=told.select("group", "topic", "kafka_partition", "upstream", "downstream"),
         members=_members(spark, json.loads(jvm.read_text(spark, directory.members))),
         digests=_dataset(spark, directory.record_digests, RECORD_DIGESTS) if compared else None,
+        forward=None if request.forward is None else _forward(spark, directory),
+    )
+
+
+def _forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
+    """Of a failback: the flow that brought the records."""
+    own = directory.forward
+    compared = jvm.exists(spark, f"{own.record_digests}/_SUCCESS")
+    return Forward(
+        here=_dataset(spark, directory.return_partitions, RETURN_PARTITIONS),
+        partitions=_dataset(spark, own.mirror_partitions, MIRROR_PARTITIONS),
+        syncs=offset_syncs(_dataset(spark, own.stored_syncs, STORED_RECORDS)),
+        digests=_dataset(spark, own.record_digests, RECORD_DIGESTS) if compared else None,
     )
 
 
 def _without_source(partitions: DataFrame) -> DataFrame:
     """The same rows, with what a source that is gone can't tell as constants: Catalyst leaves out what asks for it."""
-    unknown = dict.fromkeys(("source_start", "source_end", "stored"), F.lit(None).cast("long"))
-    return partitions.withColumns({**unknown, "drained": F.expr("false"), "from_origin": F.expr("false")})
+    names = ("source_start", "source_end", "stored", "origin_upstream", "origin_downstream")
+    unknown = dict.fromkeys(names, F.lit(None).cast("long"))
+    return partitions.withColumns({**unknown, "drained": F.expr("false")})
 
 
 def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFrame:
@@ -91,6 +113,9 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
         summary = summarise(rows)
         if request.mode is Mode.PLANNED and request.compared and seen.digests is None:
             compare_ranges(request, seen).write.mode("overwrite").parquet(directory.compare_ranges)
+            if seen.forward is not None:
+                ranges = forward_ranges(asked_positions(request, seen), seen.forward, compared=request.compared)
+                ranges.write.mode("overwrite").parquet(directory.forward.compare_ranges)
     finally:
         rows.unpersist()
         seen.latest.unpersist()

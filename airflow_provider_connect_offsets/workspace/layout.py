@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     ORPHANS,
     RECORD_DIGESTS,
     RESET_TOPICS,
+    RETURN_PARTITIONS,
     REWINDS,
     STORED_RECORDS,
     TRANSLATION,
@@ -194,6 +195,16 @@ class FailoverDirectory(Directory):
     def record_digests(self) -> str:
         """Dataset ``record_digests``."""
         return join(self.uri, RECORD_DIGESTS.name)
+
+    @property
+    def forward(self) -> FailoverDirectory:
+        """Of a failback: what was seen of the flow that brought the records here."""
+        return FailoverDirectory(join(self.uri, "forward"))
+
+    @property
+    def return_partitions(self) -> str:
+        """Dataset ``return_partitions``, of a failback."""
+        return join(self.uri, RETURN_PARTITIONS.name)
 
     @property
     def compare_ranges(self) -> str:

@@ -185,9 +185,23 @@ MIRROR_PARTITIONS = _schema(
     drained="boolean",
     target_start="long",
     target_end="long",
-    from_origin="boolean",
+    origin_upstream="long?",
+    origin_downstream="long?",
     gapless="boolean",
     compared_from="long?",
+)
+
+# The cluster that groups leave in a failback: where the part of each log ends that the flow from home has written
+# (null: it is none of its replicas, or nobody knows), from which offset on copies are at home (null: none was found),
+# and how many records of its own stand there before these, which were never replicated.
+RETURN_PARTITIONS = _schema(
+    "return_partitions",
+    topic="string",
+    kafka_partition="int",
+    log_end="long",
+    forward_end="long?",
+    copied_from="long?",
+    left_behind="long?",
 )
 
 RECORD_DIGESTS = _schema(

@@ -8,7 +8,7 @@ from random import Random
 
 from hypothesis import given
 from mirror_frames import asked_of, digests_of, no_checkpoints, partitions_of, syncs_of
-from mirror_history import AT_ONCE, SEEDS, SOME, History, Kind, history
+from mirror_history import AT_ONCE, SEEDS, SOME, Ending, History, Kind, history
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_connect_offsets.pipeline.brackets import known_pairs, overtaken, placed, stretches

@@ -25,7 +25,8 @@ def partitions_of(
         end = one.end if seen else None
         sides = (start, end, one.stored, seen, 0, len(one.replica))
         gapless = one.kind is Kind.PLAIN and (one.ends_as_stored or one.ending is not Ending.STOPPED)
-        known = (one.from_origin and seen, gapless, (compared or {}).get(number))
+        origin = (-1, -1) if one.from_origin and seen else (None, None)
+        known = (*origin, gapless, (compared or {}).get(number))
         rows.append((str(number), f"source.{number}", 0, *sides, *known))
     return spark.createDataFrame(rows, struct_type(MIRROR_PARTITIONS))
 

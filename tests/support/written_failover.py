@@ -93,7 +93,8 @@ def _partition(number: int, planned: bool) -> dict[str, Any]:  # noqa: FBT001 - 
         "drained": planned,
         "target_start": 0,
         "target_end": 100,
-        "from_origin": False,
+        "origin_upstream": None,
+        "origin_downstream": None,
         "gapless": True,
         "compared_from": 50 if number == 0 else None,
     }

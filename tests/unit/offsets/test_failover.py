@@ -40,6 +40,8 @@ def test_a_request_survives_its_dataset() -> None:
         topics="a.*",
         rewind="b",
         reads_committed=True,
+        forward=FLOW.reversed(),
+        forward_connector="mirror-there",
     )
 
     assert FailoverRequest.from_json(json.loads(json.dumps(request.as_json()))) == request
@@ -49,6 +51,11 @@ def test_a_request_survives_its_dataset() -> None:
     ("asked", "told"),
     [
         ({"planned": True}, "source_connector must name MirrorSource"),
+        ({"forward": FLOW.reversed(), "forward_connector": "x"}, "A failback needs both clusters"),
+        (
+            {"planned": True, "source_connector": "a", "forward": FLOW, "forward_connector": "b"},
+            "'a' replicates the same way as 'b', from 'eu': a failback goes the other way",
+        ),
         ({"groups": "("}, r"groups: '\(' is no regular expression"),
         ({"topics": "["}, r"topics: '\[' is no regular expression"),
         ({"rewind": "*"}, r"rewind: '\*' is no regular expression"),

@@ -1,0 +1,63 @@
+"""Records of both logs of a replica, read where they are worth it, of which no more is kept than tells them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from airflow_provider_connect_offsets.change.replicas import Clusters, Replica, timed_topics
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.stores.kafka import LogBounds
+from airflow_provider_connect_offsets.stores.spans import Digest, Span
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, RECORD_DIGESTS
+
+
+def write_compared(
+    clusters: Clusters, replicas: Iterable[Replica], ranges: FailoverDirectory, directory: FailoverDirectory
+) -> dict[TopicPartition, int]:
+    """Read both logs from where the dataset ``compare_ranges`` of ``ranges`` begins, and write ``record_digests``.
+
+    Only of replicas of which it is known where they end, as nothing is told by the others. Gives the offset from which
+    on each replica was read, by partition of the source. Raises store errors.
+    """
+    if clusters.source is None:
+        raise InvalidInput("The source's records can't be compared, as it is gone.")
+    rows = read_dataset(ranges.compare_ranges, COMPARE_RANGES)
+    wanted = {TopicPartition(row["topic"], row["kafka_partition"]): row for row in rows}
+    asked = [one for one in replicas if one.where in wanted and one.source is not None and one.drained]
+    timed = timed_topics(clusters, asked)
+    of_source = {one.where: _span(wanted[one.where]["source_from"], one.source) for one in asked}
+    of_target = {one.on_target: _span(wanted[one.where]["target_from"], one.target) for one in asked}
+    names = {one.on_target: one.where for one in asked}
+    with clusters.source.spans(clusters.isolation) as source, clusters.target.spans() as target:
+        rows_of_both = chain(
+            _digest_rows(source.digests(of_source, timed=timed), {one: one for one in of_source}, Side.SOURCE),
+            _digest_rows(target.digests(of_target, timed=timed), names, Side.TARGET),
+        )
+        write_dataset(directory.record_digests, RECORD_DIGESTS, rows_of_both)
+    return {names[where]: span.start for where, span in of_target.items()}
+
+
+def _span(start: int, log: LogBounds | None) -> Span:
+    if log is None:
+        return Span(start, start)
+    begins = max(start, log.log_start)
+    return Span(begins, max(log.log_end, begins))
+
+
+def _digest_rows(
+    digests: Iterable[Digest], names: Mapping[TopicPartition, TopicPartition], side: Side
+) -> Iterator[dict[str, Any]]:
+    for one in digests:
+        yield {
+            "side": side.value,
+            "topic": names[one.where].topic,
+            "kafka_partition": one.where.partition,
+            "log_offset": one.offset,
+            "digest": one.digest,
+        }

@@ -1,0 +1,164 @@
+"""Consumer groups that go home between two real clusters, with a real MirrorMaker 2 between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from failing_back import FailingBack, Home, Leading, at_the_ends, away_positions, merged, produce
+from failing_over import FailingOver, Flowing, commit_groups, rows, standing
+from pyspark.sql import SparkSession
+
+from sandbox import Sandbox
+
+pytestmark = pytest.mark.mirror
+
+GROUPS, PARTITIONS = 30, 4
+IDENTITY = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
+
+
+@pytest.fixture
+def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
+    """A flow that has a restart of its task and a rewind behind it."""
+    yield from _flowing(sandbox)
+
+
+@pytest.fixture
+def same_names(sandbox: Sandbox) -> Iterator[Flowing]:
+    """The same, whose replicas keep their names."""
+    yield from _flowing(sandbox, IDENTITY)
+
+
+def _flowing(sandbox: Sandbox, overrides: dict[str, str] | None = None) -> Iterator[Flowing]:
+    flowing = Flowing.start(sandbox, partitions=PARTITIONS, overrides=overrides)
+    flowing.produce(150)
+    flowing.wait_until_replicated()
+    flowing.restart_task()
+    flowing.produce(110)
+    flowing.wait_until_replicated()
+    flowing.rewind(170)
+    flowing.produce(70)
+    flowing.wait_until_replicated()
+    yield flowing
+    flowing.close()
+
+
+@pytest.fixture
+def there(spark: SparkSession, tmp_path: Path, flowing: Flowing) -> FailingOver:
+    return FailingOver(spark, tmp_path.as_uri(), flowing)
+
+
+def test_groups_go_home_from_replicas_and_from_what_was_produced_meanwhile(there: FailingOver) -> None:
+    """Of the replica at random places, two of each three groups in a topic of the target too; all exact."""
+    flowing = there.flowing
+    sandbox, random = flowing.sandbox, Random(flowing.mark)
+    sandbox.connect.stop(flowing.source_connector)
+    flowing.produce(20)  # left behind: the flow was gone before these were replicated
+    sandbox.target.create_topic(flowing.topic, partitions=PARTITIONS)
+    produce(sandbox.target, flowing.topic, 120, mark="there")
+    back = Leading.start(flowing, flowing.topic)
+    try:
+        back.wait_until_replicated()
+        meanwhile = away_positions(flowing, flowing.topic, GROUPS * 2 // 3, random)
+        positions = merged(away_positions(flowing, flowing.target_topic, GROUPS, random), meanwhile)
+        commit_groups(sandbox.target, positions)
+        failing_back = FailingBack(there, back)
+
+        directory, summary = failing_back.translate()
+        moved = failing_back.commit(directory, summary["digest"])
+
+        assert (summary["errors"], moved.groups, dict(moved.left)) == ([], GROUPS, {})
+        assert summary["partitions"] == PARTITIONS * (GROUPS + GROUPS * 2 // 3)
+        assert summary["exact"] >= 0.99 * summary["partitions"]
+        copies = flowing.flow.reversed().target_topic(flowing.topic)
+        logs = Home.read(flowing, away=(flowing.topic, flowing.target_topic), home=(flowing.topic, copies))
+        assert logs.told_right(directory) == []
+        at_home = standing(sandbox.source, positions)
+        assert {name: len(offsets) for name, offsets in at_home.items()} == {
+            name: len(offsets) for name, offsets in positions.items()
+        }
+    finally:
+        back.close()
+
+
+def test_without_a_flow_that_leads_back_nothing_may_be_left_unread(there: FailingOver) -> None:
+    """Who has not read what was produced on the target stays, and is named; who has goes home from the replica."""
+    flowing = there.flowing
+    sandbox = flowing.sandbox
+    sandbox.target.create_topic(flowing.topic, partitions=PARTITIONS)
+    produce(sandbox.target, flowing.topic, 10, mark="there")
+    replica = away_positions(flowing, flowing.target_topic, 2, Random(flowing.mark))
+    done, busy = sorted(replica)
+    replica[done] |= at_the_ends(flowing, flowing.topic)
+    replica[busy] |= {where: end - 3 for where, end in at_the_ends(flowing, flowing.topic).items()}
+    commit_groups(sandbox.target, replica)
+    failing_back = FailingBack(there, None)
+
+    _, refused = failing_back.translate()
+    directory, summary = failing_back.translate(min_coverage=0.5)
+
+    [error] = refused["errors"]
+    # Where a group has read all of a topic that isn't at home, there is nothing to be told of it.
+    assert error.startswith("8 of 12 partitions are translated, less than min_coverage 1 asks for.")
+    assert f"'{busy}': 3 records of it that the group has not read yet are not on the target" in error
+    assert summary["errors"] == []
+    assert Home.read(flowing, away=(flowing.target_topic,), home=(flowing.topic,)).told_right(directory) == []
+    failing_back.commit(directory, summary["digest"])
+
+
+@pytest.mark.parametrize("begins", ["behind what came from home", "at the start"])
+def test_logs_of_the_same_name(spark: SparkSession, tmp_path: Path, same_names: Flowing, begins: str) -> None:
+    """What was produced behind the replica's end isn't skipped, and copies of it are told from home's own records."""
+    sandbox, topic, random = same_names.sandbox, same_names.topic, Random(same_names.mark)
+    there = FailingOver(spark, tmp_path.as_uri(), same_names)
+    sandbox.connect.stop(same_names.source_connector)
+    ends = {number: end for number, (_start, end) in sandbox.target.log_bounds(topic).items()}
+    produce(sandbox.target, topic, 120, mark="there")
+    back = Leading.start(same_names, topic, overrides=IDENTITY, begins=ends if begins.startswith("behind") else None)
+    try:
+        back.wait_until_replicated()
+        positions = away_positions(same_names, topic, GROUPS, random)
+        commit_groups(sandbox.target, positions)
+        failing_back = FailingBack(there, back)
+
+        directory, summary = failing_back.translate()
+        moved = failing_back.commit(directory, summary["digest"])
+
+        assert (summary["errors"], moved.groups) == ([], GROUPS)
+        assert Home.read(same_names, away=(topic,), home=(topic,)).told_right(directory) == []
+        beyond = [row for row in rows(directory) if row["upstream"] >= ends[row["kafka_partition"]]]
+        assert all(row["exact"] for row in beyond)
+        if begins.startswith("behind"):
+            assert summary["exact"] >= 0.99 * summary["partitions"]
+    finally:
+        back.close()
+
+
+def test_records_that_never_left_home_are_not_skipped_either(
+    spark: SparkSession, tmp_path: Path, same_names: Flowing
+) -> None:
+    """They stand before the copies, so that who has read the others reads some again."""
+    sandbox, topic = same_names.sandbox, same_names.topic
+    there = FailingOver(spark, tmp_path.as_uri(), same_names)
+    sandbox.connect.stop(same_names.source_connector)
+    same_names.produce(20)
+    ends = {number: end for number, (_start, end) in sandbox.target.log_bounds(topic).items()}
+    produce(sandbox.target, topic, 50, mark="there")
+    back = Leading.start(same_names, topic, overrides=IDENTITY, begins=ends)
+    try:
+        back.wait_until_replicated()
+        positions = away_positions(same_names, topic, 5, Random(same_names.mark))
+        positions[f"{same_names.mark}-0"] = at_the_ends(same_names, topic)
+        commit_groups(sandbox.target, positions)
+
+        directory, summary = FailingBack(there, back).translate()
+
+        assert summary["errors"] == []
+        assert Home.read(same_names, away=(topic,), home=(topic,)).told_right(directory) == []
+        read_all = [row for row in rows(directory) if row["group"] == f"{same_names.mark}-0"]
+        assert {(row["exact"], row["max_rereads"]) for row in read_all} == {(False, 70)}
+        FailingBack(there, back).commit(directory, summary["digest"])
+    finally:
+        back.close()
