@@ -23,6 +23,7 @@ DAGS = (
     "connector_offsets_orphans",
     "connector_offsets_stepwise",
     "mirror_reset",
+    "mirror_failback",
     "mirror_failover",
     "mirror_failover_restore",
     "mirror_readiness",

@@ -83,8 +83,8 @@ def commit_translation(directory: FailoverDirectory, target: KafkaCluster, *, di
     if left:
         raise GroupsNotMoved(
             f"{len(left):,} of {len(wanted):,} groups were not moved, or not wholly: {_told(left)}. The others stand "
-            "where they were to. Run it again to move what is left, or put all back with mirror_failover_restore and "
-            f"run_uri={directory.uri}"
+            "where they were to. Run it again to move what is left, or put all back with mirror_failover_restore, "
+            f"run_uri={directory.uri} and the same target."
         )
     return moved
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_connect_offsets.exceptions import PlanRefused
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefused
 from airflow_provider_connect_offsets.hooks.failover import Described, OpenedFlow, open_flow
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
@@ -144,6 +144,8 @@ class SnapshotMirrorFlowOperator(FlowOperator):
         from airflow_provider_connect_offsets.offsets.flow import Flow  # noqa: PLC0415
         from airflow_provider_connect_offsets.stores.spans import Isolation  # noqa: PLC0415
 
+        if self.forward_connect_conn_id and not self.forward_connector:
+            raise InvalidRequest("A failback needs the flow that brought the records: forward_connector must name it.")
         info = _info(opened.connect, self.source_connector) if planned else None
         came_by = _info(opened.forward, self.forward_connector)
         forward = None if came_by is None else Flow.of(came_by.config)

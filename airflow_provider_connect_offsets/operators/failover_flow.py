@@ -23,7 +23,7 @@ class FlowOperator(BaseOperator):
     """A task that looks at a flow; ``patience``: seconds that a state of a connector is waited for.
 
     ``forward_connect_conn_id``: of a failback, the connection of the Connect cluster that runs the flow which brought
-    the records; else empty.
+    the records, and the one that leads back too where ``connect_conn_id`` is empty; else empty.
     """
 
     template_fields: Sequence[str] = (
@@ -55,7 +55,7 @@ class FlowOperator(BaseOperator):
         """Which connections are opened: without a source, those of the target only."""
         if planned:
             return FlowConnections(
-                self.connect_conn_id,
+                self.connect_conn_id or self.forward_connect_conn_id,
                 self.source_kafka_conn_id,
                 self.target_kafka_conn_id,
                 self.forward_connect_conn_id,

@@ -127,10 +127,12 @@ def _at_home(on_the_spot: Column, has_copies: Column, left: Column) -> Column:
     rest = F.when(on_the_spot & ~copied, F.least(left, F.col("log_end") - F.col("forward_end"))).otherwise(F.lit(0))
     again = F.coalesce(F.col("copied_from") < F.least("position", "forward_end"), F.expr("false"))
     begins = F.when(place.isNotNull(), F.greatest(place, start))
+    to_the_end = F.col("home.target_end") - begins
+    rereads = F.when(again, to_the_end).otherwise(F.least("home.max_rereads", to_the_end))
     return _struct(
         downstream=begins,
-        exact=F.col("home.exact") & ~again,
-        max_rereads=F.when(again, F.col("home.target_end") - begins).otherwise(F.col("home.max_rereads")),
+        exact=F.coalesce(rereads == 0, F.expr("false")),
+        max_rereads=rereads,
         missing=gone + rest,
         method=F.col("home.method"),
         by_records=F.coalesce(F.col("home.by_records"), F.expr("false")),

@@ -112,6 +112,11 @@ class Failover:
     @property
     def kind(self) -> str:
         """Planned or not, and what that means for the figures."""
+        if self.request.forward is not None:
+            return (
+                f"Failback: positions are those that the groups have committed on {self.request.flow.source_alias}. "
+                "What they have read of a replica is placed in the topic that it was made from."
+            )
         if self.request.mode is Mode.PLANNED:
             return "Planned: positions are those that the groups have committed on the source."
         return (
@@ -158,9 +163,11 @@ def failover_question(found: Failover, *, limit: int = MOST_ROWS) -> str:
     """Tell in Markdown which groups would be moved, and what happens to the flow; nothing has happened yet."""
     summary, request = found.summary, found.request
     planned = request.mode is Mode.PLANNED
+    connectors = (request.source_connector, request.forward_connector)
+    named = " and ".join(f"`{plain(name)}`" for name in connectors if name)
     stopping = (
-        f"Replication is waited for, then `{plain(request.source_connector)}` is stopped, all is translated once more "
-        "from what stands then, checked, and committed. The figures here can only become better."
+        f"Replication is waited for, then {named} will stand still, all is translated once more from what stands then, "
+        "checked, and committed. The figures here can only become better."
         if planned
         else found.kind
     )

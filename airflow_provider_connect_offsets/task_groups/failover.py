@@ -46,6 +46,8 @@ def mirror_failover(  # noqa: PLR0913 - each by its name
     target_kafka_conn_id: str = "kafka_target",
     spark_conn_id: str = "spark_default",
     spark: Mapping[str, Any] | None = None,
+    forward_connector: str = "",
+    forward_connect_conn_id: str = "",
     group_id: str = "failover",
     part: str = "",
 ) -> TaskGroup:
@@ -61,6 +63,7 @@ def mirror_failover(  # noqa: PLR0913 - each by its name
         "connect_conn_id": connect_conn_id,
         "source_kafka_conn_id": source_kafka_conn_id,
         "target_kafka_conn_id": target_kafka_conn_id,
+        "forward_connect_conn_id": forward_connect_conn_id,
     }
     submitted = {"conn_id": spark_conn_id, **patient, **(spark or {})}
     with TaskGroup(group_id) as group:
@@ -79,6 +82,7 @@ def mirror_failover(  # noqa: PLR0913 - each by its name
             rewind=rewind,
             min_coverage=min_coverage,
             compared=compared,
+            forward_connector=forward_connector,
             part=part,
             **doors,
             **patient,
@@ -116,3 +120,31 @@ def mirror_failover(  # noqa: PLR0913 - each by its name
         commit >> release.as_teardown(setups=begin, on_failure_fail_dagrun=True)
         commit >> outcome
     return group
+
+
+def mirror_failback(
+    *,
+    forward_connector: str = "",
+    forward_connect_conn_id: str = "kafka_connect_default",
+    connect_conn_id: str = "",
+    source_kafka_conn_id: str = "kafka_target",
+    target_kafka_conn_id: str = "kafka_source",
+    group_id: str = "failback",
+    **asked: Any,
+) -> TaskGroup:
+    """The same tasks, for groups that go home: to the cluster from which ``forward_connector`` brought the records.
+
+    ``asked``: arguments of ``mirror_failover``. There, ``source_connector`` names the MirrorSource that leads back,
+    where there is one, on the Connect cluster ``connect_conn_id`` (empty: the same). Source is the cluster that the
+    groups leave, target their home, so that the connections are those of the failover the other way round.
+    """
+    return mirror_failover(
+        planned=True,
+        forward_connector=forward_connector,
+        forward_connect_conn_id=forward_connect_conn_id,
+        connect_conn_id=connect_conn_id,
+        source_kafka_conn_id=source_kafka_conn_id,
+        target_kafka_conn_id=target_kafka_conn_id,
+        group_id=group_id,
+        **asked,
+    )

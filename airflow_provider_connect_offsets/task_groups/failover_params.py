@@ -7,6 +7,54 @@ from airflow.sdk import Param
 from airflow_provider_connect_offsets.task_groups.params import flag, text
 
 
+def failback_params() -> dict[str, Param]:
+    """Params of a failback, in the order in which the trigger form shows them; what it shares with a failover."""
+    shared = failover_params()
+    own = {
+        "groups": shared["groups"],
+        "forward_connector": text(
+            "MirrorSource from home",
+            "Name of the MirrorSourceConnector that once brought the records from home; stopped during the run.",
+        ),
+        "source_connector": text(
+            "MirrorSource that leads back",
+            "Name of the MirrorSourceConnector that replicates to home, where there is one; drained and stopped.",
+        ),
+        "checkpoint_connector": text(
+            "MirrorCheckpoint that leads back", "Name of its MirrorCheckpointConnector, to be stopped as well."
+        ),
+        "topics": text(
+            "Topics", "Regular expression that matches whole names of topics as the groups read them now; empty: all."
+        ),
+    }
+    kept = (
+        "rewind",
+        "min_coverage",
+        "compared",
+        "drain_timeout",
+        "resume_flow",
+        "approval",
+        "dry_run",
+    )
+    connections = {
+        "forward_connect_conn_id": text(
+            "Connect connection",
+            "Airflow connection of the Connect cluster of the MirrorSource from home.",
+            default="kafka_connect_default",
+        ),
+        "connect_conn_id": text(
+            "Connect connection, leading back",
+            "Airflow connection of the Connect cluster of the flow that leads back; empty: the same.",
+        ),
+        "source_kafka_conn_id": text(
+            "Where the groups are", "Airflow connection of the cluster that they leave.", default="kafka_target"
+        ),
+        "target_kafka_conn_id": text("Home", "Airflow connection of their home cluster.", default="kafka_source"),
+        "spark_conn_id": shared["spark_conn_id"],
+    }
+    return {**own, **{name: shared[name] for name in kept}, **connections}
+
+
 def failover_params() -> dict[str, Param]:
     """Params of a failover, in the order in which the trigger form shows them."""
     return {

@@ -1,0 +1,169 @@
+"""What becomes of groups that go home, in the logs that they leave: whole, cut off, mixed, and copied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.pipeline.failback import Forward, both_ways
+from airflow_provider_connect_offsets.pipeline.frames import struct_type
+from airflow_provider_connect_offsets.pipeline.translation import answers
+from airflow_provider_connect_offsets.workspace.schemas import MIRROR_PARTITIONS, OFFSET_SYNCS, RETURN_PARTITIONS
+
+# Place, exact, max_rereads, missing.
+Place = tuple[int | None, bool, int | None, int | None]
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+ASKED = "group string, topic string, kafka_partition int, position long, checkpoint long"
+CHECKPOINTS = "topic string, kafka_partition int, upstream long, downstream long"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A log of 100 records that came from home as they were, and what lies around them."""
+
+    asked: Sequence[int]
+    log_end: int = 100
+    forward_end: int | None = 100
+    copied_from: int | None = None
+    left_behind: int | None = None
+    home: Mapping[str, Any] = field(default_factory=dict)
+    copies: Mapping[str, Any] | None = None
+    copy_syncs: Sequence[tuple[int, int]] = ()
+
+
+SCENES = {
+    "a replica": Scene((0, 40, 100)),
+    "retention": Scene((40, 80, 100), home={"source_start": 70}),
+    "all gone": Scene((100,), home={"source_start": 120, "source_end": 120}),
+    "not at home": Scene((70, 100), forward_end=None),
+    "no copies": Scene((40, 105, 110), log_end=110),
+    "copies": Scene(
+        (40, 105, 110),
+        log_end=110,
+        copied_from=100,
+        left_behind=0,
+        home={"source_end": 110},
+        copies={"source_end": 110, "target_end": 110, "stored": 109, "origin_upstream": 99, "origin_downstream": 99},
+    ),
+    "never left": Scene(
+        (40, 105),
+        log_end=110,
+        copied_from=100,
+        left_behind=20,
+        home={"source_end": 130},
+        copies={"source_end": 110, "target_end": 130, "stored": 109, "origin_upstream": 99, "origin_downstream": 119},
+    ),
+    "copies of all": Scene(
+        (0, 40, 105),
+        log_end=110,
+        copied_from=0,
+        left_behind=0,
+        home={"source_end": 210},
+        copies={"source_end": 110, "target_end": 210, "stored": 109, "origin_upstream": -1, "origin_downstream": 99},
+    ),
+    "not found": Scene(
+        (40, 105),
+        log_end=110,
+        forward_end=None,
+        copies={
+            "source_end": 110,
+            "target_end": 110,
+            "stored": 109,
+            "origin_upstream": None,
+            "origin_downstream": None,
+        },
+        copy_syncs=[(102, 102)],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def places(spark: SparkSession) -> dict[str, dict[int, Place]]:
+    """Where groups go, by scene and position; all of them at once, each scene a topic of its own."""
+    made = {
+        name: {"stored": 99, "source_end": 100, "target_end": scene.forward_end, **scene.home}
+        for name, scene in SCENES.items()
+        if scene.forward_end is not None
+    }
+    forward = Forward(
+        here=spark.createDataFrame(
+            [(name, 0, one.log_end, one.forward_end, one.copied_from, one.left_behind) for name, one in SCENES.items()],
+            struct_type(RETURN_PARTITIONS),
+        ),
+        partitions=spark.createDataFrame(_partitions(made), struct_type(MIRROR_PARTITIONS)),
+        syncs=spark.createDataFrame(_syncs({name: [(0, 0), (60, 60)] for name in made}), struct_type(OFFSET_SYNCS)),
+        digests=None,
+    )
+    rows = [(f"g{at}", name, 0, at, None) for name, scene in SCENES.items() for at in scene.asked]
+    asked = spark.createDataFrame(rows, ASKED)
+    copies = {name: scene.copies for name, scene in SCENES.items() if scene.copies is not None}
+    answered = answers(
+        asked,
+        spark.createDataFrame(_partitions(copies), struct_type(MIRROR_PARTITIONS)),
+        syncs=spark.createDataFrame(
+            _syncs({name: scene.copy_syncs for name, scene in SCENES.items()}), struct_type(OFFSET_SYNCS)
+        ),
+        checkpoints=spark.createDataFrame([], CHECKPOINTS),
+    )
+    found: dict[str, dict[int, Place]] = {name: {} for name in SCENES}
+    for row in both_ways(asked, answered, forward).collect():
+        told = (row["downstream"], row["exact"], row["max_rereads"], row["missing"])
+        found[row["topic"]][row["position"]] = told
+    return found
+
+
+def _partitions(told: Mapping[str, Mapping[str, Any]]) -> list[tuple[Any, ...]]:
+    usual = {"kafka_partition": 0, "source_start": 0, "target_start": 0, "drained": True, "gapless": True}
+    origin = {"origin_upstream": -1, "origin_downstream": -1, "compared_from": None}
+    rows = [{"topic": name, "target_topic": name, **usual, **origin, **one} for name, one in told.items()]
+    return [tuple(row[name] for name in MIRROR_PARTITIONS.names) for row in rows]
+
+
+def _syncs(pairs: Mapping[str, Sequence[tuple[int, int]]]) -> list[tuple[Any, ...]]:
+    return [(name, 0, *pair, number, NOON) for name, known in pairs.items() for number, pair in enumerate(known)]
+
+
+def test_a_replica_of_its_own_name(places: dict[str, dict[int, Place]]) -> None:
+    """Each position goes to where it came from, and who has read all of it to what was left at home."""
+    assert places["a replica"] == {0: (0, True, 0, 0), 40: (40, True, 0, 0), 100: (100, True, 0, 0)}
+
+
+def test_what_retention_has_taken_at_home_is_missed(places: dict[str, dict[int, Place]]) -> None:
+    """Not by those who have read it."""
+    assert places["retention"] == {40: (70, True, 0, 30), 80: (80, True, 0, 0), 100: (100, True, 0, 0)}
+    assert places["all gone"] == {100: (120, True, 0, 0)}
+
+
+def test_a_topic_that_is_not_at_home(places: dict[str, dict[int, Place]]) -> None:
+    """Who has read all of it has nothing to lose; of the others it is told how much."""
+    assert places["not at home"] == {70: (None, False, None, 30), 100: (None, False, None, None)}
+
+
+def test_records_produced_behind_the_replica_without_copies_at_home(places: dict[str, dict[int, Place]]) -> None:
+    """They are missed by whoever has not read them, wherever they stand."""
+    assert places["no copies"] == {40: (40, True, 0, 10), 105: (100, True, 0, 5), 110: (100, True, 0, 0)}
+
+
+def test_copies_that_begin_where_the_replica_ends(places: dict[str, dict[int, Place]]) -> None:
+    """Behind the replica's end a position goes among the copies, before it to what home itself holds."""
+    assert places["copies"] == {40: (40, True, 0, 0), 105: (105, True, 0, 0), 110: (110, True, 0, 0)}
+
+
+def test_copies_behind_records_that_never_left_home(places: dict[str, dict[int, Place]]) -> None:
+    """Nothing of either is passed: who stands among the copies begins before home's own."""
+    assert places["never left"] == {40: (40, True, 0, 0), 105: (100, False, 30, 0)}
+
+
+def test_copies_of_everything(places: dict[str, dict[int, Place]]) -> None:
+    """What a group has read comes once more behind what it has not, and that is said."""
+    assert places["copies of all"] == {0: (0, True, 0, 0), 40: (40, False, 170, 0), 105: (205, True, 0, 0)}
+
+
+def test_an_end_that_was_not_found(places: dict[str, dict[int, Place]]) -> None:
+    """Then only the flow that leads back decides, and it knows nothing of what it has not replicated."""
+    assert places["not found"] == {40: (None, False, None, None), 105: (105, True, 0, None)}
