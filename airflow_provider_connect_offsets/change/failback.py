@@ -14,6 +14,7 @@ from typing import Any
 from airflow_provider_connect_offsets.change.compared import write_compared
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.flow_look import stored_of_topic
+from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
 from airflow_provider_connect_offsets.change.lag import isolation_of
 from airflow_provider_connect_offsets.change.replicas import (
     Clusters,
@@ -34,6 +35,7 @@ from airflow_provider_connect_offsets.stores.spans import Span
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
+    KEPT_PAIRS,
     MIRROR_PARTITIONS,
     RETURN_PARTITIONS,
     STORED_RECORDS,
@@ -60,12 +62,14 @@ class Back:
     """What was seen of both ways.
 
     ``here``: the logs that groups leave; ``forward``: replicas that were made there, as far as it is known where they
-    end, by topics of home; ``replicas``: those that the flow makes which leads back.
+    end, by topics of home; ``replicas``: those that the flow makes which leads back. ``kept``: rows of the
+    dataset ``kept_pairs`` of the flow from home.
     """
 
     flow: Flow
     clusters: Clusters
     compares: bool
+    kept: Sequence[Mapping[str, Any]]
     here: Mapping[TopicPartition, LogBounds]
     forward: Sequence[Replica]
     replicas: Sequence[Replica]
@@ -88,12 +92,18 @@ class Back:
 
 
 def look_back(
-    request: FailoverRequest, doors: Doors | None, clusters: Clusters, topics: set[str], replicas: Sequence[Replica]
+    request: FailoverRequest,
+    doors: Doors | None,
+    clusters: Clusters,
+    topics: set[str],
+    replicas: Sequence[Replica],
+    *,
+    kept: str = "",
 ) -> Back:
     """Look at the flow that brought records of ``topics`` to the cluster that groups leave; changes nothing.
 
-    doors: to its connectors; clusters and ``replicas``: of the way back. Raises :class:`InvalidRequest` and store
-    errors.
+    doors: to its connectors; clusters and ``replicas``: of the way back; kept: where its resets have kept pairs of
+    offsets. Raises :class:`InvalidRequest` and store errors.
     """
     away = clusters.source
     if doors is None or request.forward is None or away is None:
@@ -118,7 +128,8 @@ def look_back(
             for one in replicas
         ]
     made = anchored(there, made, timed_topics(there, made))
-    return Back(flow, there, request.compared > 0, here, made, replicas, copies)
+    pairs = kept_pairs(kept, there, made) if kept else []
+    return Back(flow, there, request.compared > 0, pairs, here, made, replicas, copies)
 
 
 def write_return(back: Back, directory: FailoverDirectory, ranges: FailoverDirectory | None) -> None:
@@ -130,6 +141,7 @@ def write_return(back: Back, directory: FailoverDirectory, ranges: FailoverDirec
     syncs_on = clusters.on(back.flow.syncs_on)
     syncs = () if syncs_on is None else stored_of_topic(syncs_on, back.flow.offset_syncs_topic)
     write_dataset(own.stored_syncs, STORED_RECORDS, syncs)
+    write_dataset(own.kept_pairs, KEPT_PAIRS, back.kept)
     write_dataset(own.mirror_partitions, MIRROR_PARTITIONS, [one.row(read_from.get(one.where)) for one in back.forward])
     write_dataset(directory.return_partitions, RETURN_PARTITIONS, back.rows())
 

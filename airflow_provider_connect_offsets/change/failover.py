@@ -10,6 +10,7 @@ from airflow_provider_connect_offsets.change.compared import write_compared
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.failback import look_back, write_return
 from airflow_provider_connect_offsets.change.flow_look import Group, Look, groups_of, write_look
+from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
 from airflow_provider_connect_offsets.change.replicas import (
     Clusters,
     Replica,
@@ -33,11 +34,14 @@ class FailoverDoors:
     """What a failover goes through; ``connect`` is needed where it is planned, ``forward`` in a failback.
 
     ``connect`` leads to the connectors of the flow that goes the same way, ``forward`` to those of the opposite one.
+    ``kept`` and ``forward_kept``: where the resets of the one and the other have kept pairs of offsets; may be empty.
     """
 
     clusters: Clusters
     connect: Doors | None = None
     forward: Doors | None = None
+    kept: str = ""
+    forward_kept: str = ""
 
     def asked(self, request: FailoverRequest) -> FailoverDoors:
         """The same doors, to be looked through as MirrorSource does."""
@@ -67,7 +71,7 @@ def look(
     found = _planned(request, doors) if request.mode is Mode.PLANNED else _unplanned(request, doors)
     if request.forward is not None:
         topics = _concerned(found.of_source, request)
-        back = look_back(request, doors.forward, doors.clusters, topics, found.replicas)
+        back = look_back(request, doors.forward, doors.clusters, topics, found.replicas, kept=doors.forward_kept)
         write_return(back, directory, ranges)
         found = replace(found, replicas=back.replicas)
     if ranges is not None and request.compared and doors.clusters.source is not None:
@@ -109,7 +113,9 @@ def _planned(request: FailoverRequest, doors: FailoverDoors) -> Look:
     of_source = groups_of(_source(doors), request.groups)
     of_target = groups_of(doors.clusters.target, r"(?!)", also=of_source)
     replicas = _replicas(request, doors, _concerned(of_source, request))
-    return Look(of_source, of_target, anchored(doors.clusters, replicas, timed_topics(doors.clusters, replicas)))
+    replicas = anchored(doors.clusters, replicas, timed_topics(doors.clusters, replicas))
+    kept = kept_pairs(doors.kept, doors.clusters, replicas) if doors.kept else []
+    return Look(of_source, of_target, replicas, kept=kept)
 
 
 def _unplanned(request: FailoverRequest, doors: FailoverDoors) -> Look:

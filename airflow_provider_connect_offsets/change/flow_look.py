@@ -8,7 +8,7 @@ from typing import Any
 
 from airflow_provider_connect_offsets.change.replicas import Clusters, Replica
 from airflow_provider_connect_offsets.change.stored_records import stored_rows
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
@@ -17,7 +17,12 @@ from airflow_provider_connect_offsets.stores.topic_reader import TopicReader, To
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, MIRROR_PARTITIONS, STORED_RECORDS
+from airflow_provider_connect_offsets.workspace.schemas import (
+    GROUP_OFFSETS,
+    KEPT_PAIRS,
+    MIRROR_PARTITIONS,
+    STORED_RECORDS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +50,15 @@ def groups_of(cluster: KafkaCluster, pattern: str, *, also: Iterable[str] = ()) 
 class Look:
     """What was seen of a flow: groups on either side, and the replicas that concern them.
 
-    ``compared_from``: from which offset on the records of a replica were read, by partition of the source.
+    ``compared_from``: from which offset on the records of a replica were read, by partition of the source; ``kept``:
+    rows of the dataset ``kept_pairs``.
     """
 
     of_source: Mapping[str, Group]
     of_target: Mapping[str, Group]
     replicas: Sequence[Replica]
     compared_from: Mapping[TopicPartition, int] = field(default_factory=dict)
+    kept: Sequence[Mapping[str, Any]] = ()
 
 
 def write_look(request: FailoverRequest, clusters: Clusters, directory: FailoverDirectory, look: Look) -> None:
@@ -69,6 +76,8 @@ def write_look(request: FailoverRequest, clusters: Clusters, directory: Failover
         side.value: {name: one.state for name, one in groups.items() if one.members} for side, groups in sides.items()
     }
     files.write_json(directory.members, members)
+    if request.mode is Mode.PLANNED:
+        write_dataset(directory.kept_pairs, KEPT_PAIRS, look.kept)
     partitions = [one.row(look.compared_from.get(one.where)) for one in look.replicas]
     write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, partitions)
 

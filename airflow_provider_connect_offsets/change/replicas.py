@@ -145,8 +145,8 @@ def anchored(clusters: Clusters, replicas: Iterable[Replica], timed: Mapping[str
         if one.drained and one.stored is not None and one.source and one.stored >= one.source.log_start
         if one.target.log_end > one.target.log_start
     }
-    same_first = _same(clusters, listed, first, timed)
-    same_last = _same(clusters, listed, last, timed)
+    same_first = same_records(clusters, listed, first, timed)
+    same_last = same_records(clusters, listed, last, timed)
     return [
         replace(
             one,
@@ -176,13 +176,13 @@ def _begins_at_zero(one: Replica) -> bool:
     return all(log is not None and log.log_start == 0 and log.log_end > 0 for log in logs)
 
 
-def _same(
+def same_records(
     clusters: Clusters,
     replicas: Iterable[Replica],
     spans: Mapping[TopicPartition, tuple[Span, Span]],
     timed: Mapping[str, bool],
 ) -> set[TopicPartition]:
-    """Where the only record in a span of the source is that in its span of the replica."""
+    """Where the only record in a span of the source is that in its span of the replica; raises store errors."""
     if clusters.source is None:
         raise InvalidInput("The source's records can't be compared, as it is gone.")
     names = {one.on_target: one.where for one in replicas if one.where in spans}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
+from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors, workspace_uri
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.change.failover import FailoverDoors
@@ -38,6 +38,14 @@ class OpenedFlow:
     connect: Opened | None
     forward: Opened | None = None
 
+    def doors_for(self, request: FailoverRequest) -> FailoverDoors:
+        """The doors, with what resets of the connectors that were asked for have kept."""
+        return replace(
+            self.doors,
+            kept=_rewinds(self.connect, request.source_connector),
+            forward_kept=_rewinds(self.forward, request.forward_connector),
+        )
+
     def connectors(self, request: FailoverRequest) -> list[tuple[Opened, str]]:
         """The connectors that are to stand still, and the way to each."""
         wanted = (
@@ -46,6 +54,14 @@ class OpenedFlow:
             (self.forward, request.forward_connector),
         )
         return [(opened, name) for opened, name in wanted if opened is not None and name]
+
+
+def _rewinds(opened: Opened | None, connector: str) -> str:
+    from airflow_provider_connect_offsets.workspace.layout import rewinds_root  # noqa: PLC0415
+
+    if opened is None or not connector:
+        return ""
+    return rewinds_root(workspace_uri(), cluster=opened.cluster, connector=connector)
 
 
 @contextmanager

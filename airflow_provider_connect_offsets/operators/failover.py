@@ -125,7 +125,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
             planned = is_true(self.planned)
             with open_flow(self.connections(planned=planned), patience=float(self.patience)) as opened:
                 request = self.request(planned=planned, opened=opened)
-                found = look(request, opened.doors, directory)
+                found = look(request, opened.doors_for(request), directory)
         self.log.info(
             "%d groups on %r, %d on %r, %d replicated partitions; datasets under %s",
             len(found.of_source),
@@ -255,7 +255,7 @@ class BeginFailoverOperator(FlowOperator):
                     journal = connect.journal(name)
                     prior = held.hold_still(connect.doors, journal, owner_of(context), seconds=HOLD)
                     self.log.info("%r was %s and is STOPPED.", name, prior)
-                found = failover.look(request, opened.doors, after, ranges=before if planned else None)
+                found = failover.look(request, opened.doors_for(request), after, ranges=before if planned else None)
                 if planned:
                     failover.refuse_undrained(found)
         return after.uri

@@ -23,11 +23,12 @@ _PAIR, _ASKED, _SURE = 0, 1, 2
 _SO_FAR = (Window.unboundedPreceding, Window.currentRow)
 
 
-def known_pairs(syncs: DataFrame, partitions: DataFrame) -> DataFrame:
+def known_pairs(syncs: DataFrame, partitions: DataFrame, kept: DataFrame | None = None) -> DataFrame:
     """Put together what is known of each partition.
 
     syncs: dataset ``offset_syncs``, all that the topic still holds
     partitions: dataset ``mirror_partitions``
+    kept: dataset ``kept_pairs``, or None
     returns: topic, kafka_partition, seq (long, in the order in which they came about), upstream, downstream
 
     Pairs of a replica that was created anew since, or cut off, are left out.
@@ -46,7 +47,13 @@ def known_pairs(syncs: DataFrame, partitions: DataFrame) -> DataFrame:
         F.col("stored").alias("upstream"),
         (F.col("target_end") - 1).alias("downstream"),
     )
-    return _of_this_replica(origin.unionByName(seen).unionByName(last), partitions)
+    found = _of_this_replica(origin.unionByName(seen).unionByName(last), partitions)
+    if kept is None:
+        return found
+    # Of one and the same replica, what stands further in it came about later; a pair may be known by a sync as well.
+    in_replica = F.when(F.col("seq") >= 0, F.col("downstream")).otherwise(F.lit(-1)).cast("long")
+    proved = kept.select(*KEY, F.col("downstream").alias("seq"), "upstream", "downstream")
+    return found.withColumn("seq", in_replica).unionByName(proved).distinct()
 
 
 def _of_this_replica(pairs: DataFrame, partitions: DataFrame) -> DataFrame:
@@ -130,7 +137,8 @@ def placed(positions: DataFrame, stretched: DataFrame, checkpoints: DataFrame) -
 
     A union and two windows instead of a range join: the cost grows with rows, not with rows times pairs.
     """
-    proved = F.struct("upstream", "downstream", "exact_to")
+    # A pair that proves no position, not even its own, must not hide one before it that does.
+    proved = F.when(F.col("exact_to") >= F.col("upstream"), F.struct("upstream", "downstream", "exact_to"))
     here = _events(stretched, "upstream", bound=F.col("downstream"), proved=proved)
     after = _events(stretched, F.col("upstream") + 1, bound=F.col("downstream") + 1)
     told = _events(checkpoints.withColumn("seq", F.lit(0)), "upstream", told=F.col("downstream"))

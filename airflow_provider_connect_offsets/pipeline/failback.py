@@ -25,6 +25,7 @@ class Forward:
     partitions: DataFrame
     syncs: DataFrame
     digests: DataFrame | None
+    kept: DataFrame | None = None
 
 
 def both_ways(asked: DataFrame, answered: DataFrame, forward: Forward) -> DataFrame:
@@ -51,7 +52,8 @@ def both_ways(asked: DataFrame, answered: DataFrame, forward: Forward) -> DataFr
 def forward_ranges(asked: DataFrame, forward: Forward, *, compared: int) -> DataFrame:
     """Dataset ``compare_ranges`` of the flow from home, for positions as ``both_ways`` takes them."""
     lowest = _named(asked, forward).groupBy(*KEY).agg(F.min("position").alias("position"))
-    return shaped(worth_reading(lowest, forward.partitions, syncs=forward.syncs, compared=compared), COMPARE_RANGES)
+    ranges = worth_reading(lowest, forward.partitions, syncs=forward.syncs, compared=compared, kept=forward.kept)
+    return shaped(ranges, COMPARE_RANGES)
 
 
 def _named(asked: DataFrame, forward: Forward) -> DataFrame:
@@ -68,6 +70,7 @@ def _by_origin(asked: DataFrame, forward: Forward) -> DataFrame:
         forward.partitions,
         syncs=forward.syncs,
         digests=forward.digests,
+        kept=forward.kept,
     )
     stored = forward.partitions.select(*KEY, (F.col("stored") + 1).alias("stored_end"))
     return found.join(F.broadcast(stored), list(KEY)).select(

@@ -40,6 +40,7 @@ class Seen:
     members: DataFrame
     digests: DataFrame | None
     forward: Forward | None = None
+    kept: DataFrame | None = None
 
 
 def asked_positions(request: FailoverRequest, seen: Seen) -> DataFrame:
@@ -87,7 +88,9 @@ def compare_ranges(request: FailoverRequest, seen: Seen) -> DataFrame:
         F.col("lowest_asked") - MARGIN, F.col("source_end") - request.compared, F.col("source_start"), F.lit(0)
     )
     from_here = asked.join(F.broadcast(known), list(KEY)).select(*KEY, first.alias("position"))
-    placed = answers(from_here, seen.partitions, syncs=seen.syncs, checkpoints=_by_source_topic(seen).limit(0))
+    placed = answers(
+        from_here, seen.partitions, syncs=seen.syncs, checkpoints=_by_source_topic(seen).limit(0), kept=seen.kept
+    )
     return shaped(
         placed.select(
             *KEY,

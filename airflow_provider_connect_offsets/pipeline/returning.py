@@ -26,7 +26,12 @@ _SO_FAR = (Window.unboundedPreceding, Window.currentRow)
 
 
 def returned(
-    positions: DataFrame, partitions: DataFrame, *, syncs: DataFrame, digests: DataFrame | None = None
+    positions: DataFrame,
+    partitions: DataFrame,
+    *,
+    syncs: DataFrame,
+    digests: DataFrame | None = None,
+    kept: DataFrame | None = None,
 ) -> DataFrame:
     """Place each position of a replica in its source.
 
@@ -34,7 +39,7 @@ def returned(
     else
     partitions: dataset ``mirror_partitions`` of the flow that made the replica; ``drained`` where ``stored`` tells
     what its last record is
-    syncs: dataset ``offset_syncs``
+    syncs: dataset ``offset_syncs``; kept: dataset ``kept_pairs``, or None
     digests: dataset ``record_digests`` of what ``worth_reading`` names; None: nothing was compared
     returns: positions + source_start, source_end, target_end, downstream (the place in the source), exact,
     max_rereads, method, by_records (the records tell it, as far as the replica holds them)
@@ -42,7 +47,7 @@ def returned(
     ``exact`` says that no record which the replica holds before the position is read again; in no case is one passed
     that it does not hold there.
     """
-    pairs = known_pairs(syncs, partitions)
+    pairs = known_pairs(syncs, partitions, kept)
     stretched = reaches(pairs, partitions)
     gaps = stretched.groupBy(*KEY).agg(F.max("gap").alias("has_gaps"))
     older = partitions.where("compared_from is not null").select(*KEY, F.col("compared_from").alias("position"))
@@ -74,7 +79,9 @@ def returned(
     )
 
 
-def worth_reading(lowest: DataFrame, partitions: DataFrame, *, syncs: DataFrame, compared: int) -> DataFrame:
+def worth_reading(
+    lowest: DataFrame, partitions: DataFrame, *, syncs: DataFrame, compared: int, kept: DataFrame | None = None
+) -> DataFrame:
     """Tell from where on the records of either log are to be read, to prove places in the source.
 
     lowest: topic (of the source), kafka_partition, position (the lowest in the replica that is asked for)
@@ -86,7 +93,7 @@ def worth_reading(lowest: DataFrame, partitions: DataFrame, *, syncs: DataFrame,
     asked = lowest.join(F.broadcast(logs), list(KEY)).select(
         *KEY, "target_topic", "source_start", "source_end", first.alias("position")
     )
-    found = bounded(asked, reaches(known_pairs(syncs, partitions), partitions))
+    found = bounded(asked, reaches(known_pairs(syncs, partitions, kept), partitions))
     # A rewind behind that may have put earlier records there.
     begins = F.coalesce(F.least("lowest", "falls_to"), F.lit(0))
     # With as many records again as may have been repeated.

@@ -32,6 +32,7 @@ from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     GROUP_OFFSETS,
+    KEPT_PAIRS,
     MIRROR_PARTITIONS,
     RECORD_DIGESTS,
     RETURN_PARTITIONS,
@@ -72,6 +73,7 @@ def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverReq
         latest=told.select("group", "topic", "kafka_partition", "upstream", "downstream"),
         members=_members(spark, json.loads(jvm.read_text(spark, directory.members))),
         digests=_dataset(spark, directory.record_digests, RECORD_DIGESTS) if compared else None,
+        kept=None if gone else _dataset(spark, directory.kept_pairs, KEPT_PAIRS),
         forward=None if request.forward is None else _forward(spark, directory),
     )
 
@@ -85,6 +87,7 @@ def _forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
         partitions=_dataset(spark, own.mirror_partitions, MIRROR_PARTITIONS),
         syncs=offset_syncs(_dataset(spark, own.stored_syncs, STORED_RECORDS)),
         digests=_dataset(spark, own.record_digests, RECORD_DIGESTS) if compared else None,
+        kept=_dataset(spark, own.kept_pairs, KEPT_PAIRS),
     )
 
 

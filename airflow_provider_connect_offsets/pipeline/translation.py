@@ -25,6 +25,7 @@ def answers(
     syncs: DataFrame | None,
     checkpoints: DataFrame,
     digests: DataFrame | None = None,
+    kept: DataFrame | None = None,
 ) -> DataFrame:
     """Place each position in its replica.
 
@@ -33,6 +34,7 @@ def answers(
     syncs: dataset ``offset_syncs``; None: they went with the source, and nothing else tells of pairs
     checkpoints: topic (of the source), kafka_partition, upstream, downstream
     digests: dataset ``record_digests``, of each partition from ``compared_from`` on; None: nothing was compared
+    kept: dataset ``kept_pairs``; None: no reset has kept any
     returns: positions + target_topic, target_end, target_start (null: it has no replica), downstream (null: unknown),
     exact, max_rereads, method
 
@@ -43,7 +45,7 @@ def answers(
         facts = _facts(partitions)
         found = placed_by_checkpoints(positions, checkpoints)
     else:
-        stretched = stretches(overtaken(known_pairs(syncs, partitions), partitions))
+        stretched = stretches(overtaken(known_pairs(syncs, partitions, kept), partitions))
         gaps = stretched.groupBy(*KEY).agg(F.max("gap").alias("has_gaps"))
         facts = _facts(partitions.join(gaps, list(KEY), "left"), F.col("gapless") & ~_surely("has_gaps"))
         found = placed(positions, stretched, checkpoints)

@@ -11,6 +11,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
     CONNECTORS,
     GROUP_OFFSETS,
+    KEPT_PAIRS,
     LOG_BOUNDS,
     MIRROR_PARTITIONS,
     OFFSET_PLAN,
@@ -190,6 +191,11 @@ class FailoverDirectory(Directory):
     def mirror_partitions(self) -> str:
         """Dataset ``mirror_partitions``."""
         return join(self.uri, MIRROR_PARTITIONS.name)
+
+    @property
+    def kept_pairs(self) -> str:
+        """Dataset ``kept_pairs``, where the source is alive."""
+        return join(self.uri, KEPT_PAIRS.name)
 
     @property
     def record_digests(self) -> str:

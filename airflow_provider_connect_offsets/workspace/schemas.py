@@ -191,6 +191,15 @@ MIRROR_PARTITIONS = _schema(
     compared_from="long?",
 )
 
+# Pairs of offsets that resets of the flow have kept (``rewinds``), as far as the records prove them still.
+KEPT_PAIRS = _schema(
+    "kept_pairs",
+    topic="string",
+    kafka_partition="int",
+    upstream="long",
+    downstream="long",
+)
+
 # The cluster that groups leave in a failback: where the part of each log ends that the flow from home has written
 # (null: it is none of its replicas, or nobody knows), from which offset on copies are at home (null: none was found),
 # and how many records of its own stand there before these, which were never replicated.

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
 from failing_over import cluster
 
 from airflow_provider_connect_offsets.change.flow_look import Look, write_look
-from airflow_provider_connect_offsets.change.replicas import Clusters
+from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
+from airflow_provider_connect_offsets.change.replicas import Clusters, Replica
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.stores.kafka import LogBounds
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
+from airflow_provider_connect_offsets.workspace.schemas import REWINDS, STORED_RECORDS
 from sandbox import Sandbox
 
 
@@ -35,3 +39,40 @@ def test_of_each_checkpoint_the_last_one(sandbox: Sandbox, tmp_path: Path) -> No
         (b"c", b"4", 4),
     }
     assert read_dataset(directory.stored_syncs, STORED_RECORDS) == []
+
+
+def test_of_what_resets_have_kept_only_what_the_records_prove(sandbox: Sandbox, tmp_path: Path) -> None:
+    """Pairs of an earlier replica of the same name are left out, and those of records that are gone."""
+    mark = uuid4().hex[:8]
+    sandbox.source.create_topic(f"orders-{mark}")
+    sandbox.target.create_topic(f"here.orders-{mark}")
+    values = [f"{mark}:{number}" for number in range(10)]
+    times = range(1_700_000_000_000, 1_700_000_000_010)
+    sandbox.source.produce(f"orders-{mark}", values, timestamps=times)
+    copied = [*range(10), *range(4, 10)]
+    again = [values[number] for number in copied]
+    sandbox.target.produce(f"here.orders-{mark}", again, timestamps=[times[number] for number in copied])
+    where = TopicPartition(f"orders-{mark}", 0)
+    replica = Replica(where, f"here.orders-{mark}", LogBounds(0, 10), LogBounds(0, 16))
+    root = tmp_path.as_uri()
+    _keep(f"{root}/first", where, (9, 9), (4, 10))
+    _keep(f"{root}/second", where, (7, 3), (3, 12))
+    _keep(f"{root}/third", where, (9, 15), (10, 16))
+
+    with cluster(sandbox.source) as source, cluster(sandbox.target) as target:
+        found = kept_pairs(root, Clusters(source, target), [replica])
+
+    assert [(row["upstream"], row["downstream"]) for row in found] == [(9, 9), (4, 10), (9, 15)]
+
+
+def _keep(uri: str, where: TopicPartition, closing: tuple[int, int], opening: tuple[int, int]) -> None:
+    row = {
+        "topic": where.topic,
+        "kafka_partition": where.partition,
+        "closing_upstream": closing[0],
+        "closing_downstream": closing[1],
+        "opening_upstream": opening[0],
+        "opening_downstream": opening[1],
+        "written_at": datetime(2026, 1, 31, 12, tzinfo=UTC),
+    }
+    write_dataset(uri, REWINDS, [row])

@@ -12,7 +12,9 @@ from mirror_history import AT_ONCE, SEEDS, SOME, Ending, History, Kind, history
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_connect_offsets.pipeline.brackets import known_pairs, overtaken, placed, stretches
+from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translation import answers
+from airflow_provider_connect_offsets.workspace.schemas import KEPT_PAIRS
 
 
 @dataclass(frozen=True)
@@ -116,3 +118,30 @@ def test_where_replication_broke_off(spark: SparkSession, seed: int) -> None:
     found = list(answered(spark, made, partitions_of(spark, made), None))
 
     assert not shortest(one for one in found if not one.is_true)
+
+
+def test_pairs_that_a_reset_has_kept(spark: SparkSession) -> None:
+    """0 to 99, then 50 to 119 once more: the syncs of the first copy went with the reset, what it has kept is there."""
+    replica = [*range(100), *range(50, 120)]
+    one = History(Kind.PLAIN, list(range(120)), 120, list(replica), [(50, 100), (119, 169)], stored=119)
+    partitions = partitions_of(spark, [one])
+    kept = spark.createDataFrame([("0", 0, 99, 99), ("0", 0, 50, 100)], struct_type(KEPT_PAIRS))
+    told = {
+        name: {
+            row["position"]: (row["downstream"], row["exact"])
+            for row in answers(
+                asked_of(spark, [one]),
+                partitions,
+                syncs=syncs_of(spark, [one]),
+                checkpoints=no_checkpoints(spark),
+                kept=pairs,
+            ).collect()
+        }
+        for name, pairs in {"kept": kept, "forgotten": None}.items()
+    }
+
+    assert told["kept"] == {at: (at if at < 50 else at + 50, True) for at in range(121)}
+    assert {at: place for at, place in told["forgotten"].items() if at >= 50} == {
+        at: (at + 50, True) for at in range(50, 121)
+    }
+    assert not any(told["forgotten"][at][1] for at in range(2, 50))

@@ -15,6 +15,7 @@ from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     GROUP_OFFSETS,
+    KEPT_PAIRS,
     MIRROR_PARTITIONS,
     RECORD_DIGESTS,
     STORED_RECORDS,
@@ -55,6 +56,8 @@ def write_look(directory: FailoverDirectory, *, planned: bool = True, **asked: A
     write_dataset(directory.stored_checkpoints, STORED_RECORDS, [told])
     of_source = [_offset("here", name, "orders", number, offset) for name, number, offset, _ in GROUPS]
     of_target = [_offset("there", name, "here.orders", number, at) for name, number, _, at in GROUPS if at is not None]
+    if planned:
+        write_dataset(directory.kept_pairs, KEPT_PAIRS, [])
     elsewhere = _offset("here", "elsewhere", "payments", 0, 5)
     write_dataset(directory.group_offsets, GROUP_OFFSETS, [*of_source, *of_target, elsewhere])
     write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, [_partition(number, planned) for number in (0, 1)])

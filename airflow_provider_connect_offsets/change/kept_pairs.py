@@ -1,0 +1,68 @@
+"""Pairs of offsets that earlier resets of a flow have kept, for translations that come after them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from airflow_provider_connect_offsets.change.replicas import Clusters, Pair, Replica, same_records, timed_topics
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.stores.spans import Span
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.layout import join
+from airflow_provider_connect_offsets.workspace.schemas import REWINDS
+
+# Of so many resets, the last ones.
+_RESETS = 20
+
+
+def kept_pairs(root: str, clusters: Clusters, replicas: Iterable[Replica]) -> list[dict[str, Any]]:
+    """Rows of the dataset ``kept_pairs``; only pairs of which both records are still there, and the same.
+
+    root: where the datasets ``rewinds`` of the flow's resets lie. A replica may have been created anew since, which
+    only the records tell. Raises store errors.
+    """
+    there = {one.where: one for one in replicas}
+    told = _told(root, there)
+    timed = timed_topics(clusters, [there[where] for where in told])
+    rows = []
+    for number in range(max(map(len, told.values()), default=0)):
+        asked = {where: pairs[number] for where, pairs in told.items() if number < len(pairs)}
+        spans = {where: (_only(pair.upstream), _only(pair.downstream)) for where, pair in asked.items()}
+        for where in same_records(clusters, there.values(), spans, timed):
+            place = {"topic": where.topic, "kafka_partition": where.partition}
+            rows.append({**place, **asked[where]._asdict()})
+    return rows
+
+
+def _told(root: str, there: Mapping[TopicPartition, Replica]) -> dict[TopicPartition, list[Pair]]:
+    """What the resets say of these replicas, each pair once, as far as it lies in both logs."""
+    found: dict[TopicPartition, dict[Pair, None]] = {}
+    for name in sorted(files.list_names(root))[-_RESETS:]:
+        for row in read_dataset(join(root, name), REWINDS):
+            where = TopicPartition(row["topic"], row["kafka_partition"])
+            for pair in _pairs(row):
+                if where in there and _within(there[where], pair):
+                    found.setdefault(where, {})[pair] = None
+    return {where: list(pairs) for where, pairs in found.items()}
+
+
+def _pairs(row: Mapping[str, Any]) -> Iterator[Pair]:
+    for moment in ("closing", "opening"):
+        upstream, downstream = row[f"{moment}_upstream"], row[f"{moment}_downstream"]
+        if upstream is not None and downstream is not None:
+            yield Pair(upstream, downstream)
+
+
+def _within(one: Replica, pair: Pair) -> bool:
+    source, target = one.source, one.target
+    return (
+        source is not None
+        and source.log_start <= pair.upstream < source.log_end
+        and target.log_start <= pair.downstream < target.log_end
+    )
+
+
+def _only(offset: int) -> Span:
+    return Span(offset, offset + 1)
