@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 KEY = ("topic", "kafka_partition")
 # In the order in which they are come by at the same position.
 _PAIR, _ASKED, _SURE = 0, 1, 2
+_BY_PAIRS = ("lowest", "claimed", "highest")
 _SO_FAR = (Window.unboundedPreceding, Window.currentRow)
 
 
@@ -159,17 +160,18 @@ def placed(positions: DataFrame, stretched: DataFrame, checkpoints: DataFrame) -
     return found.select("asked.*", "told", "lowest", claimed.alias("claimed"), highest.alias("highest"))
 
 
-def placed_by_checkpoints(positions: DataFrame, checkpoints: DataFrame) -> DataFrame:
-    """The same where no pair is known at all: lowest, claimed and highest are null."""
-    told = checkpoints.select(
-        *KEY, F.col("upstream").alias("at"), F.lit(_PAIR).alias("kind"), F.col("downstream").alias("told")
-    )
-    upwards = Window.partitionBy(*KEY).orderBy("at", "kind").rowsBetween(*_SO_FAR)
-    found = union_of(told, asked_events(positions)).withColumn("told", F.max("told").over(upwards))
+def placed_by_checkpoints(told: DataFrame) -> DataFrame:
+    """The same where no pair is known at all, for the positions that the checkpoints themselves tell.
+
+    told: topic, kafka_partition, position, checkpoint (the place that it tells of, null: none), target_end, and
+    whatever else; of all groups, as each of them tells of the topic, not of who reads it
+    returns: told + lowest, told, claimed, highest; all but ``told`` are null
+    """
+    # By range: of checkpoints at the same position each tells the others too.
+    upwards = Window.partitionBy(*KEY).orderBy("position").rangeBetween(*_SO_FAR)
+    tells = F.when((F.col("position") >= 0) & (F.col("checkpoint") <= F.col("target_end")), F.col("checkpoint"))
     unknown = F.lit(None).cast("long")
-    return found.where(F.col("kind") == _ASKED).select(
-        "asked.*", "told", *[unknown.alias(name) for name in ("lowest", "claimed", "highest")]
-    )
+    return told.withColumns({"told": F.max(tells).over(upwards), **dict.fromkeys(_BY_PAIRS, unknown)})
 
 
 def _in_order() -> WindowSpec:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Method, Mode, Move
 from airflow_provider_connect_offsets.pipeline.brackets import KEY
 from airflow_provider_connect_offsets.pipeline.failback import Forward, both_ways
 from airflow_provider_connect_offsets.pipeline.frames import matches_whole, shaped
 from airflow_provider_connect_offsets.pipeline.matching import mismatches
 from airflow_provider_connect_offsets.pipeline.returning import MARGIN
-from airflow_provider_connect_offsets.pipeline.translation import answers
+from airflow_provider_connect_offsets.pipeline.translation import answers, answers_of_checkpoints
 from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, TRANSLATION
 
 _WHY = {
@@ -51,28 +52,31 @@ def asked_positions(request: FailoverRequest, seen: Seen) -> DataFrame:
     unplanned one those that the checkpoints tell
     """
     names = F.broadcast(seen.partitions.select("target_topic", *KEY))
-    told = seen.latest.withColumnRenamed("topic", "target_topic").withColumn(
-        "checkpoint", F.when(F.col("downstream") >= 0, F.col("downstream"))
-    )
-    told = told.join(names, ["target_topic", "kafka_partition"]).select("group", *KEY, "upstream", "checkpoint")
+    told = _told(seen).join(names, ["target_topic", "kafka_partition"]).drop("target_topic")
     if request.mode is Mode.PLANNED:
         own = seen.group_offsets.where(F.col("kafka_cluster") == request.flow.source_alias)
         own = own.select("group", *KEY, F.col("offset").alias("position"))
-        found = own.join(told.drop("upstream"), ["group", *KEY], "left")
+        found = own.join(told.drop("position"), ["group", *KEY], "left")
     else:
-        found = told.where("upstream >= 0").withColumnRenamed("upstream", "position")
+        found = told.where("position >= 0")
+    return _selected(found, request)
+
+
+def _told(seen: Seen) -> DataFrame:
+    """What the last checkpoints tell: group, target_topic, kafka_partition, position, checkpoint (null: no place)."""
+    place = F.when(F.col("downstream") >= 0, F.col("downstream")).alias("checkpoint")
+    names = F.col("topic").alias("target_topic"), "kafka_partition", F.col("upstream").alias("position")
+    return seen.latest.select("group", *names, place)
+
+
+def _selected(found: DataFrame, request: FailoverRequest) -> DataFrame:
     found = found.where(matches_whole(F.col("group"), request.groups))
     return found if request.topics is None else found.where(matches_whole(F.col("topic"), request.topics))
 
 
 def translated(request: FailoverRequest, seen: Seen) -> DataFrame:
     """Dataset ``translation``, with checked and mismatched (the records on either side were read, and differ)."""
-    asked = asked_positions(request, seen)
-    found = answers(asked, seen.partitions, syncs=seen.syncs, checkpoints=_by_source_topic(seen), digests=seen.digests)
-    if seen.forward is None:
-        found = found.withColumns({"missing": F.lit(None).cast("long"), "by_records": F.lit(None).cast("boolean")})
-    else:
-        found = both_ways(asked, found, seen.forward)
+    found = _answered(request, seen)
     still_there = F.col("exact") & (F.col("downstream") >= F.col("target_start"))
     begins = F.when(F.col("downstream").isNotNull(), F.greatest("downstream", "target_start"))
     within = found.withColumns({"downstream": begins, "exact": still_there})
@@ -80,8 +84,20 @@ def translated(request: FailoverRequest, seen: Seen) -> DataFrame:
     return _checked(_judged(known, request, seen), seen)
 
 
+def _answered(request: FailoverRequest, seen: Seen) -> DataFrame:
+    nothing = {"missing": F.lit(None).cast("long"), "by_records": F.lit(None).cast("boolean")}
+    if seen.syncs is None:
+        told = answers_of_checkpoints(_told(seen), seen.partitions).where("position >= 0")
+        return _selected(told, request).withColumns(nothing)
+    asked = asked_positions(request, seen)
+    found = answers(asked, seen.partitions, syncs=seen.syncs, checkpoints=_by_source_topic(seen), digests=seen.digests)
+    return found.withColumns(nothing) if seen.forward is None else both_ways(asked, found, seen.forward)
+
+
 def compare_ranges(request: FailoverRequest, seen: Seen) -> DataFrame:
     """Dataset ``compare_ranges``: from where on the records of either log are to be read, to prove places in them."""
+    if seen.syncs is None:
+        raise DatasetError("of a source that is gone there are no records to be compared")
     asked = asked_positions(request, seen).groupBy(*KEY).agg(F.min("position").alias("lowest_asked"))
     known = seen.partitions.where("source_end is not null").select(*KEY, "source_start", "source_end")
     first = F.greatest(

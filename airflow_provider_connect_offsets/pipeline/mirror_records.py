@@ -20,11 +20,12 @@ def offset_syncs(records: DataFrame) -> DataFrame:
 
     A sync says that the record at ``upstream`` of the source is the one at ``downstream`` of its replica.
     """
-    size = _text_size("key", F.lit(1))
-    found = records.where((F.length("key") == size + _SHORT + _INT) & (F.length("value") == 2 * _LONG))
+    size = F.col("topic_size")
+    sized = _once(records, topic_size=_text_size("key", F.lit(1)))
+    found = sized.where((F.length("key") == size + _SHORT + _INT) & (F.length("value") == 2 * _LONG))
     return shaped(
         found.select(
-            _text("key", F.lit(1)).alias("topic"),
+            _text("key", F.lit(1), size).alias("topic"),
             _number("key", size + _SHORT + 1, _INT).alias("kafka_partition"),
             _number("value", F.lit(1), _LONG).alias("upstream"),
             _number("value", F.lit(1 + _LONG), _LONG).alias("downstream"),
@@ -41,23 +42,26 @@ def checkpoints(records: DataFrame) -> DataFrame:
     A checkpoint says that a group which is to read ``upstream`` of the source next, reads ``downstream`` of the topic
     as it is called on the target, or a record after that.
     """
-    group = _text_size("key", F.lit(1))
-    topic_at = group + _SHORT + 1
-    topic = _text_size("key", topic_at)
     metadata_at = F.lit(1 + _SHORT + 2 * _LONG)
-    metadata = _text_size("value", metadata_at)
+    sized = _once(
+        records,
+        group_size=_text_size("key", F.lit(1)),
+        topic_size=_text_size("key", _text_size("key", F.lit(1)) + _SHORT + 1),
+        metadata_size=_text_size("value", metadata_at),
+    )
+    group, topic, metadata = F.col("group_size"), F.col("topic_size"), F.col("metadata_size")
     whole_key = F.length("key") == group + topic + 2 * _SHORT + _INT
     whole_value = F.length("value") == metadata + 2 * _SHORT + 2 * _LONG
     first_version = _digits("value", F.lit(1), _SHORT) == "0000"
-    found = records.where(whole_key & whole_value & first_version)
+    found = sized.where(whole_key & whole_value & first_version)
     return shaped(
         found.select(
-            _text("key", F.lit(1)).alias("group"),
-            _text("key", topic_at).alias("topic"),
-            _number("key", topic_at + topic + _SHORT, _INT).alias("kafka_partition"),
+            _text("key", F.lit(1), group).alias("group"),
+            _text("key", group + _SHORT + 1, topic).alias("topic"),
+            _number("key", group + topic + 2 * _SHORT + 1, _INT).alias("kafka_partition"),
             _number("value", F.lit(1 + _SHORT), _LONG).alias("upstream"),
             _number("value", F.lit(1 + _SHORT + _LONG), _LONG).alias("downstream"),
-            _text("value", metadata_at).alias("metadata"),
+            _text("value", metadata_at, metadata).alias("metadata"),
             "log_offset",
             F.col("written_at").alias("log_timestamp"),
         ),
@@ -75,19 +79,26 @@ def latest_checkpoints(found: DataFrame) -> DataFrame:
     return shaped(found.groupBy(*key).agg(*last), CHECKPOINTS)
 
 
+def _once(records: DataFrame, **values: Column) -> DataFrame:
+    """Add columns that are worked out once for each row, however often they are asked for.
+
+    Of a projection Catalyst would write them out again in each filter above it, and decode each record many times over;
+    it takes no filter past a generator.
+    """
+    row = F.struct(*[value.alias(name) for name, value in values.items()])
+    return records.select("*", F.inline(F.array(row)))
+
+
 def _number(column: str, start: Column, size: int) -> Column:
     """A signed number of ``size`` bytes at ``start`` (from 1); null where the bytes end before it does."""
     if size == _LONG:
         return F.conv(_digits(column, start, size), 16, -10).cast("long")
-    unsigned, range_ = F.conv(_digits(column, start, size), 16, 10).cast("long"), 1 << 8 * size
-    return F.when(unsigned >= range_ // 2, unsigned - range_).otherwise(unsigned)
+    unsigned, sign = F.conv(_digits(column, start, size), 16, 10).cast("long"), 8 * (_LONG - size)
+    return F.shiftright(F.shiftleft(unsigned, sign), sign)
 
 
 def _text_size(column: str, start: Column) -> Column:
-    """How many bytes; a negative number is read as a great one, which no record is long enough for.
-
-    It stands many times in what is made of it: any more of an expression, and Java would not compile the sum of them.
-    """
+    """How many bytes; a negative number is read as a great one, which no record is long enough for."""
     return F.conv(_digits(column, start, _SHORT), 16, 10).cast("int")
 
 
@@ -95,5 +106,5 @@ def _digits(column: str, start: Column, size: int) -> Column:
     return F.hex(F.substr(column, start, F.lit(size)))
 
 
-def _text(column: str, start: Column) -> Column:
-    return F.substr(column, start + _SHORT, _text_size(column, start)).cast("string")
+def _text(column: str, start: Column, size: Column) -> Column:
+    return F.substr(column, start + _SHORT, size).cast("string")

@@ -12,7 +12,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Method, Mode
@@ -37,11 +37,18 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     RECORD_DIGESTS,
     RETURN_PARTITIONS,
     STORED_RECORDS,
+    TRANSLATION,
     Schema,
 )
 
 LISTED = 100
-SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.sql.shuffle.partitions": "8"}
+SETTINGS = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.shuffle.partitions": "8",
+    # The datasets are a few files of a few megabytes, which Spark by default would give to one core each.
+    "spark.sql.files.openCostInBytes": "64KB",
+    "spark.sql.adaptive.coalescePartitions.minPartitionSize": "64KB",
+}
 
 
 def run(spark: SparkSession, directory: FailoverDirectory) -> dict[str, Any]:
@@ -61,14 +68,13 @@ def run(spark: SparkSession, directory: FailoverDirectory) -> dict[str, Any]:
 def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverRequest) -> Seen:
     """Read what the look at the flow wrote; digests are there only where records were read."""
     partitions = _dataset(spark, directory.mirror_partitions, MIRROR_PARTITIONS)
-    syncs = offset_syncs(_dataset(spark, directory.stored_syncs, STORED_RECORDS))
     told = checkpoints(_dataset(spark, directory.stored_checkpoints, STORED_RECORDS))
     compared = jvm.exists(spark, f"{directory.record_digests}/_SUCCESS")
     gone = request.mode is Mode.UNPLANNED
     return Seen(
         group_offsets=_dataset(spark, directory.group_offsets, GROUP_OFFSETS),
         partitions=_without_source(partitions) if gone else partitions,
-        syncs=None if gone and request.flow.syncs_on is Side.SOURCE else syncs,
+        syncs=None if gone and request.flow.syncs_on is Side.SOURCE else _syncs(spark, directory),
         # Of each key the look has kept the last record only.
         latest=told.select("group", "topic", "kafka_partition", "upstream", "downstream"),
         members=_members(spark, json.loads(jvm.read_text(spark, directory.members))),
@@ -91,6 +97,10 @@ def _forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
     )
 
 
+def _syncs(spark: SparkSession, directory: FailoverDirectory) -> DataFrame:
+    return offset_syncs(_dataset(spark, directory.stored_syncs, STORED_RECORDS))
+
+
 def _without_source(partitions: DataFrame) -> DataFrame:
     """The same rows, with what a source that is gone can't tell as constants: Catalyst leaves out what asks for it."""
     names = ("source_start", "source_end", "stored", "origin_upstream", "origin_downstream")
@@ -108,38 +118,43 @@ def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFra
 
 def _translate(spark: SparkSession, request: FailoverRequest, directory: FailoverDirectory) -> dict[str, Any]:
     seen = read(spark, directory, request)
-    # Or their bytes would be decoded anew for whatever is asked of them, as Catalyst takes its filters down to them.
-    seen.latest.persist()
-    rows = translated(request, seen).persist()
+    if seen.syncs is not None:
+        # Or their bytes would be decoded anew for whatever is asked of them, as Catalyst takes filters down to them.
+        seen.latest.persist()
     try:
-        as_dataset(rows).write.mode("overwrite").parquet(directory.translation)
-        summary = summarise(rows)
+        rows = translated(request, seen)
+        totals = Observation()
+        # Summed up while they are written: each job of its own takes Spark as long as to plan and to compile it.
+        as_dataset(rows.observe(totals, *_totals())).write.mode("overwrite").parquet(directory.translation)
+        summary = summarise(totals.get, _dataset(spark, directory.translation, TRANSLATION), rows)
         if request.mode is Mode.PLANNED and request.compared and seen.digests is None:
             compare_ranges(request, seen).write.mode("overwrite").parquet(directory.compare_ranges)
             if seen.forward is not None:
                 ranges = forward_ranges(asked_positions(request, seen), seen.forward, compared=request.compared)
                 ranges.write.mode("overwrite").parquet(directory.forward.compare_ranges)
     finally:
-        rows.unpersist()
         seen.latest.unpersist()
     return {**summary, "errors": list(_errors(request, summary))}
 
 
-def summarise(rows: DataFrame) -> dict[str, Any]:
-    """Sum up what ``failover.translated`` gives: totals in one pass, and lists only of what there is any of."""
-    totals = _totals(rows)
-    without_replica = totals.pop("without_replica")
+def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> dict[str, Any]:
+    """Put together the sums of ``_totals``, and lists only of what there is any of.
+
+    written: dataset ``translation``; rows: what ``failover.translated`` gives, to be worked out again for what only it
+    tells
+    """
+    counted = {name: value for name, value in totals.items() if name != "without_replica"}
     return {
-        **totals,
-        "unreplicated": _unreplicated(rows) if without_replica else [],
-        **(_left_alone(rows) if totals["covered"] < totals["partitions"] else {"left_groups": 0, "left": []}),
+        **counted,
+        "unreplicated": _unreplicated(written) if totals["without_replica"] else [],
+        **(_left_alone(written) if totals["covered"] < totals["partitions"] else {"left_groups": 0, "left": []}),
         "mismatches": _mismatches(rows) if totals["mismatched"] else [],
     }
 
 
-def _totals(rows: DataFrame) -> dict[str, Any]:
+def _totals() -> list[Column]:
     counts, commit, covered = F.col("covered").isNotNull(), F.col("action") == "commit", F.col("covered")
-    found = rows.agg(
+    return [
         F.count_if(counts).alias("partitions"),
         # No distinct count: that would take the rows through another shuffle.
         F.size(F.collect_set(F.when(counts, F.col("group")))).alias("groups"),
@@ -155,8 +170,7 @@ def _totals(rows: DataFrame) -> dict[str, Any]:
         *[F.count_if(covered & (F.col("method") == name)).alias(f"by_{name}") for name in Method],
         digest_of(F.when(commit, _row_digest())).alias("digest"),
         F.count_if(~counts).alias("without_replica"),
-    ).first()
-    return {} if found is None else found.asDict()
+    ]
 
 
 def _unreplicated(rows: DataFrame) -> list[str]:

@@ -16,13 +16,14 @@ from airflow_provider_connect_offsets.pipeline.brackets import (
 from airflow_provider_connect_offsets.pipeline.matching import matched, recognised
 
 _OF_SOURCE, _OF_TARGET = ("source_start", "source_end", "stored", "drained"), ("target_start", "target_end")
+_ANSWER = ("target_topic", *_OF_TARGET, "downstream", "exact", "max_rereads", "method")
 
 
 def answers(
     positions: DataFrame,
     partitions: DataFrame,
     *,
-    syncs: DataFrame | None,
+    syncs: DataFrame,
     checkpoints: DataFrame,
     digests: DataFrame | None = None,
     kept: DataFrame | None = None,
@@ -31,7 +32,7 @@ def answers(
 
     positions: topic (of the source), kafka_partition, position (long; the next record to be read), and whatever else
     partitions: dataset ``mirror_partitions``; ``drained`` where replication is known to have caught up
-    syncs: dataset ``offset_syncs``; None: they went with the source, and nothing else tells of pairs
+    syncs: dataset ``offset_syncs``
     checkpoints: topic (of the source), kafka_partition, upstream, downstream
     digests: dataset ``record_digests``, of each partition from ``compared_from`` on; None: nothing was compared
     kept: dataset ``kept_pairs``; None: no reset has kept any
@@ -41,15 +42,27 @@ def answers(
     ``exact`` says that the group's next record is the first one there, and that none is read twice or missed; else it
     begins at or before that place, and reads at most ``max_rereads`` records again.
     """
-    if syncs is None:
-        facts = _facts(partitions)
-        found = placed_by_checkpoints(positions, checkpoints)
-    else:
-        stretched = stretches(overtaken(known_pairs(syncs, partitions, kept), partitions))
-        gaps = stretched.groupBy(*KEY).agg(F.max("gap").alias("has_gaps"))
-        facts = _facts(partitions.join(gaps, list(KEY), "left"), F.col("gapless") & ~_surely("has_gaps"))
-        found = placed(positions, stretched, checkpoints)
-    found = found.join(F.broadcast(facts), list(KEY), "left")
+    stretched = stretches(overtaken(known_pairs(syncs, partitions, kept), partitions))
+    gaps = stretched.groupBy(*KEY).agg(F.max("gap").alias("has_gaps"))
+    facts = _facts(partitions.join(gaps, list(KEY), "left"), F.col("gapless") & ~_surely("has_gaps"))
+    found = placed(positions, stretched, checkpoints).join(F.broadcast(facts), list(KEY), "left")
+    return _answered(found, digests).select(*positions.columns, *_ANSWER)
+
+
+def answers_of_checkpoints(told: DataFrame, partitions: DataFrame) -> DataFrame:
+    """Place the positions that checkpoints tell in their replicas, where the syncs went with the source.
+
+    told: target_topic, kafka_partition, position, checkpoint (null: it tells of no place), and whatever else, of all
+    groups
+    partitions: dataset ``mirror_partitions``
+    returns: topic (of the source) and what ``answers`` gives, of partitions that have a replica
+    """
+    known = told.join(F.broadcast(_facts(partitions)), ["target_topic", "kafka_partition"])
+    found = _answered(placed_by_checkpoints(known), None)
+    return found.select("topic", *[name for name in told.columns if name not in _ANSWER], *_ANSWER)
+
+
+def _answered(found: DataFrame, digests: DataFrame | None) -> DataFrame:
     from_the_start = F.when(F.col("compared_from") <= F.col("target_start"), F.col("target_start"))
     by_checkpoint = _surely(F.col("lowest").isNull() | (F.col("told") > F.col("lowest")))
     bounded = found.withColumns(
@@ -58,9 +71,7 @@ def answers(
             "lowest": F.coalesce(F.greatest("lowest", "told"), from_the_start),
         }
     )
-    return _decided(_compared(bounded, digests)).select(
-        *positions.columns, "target_topic", *_OF_TARGET, "downstream", "exact", "max_rereads", "method"
-    )
+    return _decided(_compared(bounded, digests))
 
 
 def _facts(partitions: DataFrame, gapless: Column | str = "gapless") -> DataFrame:
