@@ -21,11 +21,7 @@ RunDag = Callable[..., Ran]
 def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
     """A flow that has caught up after a rewind."""
     started = Flowing.start(sandbox)
-    started.produce(40)
-    started.wait_until_replicated()
-    started.rewind(25)
-    started.produce(10)
-    started.wait_until_replicated()
+    started.live_through(40, rewind_to=25, more=10)
     yield started
     started.close()
 

@@ -26,6 +26,12 @@ def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
 
 
 @pytest.fixture
+def own_separator(sandbox: Sandbox) -> Iterator[Flowing]:
+    """The same, whose replicas are named with another separator."""
+    yield from _flowing(sandbox, {"replication.policy.separator": "_"})
+
+
+@pytest.fixture
 def same_names(sandbox: Sandbox) -> Iterator[Flowing]:
     """The same, whose replicas keep their names."""
     yield from _flowing(sandbox, IDENTITY)
@@ -33,14 +39,7 @@ def same_names(sandbox: Sandbox) -> Iterator[Flowing]:
 
 def _flowing(sandbox: Sandbox, overrides: dict[str, str] | None = None) -> Iterator[Flowing]:
     flowing = Flowing.start(sandbox, partitions=PARTITIONS, overrides=overrides)
-    flowing.produce(150)
-    flowing.wait_until_replicated()
-    flowing.restart_task()
-    flowing.produce(110)
-    flowing.wait_until_replicated()
-    flowing.rewind(170)
-    flowing.produce(70)
-    flowing.wait_until_replicated()
+    flowing.live_through(150, restart_with=110, rewind_to=170, more=70)
     yield flowing
     flowing.close()
 
@@ -83,10 +82,12 @@ def test_groups_go_home_from_replicas_and_from_what_was_produced_meanwhile(there
         back.close()
 
 
-def test_without_a_flow_that_leads_back_nothing_may_be_left_unread(there: FailingOver) -> None:
+def test_without_a_flow_that_leads_back_nothing_may_be_left_unread(
+    spark: SparkSession, tmp_path: Path, own_separator: Flowing
+) -> None:
     """Who has not read what was produced on the target stays, and is named; who has goes home from the replica."""
-    flowing = there.flowing
-    sandbox = flowing.sandbox
+    flowing = own_separator
+    sandbox, there = flowing.sandbox, FailingOver(spark, tmp_path.as_uri(), flowing)
     sandbox.target.create_topic(flowing.topic, partitions=PARTITIONS)
     produce(sandbox.target, flowing.topic, 10, mark="there")
     replica = away_positions(flowing, flowing.target_topic, 2, Random(flowing.mark))

@@ -59,14 +59,7 @@ class Translated:
 def translated(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Translated]:
     """A flow with two restarts of its task and one rewind behind it, and groups at random places of its topic."""
     flowing = Flowing.start(sandbox, partitions=PARTITIONS)
-    flowing.produce(150)
-    flowing.wait_until_replicated()
-    flowing.restart_task()
-    flowing.produce(110)
-    flowing.wait_until_replicated()
-    flowing.rewind(170)
-    flowing.produce(70)
-    flowing.wait_until_replicated()
+    flowing.live_through(150, restart_with=110, rewind_to=170, more=70)
     flowing.restart_task()
     flowing.produce(60)
     flowing.wait_until_replicated()

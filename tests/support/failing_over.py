@@ -120,6 +120,18 @@ class Flowing:
         connect.alter(self.source_connector, entries)
         connect.resume(self.source_connector)
 
+    def live_through(self, produced: int, *, restart_with: int = 0, rewind_to: int, more: int) -> None:
+        """Replicate records, with a restart of the task, where more come then, and a rewind in between."""
+        self.produce(produced)
+        self.wait_until_replicated()
+        if restart_with:
+            self.restart_task()
+            self.produce(restart_with)
+            self.wait_until_replicated()
+        self.rewind(rewind_to)
+        self.produce(more)
+        self.wait_until_replicated()
+
     def random_positions(self, groups: int, random: Random) -> dict[str, dict[TopicPartition, int]]:
         """Somewhere between the beginning and the end, of each group in each partition."""
         ends = {number: end for number, (_start, end) in self.sandbox.source.log_bounds(self.topic).items()}
