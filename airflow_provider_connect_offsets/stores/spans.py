@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
@@ -21,6 +22,8 @@ _AT_ONCE, _WAIT = 2000, 0.05
 _DIGEST_BYTES = 16
 # Little is held in memory.
 _LARGE = {"queued.max.messages.kbytes": 4096}
+# A broker gives a batch at least, however little is asked for; and what is asked for next waits for the last answer.
+_SINGLE = {**_LARGE, "fetch.message.max.bytes": 1024, "fetch.wait.max.ms": 20}
 
 # Topic and partition, as librdkafka tells them.
 _Place = tuple[str | None, int | None]
@@ -102,6 +105,40 @@ class Spans(Brokers):
                 content = _digest(passed.message, timed=timed.get(passed.where.topic, True))
                 yield Digest(passed.where, passed.offset - 1, content)
 
+    def digests_at(
+        self, offsets: Mapping[TopicPartition, Iterable[int]], *, timed: Mapping[str, bool]
+    ) -> Iterator[Digest]:
+        """The same of single records, as far as there still are any at these ``offsets``, by one consumer.
+
+        Raises store errors.
+        """
+        wanted = {where: deque(sorted(set(some))) for where, some in offsets.items()}
+        wanted = {where: left for where, left in wanted.items() if left}
+        with reading(self._config, self._isolation, **_SINGLE) as consumer:
+            consumer.assign([_at(where, left[0]) for where, left in wanted.items()])
+            heard = SYSTEM_CLOCK.now()
+            while wanted:
+                message = consumer.poll(_WAIT)
+                if message is None:
+                    self._refuse_silence(heard, wanted)
+                    continue
+                heard = SYSTEM_CLOCK.now()
+                where, offset, is_record = place_of(self, message)
+                left = wanted.get(where)
+                if left is None or (is_record and offset < left[0]):
+                    continue  # came before the last seek or pause took hold
+                # What was come by without a record has none; at a partition's end that is all that is left.
+                while left and (left[0] < offset or not is_record):
+                    left.popleft()
+                if left and left[0] == offset:
+                    left.popleft()
+                    yield Digest(where, offset, _digest(message, timed=timed.get(where.topic, True)))
+                if not left:
+                    del wanted[where]
+                    consumer.pause([_at(where, offset)])
+                elif left[0] > offset + 1:
+                    consumer.seek(_at(where, left[0]))
+
     def _refuse_silence(self, heard: float, unread: Iterable[TopicPartition]) -> None:
         if SYSTEM_CLOCK.now() - heard > self.timeout:
             first = min(unread, key=lambda where: (where.topic, where.partition))
@@ -117,6 +154,10 @@ class Digest(NamedTuple):
     where: TopicPartition
     offset: int
     digest: bytes
+
+
+def _at(where: TopicPartition, offset: int) -> KafkaPartition:
+    return KafkaPartition(where.topic, where.partition, offset)
 
 
 @contextmanager
