@@ -11,10 +11,16 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.stores.kafka import LogBounds
-from airflow_provider_connect_offsets.stores.spans import Digest, Span
+from airflow_provider_connect_offsets.stores.spans import Digest, Span, Spans
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, RECORD_DIGESTS
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CHECKED_CLAIMS,
+    COMPARE_RANGES,
+    RECORD_DIGESTS,
+    SAMPLED_CLAIMS,
+)
 
 
 def write_compared(
@@ -41,6 +47,52 @@ def write_compared(
         )
         write_dataset(directory.record_digests, RECORD_DIGESTS, rows_of_both)
     return {names[where]: span.start for where, span in of_target.items()}
+
+
+def write_checked_claims(
+    clusters: Clusters, replicas: Iterable[Replica], sampled: FailoverDirectory, directory: FailoverDirectory
+) -> None:
+    """Compare both records of each claim in the dataset ``sampled_claims`` of ``sampled``; write ``checked_claims``.
+
+    A record that is not there (deleted by retention, compacted, a transaction's marker) proves nothing, nor do the ends
+    of the logs. Raises store errors.
+    """
+    if clusters.source is None or not list_names(sampled.sampled_claims):
+        return
+    claims = read_dataset(sampled.sampled_claims, SAMPLED_CLAIMS)
+    known = {one.where: one for one in replicas}
+    held = [claim for claim in claims if _holds(known.get(_place(claim, "topic")), claim)]
+    timed = timed_topics(clusters, [known[where] for where in {_place(claim, "topic") for claim in held}])
+    with clusters.source.spans(clusters.isolation) as source, clusters.target.spans() as target:
+        records = _digests_at(source, held, "topic", "upstream", timed)
+        copies = _digests_at(target, held, "target_topic", "downstream", timed)
+    for claim in claims:
+        record = records.get((_place(claim, "topic"), claim["upstream"]))
+        copy = copies.get((_place(claim, "target_topic"), claim["downstream"]))
+        claim["same"] = None if record is None or copy is None else record == copy
+    write_dataset(directory.checked_claims, CHECKED_CLAIMS, claims)
+
+
+def _place(claim: Mapping[str, Any], topic: str) -> TopicPartition:
+    return TopicPartition(claim[topic], claim["kafka_partition"])
+
+
+def _holds(replica: Replica | None, claim: Mapping[str, Any]) -> bool:
+    """Whether both logs reach over the claim's offsets."""
+    if replica is None or replica.source is None or replica.target_topic != claim["target_topic"]:
+        return False
+    logs = ((replica.source, claim["upstream"]), (replica.target, claim["downstream"]))
+    return all(log.log_start <= offset < log.log_end for log, offset in logs)
+
+
+def _digests_at(
+    logs: Spans, claims: Iterable[Mapping[str, Any]], topic: str, offset: str, timed: Mapping[str, bool]
+) -> dict[tuple[TopicPartition, int], bytes]:
+    """Digests of the records at one end of the claims: at which column, of the topic in which column."""
+    wanted: dict[TopicPartition, list[int]] = {}
+    for claim in claims:
+        wanted.setdefault(_place(claim, topic), []).append(claim[offset])
+    return {(one.where, one.offset): one.digest for one in logs.digests_at(wanted, timed=timed)}
 
 
 def _span(start: int, log: LogBounds | None) -> Span:

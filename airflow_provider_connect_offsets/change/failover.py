@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from airflow_provider_connect_offsets.change.compared import write_compared
+from airflow_provider_connect_offsets.change.compared import write_checked_claims, write_compared
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.failback import look_back, write_return
 from airflow_provider_connect_offsets.change.flow_look import Group, Look, groups_of, write_look
@@ -64,8 +64,8 @@ def look(
 ) -> Look:
     """Look at the flow and write what a translation is made from; changes nothing.
 
-    ranges: where an earlier translation has written ``compare_ranges``: those records are read as well, which needs a
-    flow that stands still. Raises :class:`InvalidRequest` and store errors.
+    ranges: where an earlier translation has written ``compare_ranges`` and ``sampled_claims``: those records are read
+    as well, which needs a flow that stands still. Raises :class:`InvalidRequest` and store errors.
     """
     doors = doors.asked(request)
     found = _planned(request, doors) if request.mode is Mode.PLANNED else _unplanned(request, doors)
@@ -77,6 +77,8 @@ def look(
     if ranges is not None and request.compared and doors.clusters.source is not None:
         read_from = write_compared(doors.clusters, found.replicas, ranges, directory)
         found = replace(found, compared_from=read_from)
+    if ranges is not None:
+        write_checked_claims(doors.clusters, found.replicas, ranges, directory)
     write_look(request, doors.clusters, directory, found)
     return found
 

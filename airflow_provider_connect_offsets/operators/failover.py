@@ -228,8 +228,9 @@ class BeginFailoverOperator(FlowOperator):
     """Let replication catch up and stop the flow's connectors, then look again; the setup of a failover.
 
     Of an unplanned one it only looks again. ``drain_timeout``: seconds in which the flow has to catch up; nothing is
-    stopped before it has. Fails where records are left to be replicated. Returns the URI of the directory of what
-    stands now, which the final translation and the commit take as ``run_uri``.
+    stopped before it has. Fails where records are left to be replicated. Reads the records that prove places, and those
+    at places that the preview has picked to be checked. Returns the URI of the directory of what stands now, which the
+    final translation and the commit take as ``run_uri``.
     """
 
     template_fields: Sequence[str] = (*FlowOperator.template_fields, "run_uri", "drain_timeout")

@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.pipeline.failback import Forward, both_way
 from airflow_provider_connect_offsets.pipeline.frames import matches_whole, shaped
 from airflow_provider_connect_offsets.pipeline.matching import mismatches
 from airflow_provider_connect_offsets.pipeline.returning import MARGIN
+from airflow_provider_connect_offsets.pipeline.sampling import with_checked_claims
 from airflow_provider_connect_offsets.pipeline.translation import answers, answers_of_checkpoints
 from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, TRANSLATION
 
@@ -31,7 +32,7 @@ class Seen:
     """What a look at a flow has found; each a dataset of that name, ``members`` as group, on_source, on_target.
 
     ``latest``: the last checkpoint of each group, topic (as on the target) and partition: upstream, downstream.
-    ``syncs``: None where they went with the source.
+    ``syncs``: None where they went with the source. ``claims``: dataset ``checked_claims``, where there is one.
     """
 
     group_offsets: DataFrame
@@ -42,6 +43,7 @@ class Seen:
     digests: DataFrame | None
     forward: Forward | None = None
     kept: DataFrame | None = None
+    claims: DataFrame | None = None
 
 
 def asked_positions(request: FailoverRequest, seen: Seen) -> DataFrame:
@@ -184,10 +186,12 @@ def _why() -> Column:
 def _checked(rows: DataFrame, seen: Seen) -> DataFrame:
     """Compare the records at either end of each exact claim, as far as they were read."""
     if seen.digests is None:
-        proved = F.coalesce("by_records", F.expr("false")) & F.col("exact")
-        return rows.withColumns({"checked": proved, "mismatched": F.expr("false")})
-    named = rows.withColumnsRenamed({"source_topic": "topic", "upstream": "position"})
-    told = mismatches(named, seen.digests).withColumnsRenamed({"topic": "source_topic", "position": "upstream"})
+        told = rows.withColumns({"checked": F.expr("false"), "mismatched": F.expr("false")})
+    else:
+        named = rows.withColumnsRenamed({"source_topic": "topic", "upstream": "position"})
+        told = mismatches(named, seen.digests).withColumnsRenamed({"topic": "source_topic", "position": "upstream"})
+    if seen.claims is not None:
+        told = with_checked_claims(told, seen.claims)
     return told.withColumns(
         {
             "checked": F.coalesce("by_records", "checked") & F.col("exact"),

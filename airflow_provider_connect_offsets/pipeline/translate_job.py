@@ -1,8 +1,8 @@
 """spark-submit's entry for a failover: ``translate_job.py RUN_DIRECTORY``.
 
 Reads what the look at the flow wrote under the run directory (a URI that Hadoop understands), and writes
-``translation``, ``compare_ranges`` and, last of all, ``summary.json``. What closes the gate stands in its ``errors``;
-the exit code says only whether the job ran.
+``translation``, ``compare_ranges``, ``sampled_claims`` and, last of all, ``summary.json``. What closes the gate stands
+in its ``errors``; the exit code says only whether the job ran.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ from airflow_provider_connect_offsets.pipeline.failover import (
 )
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, offset_syncs
+from airflow_provider_connect_offsets.pipeline.sampling import sampled_claims
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
+    CHECKED_CLAIMS,
+    COMPARE_RANGES,
     GROUP_OFFSETS,
     KEPT_PAIRS,
     MIRROR_PARTITIONS,
@@ -70,6 +73,7 @@ def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverReq
     partitions = _dataset(spark, directory.mirror_partitions, MIRROR_PARTITIONS)
     told = checkpoints(_dataset(spark, directory.stored_checkpoints, STORED_RECORDS))
     compared = jvm.exists(spark, f"{directory.record_digests}/_SUCCESS")
+    checked = jvm.exists(spark, f"{directory.checked_claims}/_SUCCESS")
     gone = request.mode is Mode.UNPLANNED
     return Seen(
         group_offsets=_dataset(spark, directory.group_offsets, GROUP_OFFSETS),
@@ -81,6 +85,7 @@ def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverReq
         digests=_dataset(spark, directory.record_digests, RECORD_DIGESTS) if compared else None,
         kept=None if gone else _dataset(spark, directory.kept_pairs, KEPT_PAIRS),
         forward=None if request.forward is None else _forward(spark, directory),
+        claims=_dataset(spark, directory.checked_claims, CHECKED_CLAIMS) if checked else None,
     )
 
 
@@ -132,6 +137,12 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
             if seen.forward is not None:
                 ranges = forward_ranges(asked_positions(request, seen), seen.forward, compared=request.compared)
                 ranges.write.mode("overwrite").parquet(directory.forward.compare_ranges)
+        # Of groups that stay for now some may go in the end.
+        may_rest_on_pairs = summary["by_bracket"] or summary["left_groups"]
+        if request.mode is Mode.PLANNED and may_rest_on_pairs and seen.digests is None and seen.claims is None:
+            will_read = _dataset(spark, directory.compare_ranges, COMPARE_RANGES) if request.compared else None
+            claims = sampled_claims(rows, will_read, seed=summary["digest"])
+            claims.write.mode("overwrite").parquet(directory.sampled_claims)
     finally:
         seen.latest.unpersist()
     return {**summary, "errors": list(_errors(request, summary))}

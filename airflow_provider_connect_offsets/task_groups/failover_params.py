@@ -112,7 +112,8 @@ def failover_params() -> dict[str, Param]:
             type="integer",
             minimum=0,
             title="Records compared",
-            description="How many records of either log are read at most, for each partition, to prove exact places.",
+            description="How many records of either log are read at most, for each partition, to prove exact places; "
+            "of what lies before, only single records, to check places.",
         ),
         "drain_timeout": Param(
             300,

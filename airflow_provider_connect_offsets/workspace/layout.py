@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.workspace.schemas import (
+    CHECKED_CLAIMS,
     COMPARE_RANGES,
     CONNECTOR_OFFSETS,
     CONNECTORS,
@@ -20,6 +21,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     RESET_TOPICS,
     RETURN_PARTITIONS,
     REWINDS,
+    SAMPLED_CLAIMS,
     STORED_RECORDS,
     TRANSLATION,
     VERDICTS,
@@ -216,6 +218,16 @@ class FailoverDirectory(Directory):
     def compare_ranges(self) -> str:
         """Dataset ``compare_ranges``."""
         return join(self.uri, COMPARE_RANGES.name)
+
+    @property
+    def sampled_claims(self) -> str:
+        """Dataset ``sampled_claims``; not there where no claim rests on pairs of offsets."""
+        return join(self.uri, SAMPLED_CLAIMS.name)
+
+    @property
+    def checked_claims(self) -> str:
+        """Dataset ``checked_claims``, where there was anything to check."""
+        return join(self.uri, CHECKED_CLAIMS.name)
 
     @property
     def translation(self) -> str:

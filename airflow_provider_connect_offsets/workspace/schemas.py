@@ -250,6 +250,18 @@ COMPARE_RANGES = _schema(
     target_from="long",
 )
 
+# Places that nothing but pairs of offsets tells, to be looked at, and what came of it (``same``, null: one of the two
+# records is not there any more).
+_CLAIM = {
+    "topic": "string",
+    "target_topic": "string",
+    "kafka_partition": "int",
+    "upstream": "long",
+    "downstream": "long",
+}
+SAMPLED_CLAIMS = _schema("sampled_claims", **_CLAIM)
+CHECKED_CLAIMS = _schema("checked_claims", **_CLAIM, same="boolean?")
+
 # What a reset does to each topic: records that MirrorSource reads again, and of how many the replica holds a copy
 # already; offset syncs that go, and whose they are (``offsets.flow_reset.Belongs``).
 RESET_TOPICS = _schema(

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from submitting import submit
-from written_failover import write_digests, write_look
+from written_failover import write_checked_claims, write_digests, write_look
 
 from airflow_provider_connect_offsets.pipeline import shipping, translate_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, TRANSLATION
+from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, SAMPLED_CLAIMS, TRANSLATION
 
 Row = tuple[int | None, bool, str, str, bool | None]
 
@@ -117,6 +117,45 @@ def test_what_is_worth_reading(spark: SparkSession, directory: FailoverDirectory
         0: (80, 80),
         1: (80, 0),
     }
+
+
+@pytest.mark.parametrize(("compared", "sampled"), [(0, {60, 70}), (30, {60}), (50, set())])
+def test_claims_whose_records_will_not_be_read_are_sampled(
+    spark: SparkSession, directory: FailoverDirectory, compared: int, sampled: set[int]
+) -> None:
+    """Each place once, also where nothing is read otherwise."""
+    write_look(directory, min_coverage=0.3, compared=compared)
+
+    translate_job.run(spark, directory)
+
+    found = [tuple(row.values()) for row in read_dataset(directory.sampled_claims, SAMPLED_CLAIMS)]
+    assert sorted(found) == [("orders", "here.orders", 0, at, at) for at in sorted(sampled)]
+
+
+def test_a_sampled_claim_that_is_disproved_closes_the_gate(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """What is not known, or was another place, is neither checked nor disproved; and nothing is sampled once more."""
+    write_look(directory, min_coverage=0.3, compared=0)
+    write_checked_claims(directory, (70, 70, False), (60, 60, None), (60, 61, False))
+
+    summary = translate_job.run(spark, directory)
+
+    assert (summary["checked"], summary["mismatched"]) == (3, 3)
+    assert summary["errors"][0].startswith(
+        "3 of 3 claims are disproved by the records themselves: that of topic 'orders', partition 0, offset 70 is not "
+        "that of 'here.orders', offset 70."
+    )
+    assert not Path(directory.sampled_claims.removeprefix("file://")).exists()
+
+
+def test_sampled_claims_that_are_true_are_counted_as_checked(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """Beside those whose records were read, and none of them twice."""
+    write_look(directory, min_coverage=0.3)
+    write_digests(directory)
+    write_checked_claims(directory, (70, 70, True), (60, 60, True))
+
+    summary = translate_job.run(spark, directory)
+
+    assert (summary["checked"], summary["mismatched"], summary["errors"]) == (5, 0, [])
 
 
 def test_unplanned_the_checkpoints_tell(spark: SparkSession, directory: FailoverDirectory) -> None:

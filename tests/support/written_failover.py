@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
+    CHECKED_CLAIMS,
     GROUP_OFFSETS,
     KEPT_PAIRS,
     MIRROR_PARTITIONS,
@@ -71,6 +72,13 @@ def write_digests(directory: FailoverDirectory, *, other: int | None = None) -> 
         for side, digest in (("source", b"%d" % at), ("target", b"x" if at == other else b"%d" % at))
     ]
     write_dataset(directory.record_digests, RECORD_DIGESTS, rows)
+
+
+def write_checked_claims(directory: FailoverDirectory, *outcomes: tuple[int, int, bool | None]) -> None:
+    """What came of claims on the first partition: upstream, downstream, and whether the records are the same."""
+    place = {"topic": "orders", "target_topic": "here.orders", "kafka_partition": 0}
+    rows = [{**place, "upstream": up, "downstream": down, "same": same} for up, down, same in outcomes]
+    write_dataset(directory.checked_claims, CHECKED_CLAIMS, rows)
 
 
 def _record(key: bytes, value: bytes, offset: int) -> dict[str, Any]:

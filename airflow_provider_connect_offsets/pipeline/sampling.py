@@ -1,0 +1,58 @@
+"""Claims that rest on pairs of offsets alone: some of them are picked, and both records of each compared.
+
+What is picked depends on nothing but the claims and a seed, so that a task that is run again picks the same.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.failover import Method
+from airflow_provider_connect_offsets.pipeline.brackets import KEY
+from airflow_provider_connect_offsets.pipeline.frames import shaped
+from airflow_provider_connect_offsets.workspace.schemas import SAMPLED_CLAIMS
+
+#: How many claims are picked at most, of all partitions together.
+LIMIT = 1000
+_CLAIM = ("target_topic", *KEY, "upstream", "downstream")
+
+
+def sampled_claims(rows: DataFrame, ranges: DataFrame | None, *, seed: str) -> DataFrame:
+    """Dataset ``sampled_claims``: places by brackets whose records will not be read, all of them up to a limit.
+
+    rows: of ``failover.translated``; ranges: dataset ``compare_ranges`` (None: nothing will be read)
+
+    Beyond the limit chance decides, partition by partition in turn: each has one before any has two. ``exact`` is not
+    asked for, as nothing is before replication is drained. Places that another flow tells are left to its records.
+    """
+    by_brackets = rows.where((F.col("method") == Method.BRACKET.value) & F.col("by_records").isNull())
+    claims = by_brackets.withColumnRenamed("source_topic", "topic").select(*_CLAIM).distinct()
+    if ranges is not None:
+        read_from = F.broadcast(ranges.select(*KEY, "source_from", "target_from"))
+        read = (F.col("upstream") >= F.col("source_from")) & (F.col("downstream") >= F.col("target_from"))
+        claims = claims.join(read_from, list(KEY), "left").where(~F.coalesce(read, F.expr("false")))
+    in_turn = Window.partitionBy(*KEY).orderBy("chance", "upstream", "downstream")
+    picked = (
+        claims.withColumn("chance", F.xxhash64(F.lit(seed), *_CLAIM))
+        .withColumn("turn", F.row_number().over(in_turn))
+        .orderBy("turn", "chance", *_CLAIM)
+        .limit(LIMIT)
+    )
+    return shaped(picked, SAMPLED_CLAIMS)
+
+
+def with_checked_claims(rows: DataFrame, checked: DataFrame) -> DataFrame:
+    """Tell of each row whose claim was picked what came of it; of a claim that has changed since nothing is known.
+
+    rows: as of ``failover.translated``, with checked and mismatched; checked: dataset ``checked_claims``
+    returns: rows, with checked and mismatched also where the records of the claim were compared
+    """
+    told = F.broadcast(checked.where("same is not null").withColumnRenamed("topic", "source_topic"))
+    found = rows.join(told, ["target_topic", "source_topic", "kafka_partition", "upstream", "downstream"], "left")
+    return found.withColumns(
+        {
+            "checked": F.col("checked") | F.col("same").isNotNull(),
+            "mismatched": F.col("mismatched") | F.coalesce(~F.col("same"), F.expr("false")),
+        }
+    ).drop("same")

@@ -1,0 +1,67 @@
+"""Claims that pairs of offsets prove, and the records do not, with a real MirrorMaker 2 and somebody else's record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from failing_over import FailingOver, Flowing, commit_groups, rows
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from sandbox import Sandbox, wait_until
+
+pytestmark = pytest.mark.mirror
+
+
+@pytest.fixture
+def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
+    """Somebody's record in the replica of partition 0, and a transaction's marker in the source, which makes up for it.
+
+    So the pairs before and after both are as far apart on either side: ``9 → 9`` and ``13 → 13``, but ``11 → 12``.
+    """
+    flowing = Flowing.start(sandbox, overrides={"offset.lag.max": "100000"})
+    flowing.produce(10)
+    flowing.wait_until_replicated()
+    sandbox.connect.pause(flowing.source_connector)
+    sandbox.target.produce(flowing.target_topic, ["somebody's"], partition=0)
+    producer = Producer(sandbox.source.client_settings() | {"transactional.id": flowing.mark})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    for value in ("0:10", "0:11"):
+        producer.produce(flowing.topic, value, partition=0)
+    producer.commit_transaction(30)
+    wait_until(lambda: sandbox.source.log_bounds(flowing.topic)[0] == (0, 13), 30, "no marker was written")
+    flowing.produce(100)
+    sandbox.connect.resume(flowing.source_connector)
+    flowing.wait_until_replicated()
+    yield flowing
+    flowing.close()
+
+
+def test_a_claim_that_its_record_disproves_closes_the_gate(
+    flowing: Flowing, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Also far before what is read of the logs; where the record is the same, the claim stands."""
+    groups = {f"{flowing.mark}-{name}": {TopicPartition(flowing.topic, n): 11} for n, name in enumerate(("no", "yes"))}
+    commit_groups(flowing.sandbox.source, groups)
+    moving = FailingOver(spark, tmp_path.as_uri(), flowing)
+
+    def translated(name: str, compared: int) -> tuple[Any, ...]:
+        directory, summary = moving.translate(groups=f"{flowing.mark}-{name}", compared=compared)
+        [row] = rows(directory)
+        assert (row["upstream"], row["downstream"], row["exact"], row["method"]) == (11, 11, True, "bracket")
+        return summary["checked"], summary["errors"]
+
+    for compared in (20, 0):
+        assert translated("yes", compared) == (1, [])
+        checked, [error] = translated("no", compared)
+        assert checked == 1
+        assert error == (
+            f"1 of 1 claims are disproved by the records themselves: that of topic {flowing.topic!r}, partition 0, "
+            f"offset 11 is not that of {flowing.target_topic!r}, offset 11. Something else writes to the replica, or "
+            "changes records on their way."
+        )

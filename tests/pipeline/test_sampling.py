@@ -1,0 +1,76 @@
+"""Which claims are picked, so that their records are compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from airflow_provider_connect_offsets.pipeline.frames import struct_type
+from airflow_provider_connect_offsets.pipeline.sampling import LIMIT, sampled_claims
+from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES
+
+COLUMNS = (
+    "source_topic string, target_topic string, kafka_partition int, upstream long, downstream long, method string, "
+    "by_records boolean"
+)
+
+
+def claims(spark: SparkSession, counts: dict[int, int]) -> DataFrame:
+    """So many claims in each partition, two groups each, and as many rows that are no claims by brackets."""
+    rows = [
+        ("orders", "here.orders", number, at, None if method == "none" else at + 7, method, told)
+        for number, count in counts.items()
+        for at in range(count)
+        for method, told in (("bracket", None), ("bracket", None), ("bracket", True), ("record", None), ("none", None))
+    ]
+    return spark.createDataFrame(rows, COLUMNS)
+
+
+def picked(rows: DataFrame, ranges: DataFrame | None = None, *, seed: str = "seed") -> list[Row]:
+    return sampled_claims(rows, ranges, seed=seed).collect()
+
+
+def test_all_of_few(spark: SparkSession) -> None:
+    """Each place once, by brackets of the flow that is translated by."""
+    found = picked(claims(spark, {0: 3, 4: 1}))
+
+    assert {tuple(row) for row in found} == {
+        ("orders", "here.orders", n, at, at + 7) for n, at in ((0, 0), (0, 1), (0, 2), (4, 0))
+    }
+    assert len(found) == 4
+
+
+def test_one_partition_cant_take_them_all(spark: SparkSession) -> None:
+    """At most so many, and of the others as many as there are."""
+    found = picked(claims(spark, {0: 1500, 1: 10, 2: 700}))
+
+    assert len(found) == LIMIT
+    assert Counter(row["kafka_partition"] for row in found) == {0: 495, 1: 10, 2: 495}
+
+
+def test_chance_decides_and_does_so_again(spark: SparkSession) -> None:
+    """The same claims give the same sample, from all over the log; another seed gives another one."""
+    rows = claims(spark, {0: 2000})
+    first, again, other = (picked(rows.repartition(n), seed=seed) for n, seed in ((2, "a"), (3, "a"), (2, "b")))
+
+    assert first == again
+    assert set(first) != set(other)
+    assert sum(row["upstream"] < 1000 for row in first) == pytest.approx(LIMIT / 2, rel=0.2)
+
+
+def test_what_will_be_read_anyway_is_not_picked(spark: SparkSession) -> None:
+    """It takes both records; of a partition that won't be read, all are."""
+    ranges = spark.createDataFrame([("orders", "here.orders", 0, 3, 11)], struct_type(COMPARE_RANGES))
+
+    found = picked(claims(spark, {0: 6, 1: 2}), ranges)
+
+    assert {(row["kafka_partition"], row["upstream"]) for row in found} == {
+        (0, 0),
+        (0, 1),
+        (0, 2),
+        (0, 3),
+        (1, 0),
+        (1, 1),
+    }
