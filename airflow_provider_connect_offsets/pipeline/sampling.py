@@ -36,6 +36,8 @@ def sampled_claims(rows: DataFrame, ranges: DataFrame | None, *, seed: str) -> D
     picked = (
         claims.withColumn("chance", F.xxhash64(F.lit(seed), *_CLAIM))
         .withColumn("turn", F.row_number().over(in_turn))
+        # Told how many of a partition are of use at most, Catalyst leaves out the others before it shuffles.
+        .where(F.col("turn") <= LIMIT)
         .orderBy("turn", "chance", *_CLAIM)
         .limit(LIMIT)
     )

@@ -131,7 +131,8 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
         totals = Observation()
         # Summed up while they are written: each job of its own takes Spark as long as to plan and to compile it.
         as_dataset(rows.observe(totals, *_totals())).write.mode("overwrite").parquet(directory.translation)
-        summary = summarise(totals.get, _dataset(spark, directory.translation, TRANSLATION), rows)
+        written = _dataset(spark, directory.translation, TRANSLATION)
+        summary = summarise(totals.get, written, rows)
         if request.mode is Mode.PLANNED and request.compared and seen.digests is None:
             compare_ranges(request, seen).write.mode("overwrite").parquet(directory.compare_ranges)
             if seen.forward is not None:
@@ -141,7 +142,9 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
         may_rest_on_pairs = summary["by_bracket"] or summary["left_groups"]
         if request.mode is Mode.PLANNED and may_rest_on_pairs and seen.digests is None and seen.claims is None:
             will_read = _dataset(spark, directory.compare_ranges, COMPARE_RANGES) if request.compared else None
-            claims = sampled_claims(rows, will_read, seed=summary["digest"])
+            # What another flow has placed, the dataset doesn't tell; only a failback has such rows.
+            own = rows if seen.forward else written.withColumn("by_records", F.lit(None).cast("boolean"))
+            claims = sampled_claims(own, will_read, seed=summary["digest"])
             claims.write.mode("overwrite").parquet(directory.sampled_claims)
     finally:
         seen.latest.unpersist()

@@ -45,7 +45,7 @@ def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
 def test_a_claim_that_its_record_disproves_closes_the_gate(
     flowing: Flowing, spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Also far before what is read of the logs; where the record is the same, the claim stands."""
+    """Far before what is read of the logs; where the record is the same, the claim stands."""
     groups = {f"{flowing.mark}-{name}": {TopicPartition(flowing.topic, n): 11} for n, name in enumerate(("no", "yes"))}
     commit_groups(flowing.sandbox.source, groups)
     moving = FailingOver(spark, tmp_path.as_uri(), flowing)
@@ -56,12 +56,11 @@ def test_a_claim_that_its_record_disproves_closes_the_gate(
         assert (row["upstream"], row["downstream"], row["exact"], row["method"]) == (11, 11, True, "bracket")
         return summary["checked"], summary["errors"]
 
-    for compared in (20, 0):
-        assert translated("yes", compared) == (1, [])
-        checked, [error] = translated("no", compared)
-        assert checked == 1
-        assert error == (
-            f"1 of 1 claims are disproved by the records themselves: that of topic {flowing.topic!r}, partition 0, "
-            f"offset 11 is not that of {flowing.target_topic!r}, offset 11. Something else writes to the replica, or "
-            "changes records on their way."
-        )
+    assert translated("yes", 0) == (1, [])
+    checked, [error] = translated("no", 20)
+    assert checked == 1
+    assert error == (
+        f"1 of 1 claims are disproved by the records themselves: that of topic {flowing.topic!r}, partition 0, "
+        f"offset 11 is not that of {flowing.target_topic!r}, offset 11. Something else writes to the replica, or "
+        "changes records on their way."
+    )
