@@ -125,5 +125,14 @@ def _options() -> dict[str, Any]:
             "type": "string",
             "example": "file:///var/lib/airflow/connect_offsets",
             "default": "",
-        }
+        },
+        "class_archive": {
+            "description": "A file of the classes that Spark's driver loads, from which its JVM starts sooner; written "
+            "by ``python -m airflow_provider_connect_offsets.pipeline.class_archive FILE`` on each worker. Empty, "
+            "missing, or made by another JDK or Spark: the JVM starts as ever.\n",
+            "version_added": "0.1.0",
+            "type": "string",
+            "example": "/var/lib/airflow/connect-offsets.jsa",
+            "default": "",
+        },
     }

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from airflow_provider_connect_offsets.pipeline.shipping import QUICK_START
+from airflow_provider_connect_offsets.pipeline.class_archive import class_archive_settings
 
 
 def medians(runs: int, *actions: Callable[[], object]) -> list[float]:
@@ -25,9 +25,10 @@ def medians(runs: int, *actions: Callable[[], object]) -> list[float]:
     return [statistics.median(taken) for taken in seconds]
 
 
-def submit(*arguments: str) -> None:
-    """Run ``spark-submit`` as the operators do."""
-    confs = [f"--conf={name}={value}" for name, value in {"spark.ui.enabled": "false", **QUICK_START}.items()]
+def submit(*arguments: str, archive: str = "") -> None:
+    """Run ``spark-submit`` as the operators do; archive: ``[connect_offsets] class_archive``."""
+    settings = {"spark.ui.enabled": "false", **class_archive_settings(archive)}
+    confs = [f"--conf={name}={value}" for name, value in settings.items()]
     here = {**os.environ, "PYSPARK_PYTHON": sys.executable}
     with tempfile.TemporaryDirectory() as scratch:
         binary = str(Path(sys.executable).with_name("spark-submit"))

@@ -1,7 +1,8 @@
 """Consumer groups translated in one pass, over Kafka's MirrorClient: group by group, and by its pattern call.
 
 Whole programs with their start-up, on the same broker: 1,000,000 checkpoint records of 4,000 groups in 25 partitions.
-Ours is what ``mirror_failover`` runs where the source is gone: the look that reads the topic, then ``spark-submit``.
+Ours is what ``mirror_failover`` runs where the source is gone: the look that reads the topic, then ``spark-submit``,
+with ``[connect_offsets] class_archive``, written once before, as the program that calls MirrorClient is compiled once.
 MirrorClient reads the whole topic anew for each group, so a few groups are timed and the rest is computed. Ends with 1
 where a promise is broken::
 
@@ -23,6 +24,7 @@ from pathlib import Path
 from timing import medians, run, submit
 
 from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.pipeline import class_archive
 from airflow_provider_connect_offsets.pipeline.shipping import translate_job_path, write_py_files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
@@ -101,13 +103,21 @@ class Translators:
     def prepare(self) -> None:
         """What is done once: the zip that is shipped, and MirrorClient's program compiled."""
         write_py_files(self._shipped)
+        run(sys.executable, "-m", class_archive.__name__, str(self._archive))
         run(str(java().with_name("javac")), "-cp", f"{kafka_jars()}/*", "-d", str(self.scratch), str(SOURCE))
 
     def ours(self, lost: Lost) -> None:
         """From the topic to the dataset ``translation``."""
+        self._ours(lost, archive=str(self._archive))
+
+    def without_archive(self, lost: Lost) -> None:
+        """The same, where no archive of classes is configured."""
+        self._ours(lost, archive="")
+
+    def _ours(self, lost: Lost, *, archive: str) -> None:
         uri = self._directory(lost).uri
         run(sys.executable, "-c", LOOK, lost.broker.bootstrap, lost.flow.source_alias, uri)
-        submit("--py-files", str(self._shipped), str(translate_job_path()), uri)
+        submit("--py-files", str(self._shipped), str(translate_job_path()), uri, archive=archive)
 
     def check(self, lost: Lost) -> None:
         """Ours is what MirrorClient tells as well."""
@@ -130,6 +140,10 @@ class Translators:
         if found != wanted:
             raise SystemExit(f"MirrorClient found {found}, not {wanted}")
         return [float(seconds) for _partitions, _total, seconds in answers]
+
+    @property
+    def _archive(self) -> Path:
+        return self.scratch / "classes.jsa"
 
     @property
     def _shipped(self) -> Path:
@@ -159,9 +173,10 @@ def _measure(broker: Broker, translators: Translators, groups: int, runs: int) -
     many, tenth, one = (Lost.fill(broker, count) for count in (groups, groups // 10, 1))
     sampled = [f"group-{number * (groups // SAMPLE)}" for number in range(SAMPLE)]
     calls: list[float] = []
-    ours, pattern, of_tenth, of_one, by_group = medians(
+    ours, without_archive, pattern, of_tenth, of_one, by_group = medians(
         runs,
         partial(translators.ours, many),
+        partial(translators.without_archive, many),
         partial(translators.theirs, many),
         partial(translators.ours, tenth),
         partial(translators.ours, one),
@@ -175,6 +190,7 @@ def _measure(broker: Broker, translators: Translators, groups: int, runs: int) -
     records = groups * PARTITIONS * ROUNDS
     print(f"{records:,} checkpoints of {groups:,} groups in {PARTITIONS} partitions; medians of {runs}, with start-up")
     print(f"  in one pass              {ours:8.1f} s")
+    print(f"    without class_archive  {without_archive:8.1f} s")
     print(f"  MirrorClient by pattern  {pattern:8.1f} s: ours takes {ours / pattern:.2f} times as long")
     print(f"  MirrorClient by group    {all_groups:8.0f} s: {all_groups / ours:,.0f} times as long as ours")
     print(f"    computed: {SAMPLE} groups took {by_group:.1f} s, and {fastest:.2f} s is taken for each of the others")

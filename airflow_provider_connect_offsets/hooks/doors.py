@@ -28,6 +28,11 @@ def workspace_uri() -> str:
     return Path(home, "connect_offsets").absolute().as_uri()
 
 
+def class_archive() -> str:
+    """The file of classes that Spark's driver starts from: ``[connect_offsets] class_archive``; empty: none."""
+    return str(conf.get("connect_offsets", "class_archive", fallback="") or "")
+
+
 @dataclass(frozen=True, slots=True)
 class Opened:
     """The doors of a change while they are open, and the id of the Kafka cluster that Connect works on."""

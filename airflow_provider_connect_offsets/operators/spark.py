@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
 from airflow_provider_connect_offsets.hooks.connections import connection_of
+from airflow_provider_connect_offsets.hooks.doors import class_archive
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ class OffsetsJobOperator(SparkSubmitOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         """Submit the job, then show and judge what it found."""
-        from airflow_provider_connect_offsets.pipeline.shipping import QUICK_START, write_py_files  # noqa: PLC0415
+        from airflow_provider_connect_offsets.pipeline.class_archive import class_archive_settings  # noqa: PLC0415
+        from airflow_provider_connect_offsets.pipeline.shipping import (  # noqa: PLC0415
+            spark_submit_path,
+            write_py_files,
+        )
 
         with failing_clearly(), tempfile.TemporaryDirectory(prefix="connect-offsets-") as scratch:
             # Of any type, like the Spark hook takes it: one given as a URI (k8s://…) has the type of its scheme.
@@ -63,16 +68,10 @@ class OffsetsJobOperator(SparkSubmitOperator):
             self.application = str(self.job())
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
             self.application_args = self.directories()
-            self.conf = {**_QUIET, **QUICK_START, **(self.conf or {})}
-            self._spark_binary = self._spark_binary or _spark_submit()
+            self.conf = {**_QUIET, **class_archive_settings(class_archive()), **(self.conf or {})}
+            # Where one is on the path, the connection may name another one.
+            beside = None if shutil.which("spark-submit") else spark_submit_path()
+            self._spark_binary = self._spark_binary or beside
             super().execute(context)
         with failing_clearly():
             return self.judged()
-
-
-def _spark_submit() -> str | None:
-    """The ``spark-submit`` that came with pyspark, where none is on the path; None lets the hook look for its own."""
-    if shutil.which("spark-submit"):
-        return None
-    beside = Path(sys.executable).with_name("spark-submit")
-    return str(beside) if beside.exists() else None

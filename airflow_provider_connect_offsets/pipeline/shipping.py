@@ -5,13 +5,16 @@ Standard library only: an Airflow operator calls this where there may be no pysp
 
 from __future__ import annotations
 
+import shutil
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 QUICK_START = {
     # A job of seconds ends before the JVM's second compiler has paid for itself: it saves about a quarter of the time.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    JAVA_OPTIONS: "-XX:TieredStopAtLevel=1",
     # Or PySpark tells the JVM of each function that is called where it stands in the code, in more calls than it makes
     # for the job itself. What fails is told by the job's own messages.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
@@ -57,6 +60,12 @@ def mirror_reset_job_path() -> Path:
 def readiness_job_path() -> Path:
     """Give the file that ``spark-submit`` runs to judge a flow's readiness."""
     return PACKAGE / "pipeline" / "readiness_job.py"
+
+
+def spark_submit_path() -> str | None:
+    """The ``spark-submit`` on the path, or that which came with pyspark; None where there is neither."""
+    beside = Path(sys.executable).with_name("spark-submit")
+    return shutil.which("spark-submit") or (str(beside) if beside.exists() else None)
 
 
 def write_py_files(target: Path) -> Path:

@@ -1,0 +1,75 @@
+"""spark-submit's entry for a rehearsal: ``rehearsal_job.py RUN_DIRECTORY``.
+
+Translates two checkpoints that it has made up, so that the JVM comes by the classes that jobs need (``class_archive``).
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.pipeline import jvm, translate_job
+from airflow_provider_connect_offsets.pipeline.frames import struct_type
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import (
+    GROUP_OFFSETS,
+    MIRROR_PARTITIONS,
+    STORED_RECORDS,
+    Schema,
+)
+
+FLOW = Flow(source_alias="here", target_alias="there")
+
+
+def rehearse(spark: SparkSession, directory: FailoverDirectory) -> dict[str, Any]:
+    """Write what a look at a flow would, and translate it; gives the summary."""
+    request = FailoverRequest.parse(planned=False, flow=FLOW, groups=".*")
+    jvm.write_text(spark, directory.request, json.dumps(request.as_json()))
+    jvm.write_text(spark, directory.members, json.dumps({"source": {}, "target": {}}))
+    _write(spark, directory.stored_syncs, STORED_RECORDS, [])
+    _write(spark, directory.stored_checkpoints, STORED_RECORDS, [_checkpoint(number) for number in (1, 2)])
+    _write(spark, directory.group_offsets, GROUP_OFFSETS, [])
+    ends = {"target_start": 0, "target_end": 10, "drained": False, "gapless": False}
+    names = {"topic": "orders", "target_topic": FLOW.target_topic("orders"), "kafka_partition": 0}
+    row = {**dict.fromkeys(MIRROR_PARTITIONS.names), **names, **ends}
+    _write(spark, directory.mirror_partitions, MIRROR_PARTITIONS, [tuple(row.values())])
+    return translate_job.run(spark, directory)
+
+
+def _write(spark: SparkSession, uri: str, schema: Schema, rows: list[tuple[Any, ...]]) -> None:
+    spark.createDataFrame(rows, struct_type(schema)).write.mode("overwrite").parquet(uri)
+
+
+def _checkpoint(number: int) -> tuple[Any, ...]:
+    """A row of ``stored_records``, as MirrorCheckpointTask writes it."""
+    key = _text(f"group-{number}") + _text(FLOW.target_topic("orders")) + struct.pack(">i", 0)
+    value = struct.pack(">hqq", 0, number, number) + _text("")
+    told = {"topic": FLOW.checkpoints_topic, "kafka_partition": 0, "log_offset": number, "key": key, "value": value}
+    row = {**told, "written_at": datetime(2026, 1, 1, tzinfo=UTC)}
+    return tuple(row[name] for name in STORED_RECORDS.names)
+
+
+def _text(value: str) -> bytes:
+    return struct.pack(">h", len(value)) + value.encode()
+
+
+def main(arguments: list[str]) -> int:
+    """Run as a Spark application."""
+    if len(arguments) != 1:
+        sys.stderr.write("usage: rehearsal_job.py RUN_DIRECTORY\n")
+        return 2
+    spark = SparkSession.builder.appName("connect-offsets rehearsal").getOrCreate()
+    errors = rehearse(spark, FailoverDirectory(arguments[0]))["errors"]
+    spark.stop()
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,77 @@
+"""The archive of classes from which Spark's driver starts: written once, used where it fits, and never in the way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.pipeline import class_archive, rehearsal_job
+from airflow_provider_connect_offsets.pipeline.shipping import JAVA_OPTIONS, QUICK_START, spark_submit_path
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+
+
+def test_a_file_that_is_not_there_is_not_named(tmp_path: Path) -> None:
+    """Nor where none is configured; one that is there is named beside the other options."""
+    archive = tmp_path / "classes.jsa"
+    assert class_archive.class_archive_settings("") == QUICK_START
+    assert class_archive.class_archive_settings(str(archive)) == QUICK_START
+
+    archive.touch()
+
+    options = class_archive.class_archive_settings(str(archive))[JAVA_OPTIONS]
+    assert options == f"{QUICK_START[JAVA_OPTIONS]} -XX:SharedArchiveFile={archive}"
+
+
+def test_a_rehearsal_translates_what_it_has_made_up(spark: SparkSession, tmp_path: Path) -> None:
+    """Both groups get the places of their checkpoints."""
+    summary = rehearsal_job.rehearse(spark, FailoverDirectory(tmp_path.as_uri()))
+
+    assert (summary["errors"], summary["commit"], summary["by_checkpoint"]) == ([], 2, 2)
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["a", "b"]])
+def test_words_that_make_no_sense(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Two is the exit code, and one line says what is wanted."""
+    assert class_archive.main(words) == 2
+    assert capsys.readouterr().err.startswith("usage: python -m ")
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is begun."""
+    assert class_archive.main([str(tmp_path / "none" / "classes.jsa")]) == 2
+    assert "There is no folder" in capsys.readouterr().err
+
+
+def test_a_job_that_fails_leaves_no_file_behind(tmp_path: Path) -> None:
+    """What it said is told."""
+    program = tmp_path / "spark-submit"
+    program.write_text("#!/bin/sh\necho it did not work >&2\nexit 3\n")
+    program.chmod(0o700)
+
+    assert class_archive.write_class_archive(tmp_path / "classes.jsa", str(program)) == "it did not work"
+    assert [path.name for path in tmp_path.iterdir()] == ["spark-submit"]
+
+
+@pytest.mark.processes
+def test_the_jvm_starts_from_what_it_has_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Spark's own classes come from the archive, as the JVM says of each."""
+    archive, loaded, job = tmp_path / "classes.jsa", tmp_path / "loaded", tmp_path / "job.py"
+    assert class_archive.main([str(archive)]) == 0
+    assert str(archive) in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir()] == ["classes.jsa"]
+    job.write_text("from pyspark.sql import SparkSession; SparkSession.builder.getOrCreate().stop()")
+    settings = class_archive.class_archive_settings(str(archive))
+    options = f"{settings[JAVA_OPTIONS]} -Xlog:class+load:file={loaded}"
+    command = [str(spark_submit_path()), "--master", "local[1]", "--conf", f"{JAVA_OPTIONS}={options}", str(job)]
+    here = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+
+    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, env=here)
+
+    spark_classes = [line for line in loaded.read_text().splitlines() if " org.apache.spark." in line]
+    archived = [line for line in spark_classes if "source: shared objects file (top)" in line]
+    assert len(archived) > 0.9 * len(spark_classes) > 1000
