@@ -89,7 +89,7 @@ def test_the_question(directory: FailoverDirectory) -> None:
     asked = failover_question(Failover.read(directory))
 
     assert "**3 groups** with 3 partitions would go from `eu` to `us`." in asked
-    assert "is stopped, all is translated once more" in asked
+    assert "will stand still, all is translated once more" in asked
     assert "| \\<b\\>coarse\\</b\\> | 1 | 0 | 1,234 | 0, 1 missing |" in asked
     assert "Nothing has been stopped or moved yet." in asked
 
