@@ -59,14 +59,16 @@ class TopicReader(Spans):
     def latest(self) -> Iterator[TopicRecord]:
         """The last record of each key, which is what compaction leaves; raises as :meth:`records` does.
 
-        They are held in memory, so this is for topics that are compacted, by keys that are in one partition each.
+        They are held in memory, so this is for topics that are compacted, by keys that are in one partition each. What
+        comes while it reads may be among them.
         """
-        last = {
-            message.key(): (where.partition, offset - 1, message)
-            for where, offset, message in self.read(self._spans(*self._limits()))
-            if message is not None
-        }
-        return (_record(*one) for one in last.values())
+        last: dict[bytes | str | None, Message] = {}
+        for messages in self.batches(self._spans(*self._limits())):
+            # Nothing else in the loop: a topic may have millions of records, of which few are the last ones.
+            for message in messages:
+                if message.error() is None:
+                    last[message.key()] = message
+        return (_record(message.partition() or 0, message.offset() or 0, message) for message in last.values())
 
     def _limits(self) -> tuple[dict[int, int], dict[int, int]]:
         return self.ask(f"read topic {self.topic!r}", self._bounds)
