@@ -17,11 +17,11 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-KEY = ("topic", "kafka_partition")
-# In the order in which they are come by at the same position.
-_PAIR, _ASKED, _SURE = 0, 1, 2
+from airflow_provider_connect_offsets.pipeline.events import ASKED, KEY, KNOWN, SO_FAR, asked_events, union_of
+
+# Behind a position at the same place.
+_SURE = 2
 _BY_PAIRS = ("lowest", "claimed", "highest")
-_SO_FAR = (Window.unboundedPreceding, Window.currentRow)
 
 
 def known_pairs(syncs: DataFrame, partitions: DataFrame, kept: DataFrame | None = None) -> DataFrame:
@@ -145,14 +145,14 @@ def placed(positions: DataFrame, stretched: DataFrame, checkpoints: DataFrame) -
     told = _events(checkpoints.withColumn("seq", F.lit(0)), "upstream", told=F.col("downstream"))
     sure = _events(stretched, "certain_to", kind=_SURE, certain=F.col("downstream"))
     events = reduce(union_of, (here, after, told, sure, asked_events(positions)))
-    upwards = Window.partitionBy(*KEY).orderBy("at", "kind", "seq").rowsBetween(*_SO_FAR)
-    downwards = Window.partitionBy(*KEY).orderBy(F.desc("at"), F.desc("kind")).rowsBetween(*_SO_FAR)
+    upwards = Window.partitionBy(*KEY).orderBy("at", "kind", "seq").rowsBetween(*SO_FAR)
+    downwards = Window.partitionBy(*KEY).orderBy(F.desc("at"), F.desc("kind")).rowsBetween(*SO_FAR)
     found = (
         events.withColumn("told", F.max("told").over(upwards))
         .withColumn("lowest", F.max("bound").over(upwards))
         .withColumn("proved", F.last("proved", ignorenulls=True).over(upwards))
         .withColumn("highest", F.min("certain").over(downwards))
-        .where(F.col("kind") == _ASKED)
+        .where(F.col("kind") == ASKED)
     )
     distance = F.col("at") - F.col("proved.upstream")
     claimed = F.when(F.col("at") <= F.col("proved.exact_to"), F.col("proved.downstream") + distance)
@@ -168,7 +168,7 @@ def placed_by_checkpoints(told: DataFrame) -> DataFrame:
     returns: told + lowest, told, claimed, highest; all but ``told`` are null
     """
     # By range: of checkpoints at the same position each tells the others too.
-    upwards = Window.partitionBy(*KEY).orderBy("position").rangeBetween(*_SO_FAR)
+    upwards = Window.partitionBy(*KEY).orderBy("position").rangeBetween(*SO_FAR)
     tells = F.when((F.col("position") >= 0) & (F.col("checkpoint") <= F.col("target_end")), F.col("checkpoint"))
     unknown = F.lit(None).cast("long")
     return told.withColumns({"told": F.max(tells).over(upwards), **dict.fromkeys(_BY_PAIRS, unknown)})
@@ -192,19 +192,8 @@ def _longs(**values: int) -> list[Column]:
     return [F.lit(value).cast("long").alias(name) for name, value in values.items()]
 
 
-def _events(stretched: DataFrame, at: Column | str, *, kind: int = _PAIR, **told: Column) -> DataFrame:
+def _events(stretched: DataFrame, at: Column | str, *, kind: int = KNOWN, **told: Column) -> DataFrame:
     """What the window comes by, going through a partition's positions."""
     place = F.col(at) if isinstance(at, str) else at
     carried = [value.alias(name) for name, value in told.items()]
     return stretched.select(*KEY, place.alias("at"), F.lit(kind).alias("kind"), "seq", *carried)
-
-
-def asked_events(positions: DataFrame) -> DataFrame:
-    """Positions as what the window answers, behind the pairs at the same position."""
-    whole = F.struct(*positions.columns).alias("asked")
-    return positions.select(*KEY, F.col("position").alias("at"), F.lit(_ASKED).alias("kind"), whole)
-
-
-def union_of(one: DataFrame, other: DataFrame) -> DataFrame:
-    """Rows of both; a column that one of them lacks is null."""
-    return one.unionByName(other, allowMissingColumns=True)

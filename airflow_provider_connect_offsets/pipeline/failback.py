@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.failover import Method
-from airflow_provider_connect_offsets.pipeline.brackets import KEY
+from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.pipeline.returning import returned, worth_reading
 from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Method, Mode, Move
-from airflow_provider_connect_offsets.pipeline.brackets import KEY
+from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.failback import Forward, both_ways
 from airflow_provider_connect_offsets.pipeline.frames import matches_whole, shaped
 from airflow_provider_connect_offsets.pipeline.matching import mismatches
@@ -92,7 +92,14 @@ def _answered(request: FailoverRequest, seen: Seen) -> DataFrame:
         told = answers_of_checkpoints(_told(seen), seen.partitions).where("position >= 0")
         return _selected(told, request).withColumns(nothing)
     asked = asked_positions(request, seen)
-    found = answers(asked, seen.partitions, syncs=seen.syncs, checkpoints=_by_source_topic(seen), digests=seen.digests)
+    found = answers(
+        asked,
+        seen.partitions,
+        syncs=seen.syncs,
+        checkpoints=_by_source_topic(seen),
+        digests=seen.digests,
+        kept=seen.kept,
+    )
     return found.withColumns(nothing) if seen.forward is None else both_ways(asked, found, seen.forward)
 
 

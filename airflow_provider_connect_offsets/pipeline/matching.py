@@ -11,10 +11,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
-
-KEY = ("topic", "kafka_partition")
-_RECORD, _ASKED = 0, 1
-_SO_FAR = (Window.unboundedPreceding, Window.currentRow)
+from airflow_provider_connect_offsets.pipeline.events import ASKED, KEY, KNOWN, SO_FAR, asked_events, union_of
 
 
 def recognised(digests: DataFrame) -> DataFrame:
@@ -37,7 +34,7 @@ def recognised(digests: DataFrame) -> DataFrame:
     return (
         of_target.join(once, [*KEY, "digest"], "left")
         .withColumn("number", F.row_number().over(in_order))
-        .withColumn("before", F.last(place, ignorenulls=True).over(in_order.rowsBetween(*_SO_FAR)))
+        .withColumn("before", F.last(place, ignorenulls=True).over(in_order.rowsBetween(*SO_FAR)))
         .withColumn("next", F.last(place, ignorenulls=True).over(backwards))
         .withColumn("rises", F.coalesce(F.col("next.upstream") > F.col("before.upstream"), F.expr("false")))
         .select(
@@ -62,21 +59,16 @@ def matched(positions: DataFrame, records: DataFrame) -> DataFrame:
     behind = records.where("upstream is not null").select(
         *KEY,
         (F.col("upstream") + 1).alias("at"),
-        F.lit(_RECORD).alias("kind"),
+        F.lit(KNOWN).alias("kind"),
         F.struct((F.col("downstream") + 1).alias("place"), "unclear_after").alias("behind"),
     )
-    asked = positions.select(
-        *KEY, F.col("position").alias("at"), F.lit(_ASKED).alias("kind"), F.struct(*positions.columns).alias("asked")
-    )
-    upwards = Window.partitionBy(*KEY).orderBy("at", "kind").rowsBetween(*_SO_FAR)
-    downwards = Window.partitionBy(*KEY).orderBy(F.desc("at"), F.desc("kind")).rowsBetween(*_SO_FAR)
+    upwards = Window.partitionBy(*KEY).orderBy("at", "kind").rowsBetween(*SO_FAR)
+    downwards = Window.partitionBy(*KEY).orderBy(F.desc("at"), F.desc("kind")).rowsBetween(*SO_FAR)
     found = (
-        asked.unionByName(behind, allowMissingColumns=True)
+        union_of(asked_events(positions), behind)
         .withColumn("behind", F.max("behind").over(upwards))
-        .withColumn(
-            "first", F.last(F.when(F.col("kind") == _RECORD, F.col("at") - 1), ignorenulls=True).over(downwards)
-        )
-        .where(F.col("kind") == _ASKED)
+        .withColumn("first", F.last(F.when(F.col("kind") == KNOWN, F.col("at") - 1), ignorenulls=True).over(downwards))
+        .where(F.col("kind") == ASKED)
         .select("asked.*", F.greatest("lowest", "behind.place").alias("matched"), "behind.unclear_after", "first")
     )
     return _with_doubts(found, records)
@@ -86,19 +78,19 @@ def _with_doubts(found: DataFrame, records: DataFrame) -> DataFrame:
     read = records.select(
         *KEY,
         F.col("downstream").alias("place"),
-        F.lit(_RECORD).alias("kind"),
+        F.lit(KNOWN).alias("kind"),
         "upstream",
         F.when(F.col("doubtful"), 1).otherwise(0).alias("doubt"),
     )
     asked = found.select(
-        *KEY, F.col("matched").alias("place"), F.lit(_ASKED).alias("kind"), F.struct(*found.columns).alias("asked")
+        *KEY, F.col("matched").alias("place"), F.lit(ASKED).alias("kind"), F.struct(*found.columns).alias("asked")
     )
-    downwards = Window.partitionBy(*KEY).orderBy(F.desc("place"), "kind").rowsBetween(*_SO_FAR)
+    downwards = Window.partitionBy(*KEY).orderBy(F.desc("place"), "kind").rowsBetween(*SO_FAR)
     seen = (
-        asked.unionByName(read, allowMissingColumns=True)
+        union_of(asked, read)
         .withColumn("doubts", F.sum("doubt").over(downwards))
         .withColumn("read_first", F.last("upstream", ignorenulls=True).over(downwards))
-        .where(F.col("kind") == _ASKED)
+        .where(F.col("kind") == ASKED)
         .select("asked.*", "doubts", "read_first")
     )
     in_doubt = F.coalesce("doubts", F.lit(0)) + F.coalesce("unclear_after", F.lit(0))

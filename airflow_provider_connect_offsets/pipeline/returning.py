@@ -16,13 +16,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
-from airflow_provider_connect_offsets.pipeline.brackets import KEY, asked_events, known_pairs, union_of
+from airflow_provider_connect_offsets.pipeline.brackets import known_pairs
+from airflow_provider_connect_offsets.pipeline.events import ASKED, KEY, KNOWN, SO_FAR, asked_events, union_of
 
 # Below the lowest position that is asked for, so that a record before it is among those that are read.
 MARGIN = 200
 _OF_LOGS = ("source_start", "source_end", "target_end")
-_PAIR, _RECORD, _ASKED = 0, 0, 1
-_SO_FAR = (Window.unboundedPreceding, Window.currentRow)
 
 
 def returned(
@@ -121,7 +120,7 @@ def reaches(pairs: DataFrame, partitions: DataFrame) -> DataFrame:
     )
     first = F.first("downstream").over(in_order)
     before = F.max("reach").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
-    backwards = Window.partitionBy(*KEY).orderBy(F.desc("seq")).rowsBetween(*_SO_FAR)
+    backwards = Window.partitionBy(*KEY).orderBy(F.desc("seq")).rowsBetween(*SO_FAR)
     return known.join(F.broadcast(partitions.select(*KEY, "target_start")), list(KEY)).select(
         *KEY,
         "seq",
@@ -148,16 +147,16 @@ def bounded(positions: DataFrame, stretched: DataFrame) -> DataFrame:
     known = stretched.select(
         *KEY,
         (F.col("downstream") + 1).alias("at"),
-        F.lit(_PAIR).alias("kind"),
+        F.lit(KNOWN).alias("kind"),
         (F.col("upstream") + 1).alias("lowest"),
         pair.alias("pair"),
     )
-    upwards = Window.partitionBy(*KEY).orderBy("at", "kind").rowsBetween(*_SO_FAR)
+    upwards = Window.partitionBy(*KEY).orderBy("at", "kind").rowsBetween(*SO_FAR)
     found = (
         union_of(known, asked_events(positions))
         .withColumn("lowest", F.max("lowest").over(upwards))
         .withColumn("pair", F.last("pair", ignorenulls=True).over(upwards))
-        .where(F.col("kind") == _ASKED)
+        .where(F.col("kind") == ASKED)
     )
     along = F.col("pair.upstream") + F.col("at") - F.col("pair.downstream")
     straightly = F.when(F.col("pair.straight"), F.greatest("lowest", along)).otherwise(F.col("lowest"))
@@ -183,15 +182,15 @@ def read_before(positions: DataFrame, digests: DataFrame) -> DataFrame:
     events = of_target.join(known, [*KEY, "digest"], "left").select(
         *KEY,
         (F.col("log_offset") + 1).alias("at"),
-        F.lit(_RECORD).alias("kind"),
+        F.lit(KNOWN).alias("kind"),
         "low",
         "high",
         F.when(F.col("low").isNull(), 1).otherwise(0).alias("is_unknown"),
         F.lit(1).alias("is_record"),
         F.when(comes_first, F.col("low")).alias("first"),
     )
-    upwards = Window.partitionBy(*KEY).orderBy("at", "kind").rowsBetween(*_SO_FAR)
-    downwards = Window.partitionBy(*KEY).orderBy(F.desc("at"), F.desc("kind")).rowsBetween(*_SO_FAR)
+    upwards = Window.partitionBy(*KEY).orderBy("at", "kind").rowsBetween(*SO_FAR)
+    downwards = Window.partitionBy(*KEY).orderBy(F.desc("at"), F.desc("kind")).rowsBetween(*SO_FAR)
     return (
         union_of(events, asked_events(positions))
         .withColumns(
@@ -204,7 +203,7 @@ def read_before(positions: DataFrame, digests: DataFrame) -> DataFrame:
                 "unknown_left": F.coalesce(F.sum("is_unknown").over(downwards), F.lit(0)),
             }
         )
-        .where(F.col("kind") == _ASKED)
+        .where(F.col("kind") == ASKED)
         .select("asked.*", "last_read", "may_have_read", "unknown", "records", "unread", "unknown_left")
     )
 

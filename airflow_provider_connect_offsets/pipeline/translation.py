@@ -6,13 +6,13 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.brackets import (
-    KEY,
     known_pairs,
     overtaken,
     placed,
     placed_by_checkpoints,
     stretches,
 )
+from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.matching import matched, recognised
 
 _OF_SOURCE, _OF_TARGET = ("source_start", "source_end", "stored", "drained"), ("target_start", "target_end")

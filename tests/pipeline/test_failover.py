@@ -81,6 +81,15 @@ def test_a_group_that_may_go_back(spark: SparkSession, directory: FailoverDirect
     assert (told(rows(directory)["ahead"])[3], told(rows(directory)["busy"])[3]) == ("commit", "skip")
 
 
+def test_pairs_that_a_reset_has_kept_prove_a_place(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """Of a partition whose syncs the reset has emptied, with the last pair; without them nothing was known of it."""
+    write_look(directory, min_coverage=0.3, kept=[(1, 4, 4)])
+
+    translate_job.run(spark, directory)
+
+    assert told(rows(directory)["behind"]) == (10, True, "bracket", "commit", True)
+
+
 def test_records_that_are_the_same_prove_a_place(spark: SparkSession, directory: FailoverDirectory) -> None:
     """Every exact one whose records were read is checked."""
     write_look(directory, min_coverage=0.3)

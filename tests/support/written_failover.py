@@ -42,8 +42,13 @@ def text(content: str) -> bytes:
     return struct.pack(">h", len(raw)) + raw
 
 
-def write_look(directory: FailoverDirectory, *, planned: bool = True, **asked: Any) -> None:
-    """Two partitions of 100 records each, replicated to the end; syncs of the first one only."""
+def write_look(
+    directory: FailoverDirectory, *, planned: bool = True, kept: Sequence[tuple[int, int, int]] = (), **asked: Any
+) -> None:
+    """Two partitions of 100 records each, replicated to the end; syncs of the first one only.
+
+    kept: pairs that a reset has kept: partition, upstream, downstream.
+    """
     connector = "mirror" if planned else ""
     # Syncs that are on the source go with it.
     flow = replace(FLOW, syncs_on=Side.SOURCE if planned else Side.TARGET)
@@ -58,7 +63,9 @@ def write_look(directory: FailoverDirectory, *, planned: bool = True, **asked: A
     of_source = [_offset("here", name, "orders", number, offset) for name, number, offset, _ in GROUPS]
     of_target = [_offset("there", name, "here.orders", number, at) for name, number, _, at in GROUPS if at is not None]
     if planned:
-        write_dataset(directory.kept_pairs, KEPT_PAIRS, [])
+        names = ("kafka_partition", "upstream", "downstream")
+        pairs = [{"topic": "orders", **dict(zip(names, pair, strict=True))} for pair in kept]
+        write_dataset(directory.kept_pairs, KEPT_PAIRS, pairs)
     elsewhere = _offset("here", "elsewhere", "payments", 0, 5)
     write_dataset(directory.group_offsets, GROUP_OFFSETS, [*of_source, *of_target, elsewhere])
     write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, [_partition(number, planned) for number in (0, 1)])
