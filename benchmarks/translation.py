@@ -1,10 +1,10 @@
 """Consumer groups translated in one pass, over Kafka's MirrorClient: group by group, and by its pattern call.
 
-Whole programs with their start-up, on the same broker: 1,000,000 checkpoint records of 4,000 groups in 25 partitions.
-Ours is what ``mirror_failover`` runs where the source is gone: the look that reads the topic, then ``spark-submit``,
-with ``[connect_offsets] class_archive``, written once before, as the program that calls MirrorClient is compiled once.
-MirrorClient reads the whole topic anew for each group, so a few groups are timed and the rest is computed. Ends with 1
-where a promise is broken::
+Whole programs with their start-up, on the same broker: 1,000,000 checkpoint records of 4,000 groups in 25 partitions,
+and ours with ten times as many groups, to see how it grows. Ours is what ``mirror_failover`` runs where the source is
+gone: the look that reads the topic, then ``spark-submit``, with ``[connect_offsets] class_archive``, written once
+before, as the program that calls MirrorClient is compiled once. MirrorClient reads the whole topic anew for each group,
+so a few groups are timed and the rest is computed. Ends with 1 where a promise is broken::
 
     make bench
 """
@@ -68,7 +68,9 @@ class Lost:
         broker.create_topic(lost.flow.target_topic("orders"), partitions=PARTITIONS)
         for partition in range(PARTITIONS):
             broker.produce(lost.flow.target_topic("orders"), [b"."] * (groups + 1), partition=partition)
-        broker.create_topic(lost.flow.checkpoints_topic, config={"cleanup.policy": "compact"})
+        # Compacted as MirrorMaker 2 has it, but not while it is timed.
+        config = {"cleanup.policy": "compact", "min.compaction.lag.ms": "86400000"}
+        broker.create_topic(lost.flow.checkpoints_topic, config=config)
         broker.produce(lost.flow.checkpoints_topic, lost._values(), keys=lost._keys())
         return lost
 
@@ -170,23 +172,23 @@ def main() -> int:
 
 def _measure(broker: Broker, translators: Translators, groups: int, runs: int) -> int:
     translators.prepare()
-    many, tenth, one = (Lost.fill(broker, count) for count in (groups, groups // 10, 1))
+    many, tenfold, one = (Lost.fill(broker, count) for count in (groups, groups * 10, 1))
     sampled = [f"group-{number * (groups // SAMPLE)}" for number in range(SAMPLE)]
     calls: list[float] = []
-    ours, without_archive, pattern, of_tenth, of_one, by_group = medians(
+    ours, without_archive, pattern, of_tenfold, of_one, by_group = medians(
         runs,
         partial(translators.ours, many),
         partial(translators.without_archive, many),
         partial(translators.theirs, many),
-        partial(translators.ours, tenth),
+        partial(translators.ours, tenfold),
         partial(translators.ours, one),
         lambda: calls.extend(translators.theirs(many, *sampled)),
     )
-    for lost in (many, tenth, one):
+    for lost in (many, tenfold, one):
         translators.check(lost)
     fastest = min(calls)
     all_groups = by_group + (groups - SAMPLE) * fastest
-    beyond, beyond_of_tenth = ours - of_one, of_tenth - of_one
+    beyond, beyond_of_tenfold = ours - of_one, of_tenfold - of_one
     records = groups * PARTITIONS * ROUNDS
     print(f"{records:,} checkpoints of {groups:,} groups in {PARTITIONS} partitions; medians of {runs}, with start-up")
     print(f"  in one pass              {ours:8.1f} s")
@@ -194,13 +196,13 @@ def _measure(broker: Broker, translators: Translators, groups: int, runs: int) -
     print(f"  MirrorClient by pattern  {pattern:8.1f} s: ours takes {ours / pattern:.2f} times as long")
     print(f"  MirrorClient by group    {all_groups:8.0f} s: {all_groups / ours:,.0f} times as long as ours")
     print(f"    computed: {SAMPLE} groups took {by_group:.1f} s, and {fastest:.2f} s is taken for each of the others")
-    print(f"{records // 10:,} checkpoints: {of_tenth:.1f} s; of one group: {of_one:.1f} s, which is the start-up")
-    print(f"  beyond that {beyond:.1f} s, and {beyond_of_tenth:.1f} s for a tenth of the records")
+    print(f"{records * 10:,} checkpoints: {of_tenfold:.1f} s; of one group: {of_one:.1f} s, which is the start-up")
+    print(f"  beyond that {beyond_of_tenfold:.1f} s for ten times the records, and {beyond:.1f} s for a tenth of them")
     return _judged(
         {
             f"at least {BY_GROUP_AT_LEAST} times faster than group by group": all_groups >= BY_GROUP_AT_LEAST * ours,
             f"within {BY_PATTERN_AT_MOST} times of the pattern call": ours <= BY_PATTERN_AT_MOST * pattern,
-            f"ten times the records in {GROWTH_AT_MOST} times the time": beyond <= GROWTH_AT_MOST * beyond_of_tenth,
+            f"ten times the records in {GROWTH_AT_MOST} times the time": beyond_of_tenfold <= GROWTH_AT_MOST * beyond,
         }
     )
 

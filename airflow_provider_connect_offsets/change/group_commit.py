@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,9 +9,14 @@ from typing import Any
 
 from airflow_provider_connect_offsets.change.flow_look import Group, group_rows, groups_of
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, InvalidInput, PlanRefused
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Move
+from airflow_provider_connect_offsets.offsets.failover import (
+    DIGEST_PIECES,
+    FailoverRequest,
+    Move,
+    digest_of_sums,
+    row_numbers,
+)
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.plan import plan_digest
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
 from airflow_provider_connect_offsets.stores.groups import Committed
 from airflow_provider_connect_offsets.workspace import files
@@ -125,15 +129,15 @@ def restore_groups(directory: FailoverDirectory, target: KafkaCluster) -> Moved:
 def _approved(directory: FailoverDirectory, digest: str) -> dict[str, _Wanted]:
     """What is to be committed, by group; raises :class:`PlanRefused` where it is not what was judged."""
     wanted: dict[str, _Wanted] = {}
-    digests = []
+    sums = [0] * len(DIGEST_PIECES)
     for row in iterate_dataset(directory.translation, TRANSLATION):
         if row["action"] == Move.COMMIT:
             where = TopicPartition(row["target_topic"], row["kafka_partition"])
             one = wanted.setdefault(row["group"], _Wanted({}, {}))
             one.offsets[where], one.before[where] = row["downstream"], row["target_before"]
-            fields = (row["group"], where.topic, str(where.partition), str(row["downstream"]))
-            digests.append(hashlib.sha256("\n".join(fields).encode()).hexdigest())
-    if plan_digest(digests) != digest:
+            numbers = row_numbers(row["group"], where.topic, where.partition, row["downstream"])
+            sums = [so_far + number for so_far, number in zip(sums, numbers, strict=True)]
+    if digest_of_sums(sums) != digest:
         raise PlanRefused(
             f"Nothing was committed: the translation under {directory.uri} is not the one that was judged. Run it "
             "again from the beginning."

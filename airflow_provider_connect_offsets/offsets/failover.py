@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any
+from zlib import crc32
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
 
 DEFAULT_COMPARED = 100_000
+# Characters of a row's digest that are made a number of 32 bits each.
+DIGEST_PIECES = tuple(range(0, 64, 16))
+DIGEST_PIECE = 16
 
 
 class Mode(StrEnum):
@@ -120,6 +126,20 @@ class FailoverRequest:
         return cls(
             **{**fields, "mode": Mode(fields["mode"]), "flow": Flow.from_json(fields["flow"]), "forward": forward}
         )
+
+
+def row_numbers(group: str, target_topic: str, kafka_partition: int, offset: int) -> tuple[int, ...]:
+    """What an offset that is to be committed adds to :func:`digest_of_sums`; Spark's job works it out as well."""
+    row = sha256(f"{group}\n{target_topic}\n{kafka_partition}\n{offset}".encode()).hexdigest()
+    return tuple(crc32(row[start : start + DIGEST_PIECE].encode()) for start in DIGEST_PIECES)
+
+
+def digest_of_sums(sums: Iterable[int]) -> str:
+    """SHA-256 (hex) of the sums of all :func:`row_numbers`, which tells a translation from any other.
+
+    Sums, so that no order matters and nobody has to hold the digests of a million rows.
+    """
+    return sha256(" ".join(map(str, sums)).encode()).hexdigest()
 
 
 def _pattern(name: str, text: str) -> str | None:

@@ -6,13 +6,15 @@ version, a record of someone else) is left out. Sources: ``OffsetSync``, ``Check
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.workspace.schemas import CHECKPOINTS, OFFSET_SYNCS
 
 _SHORT, _INT, _LONG = 2, 4, 8
+# A text that says it is longer is none: Java's short would be negative.
+_LONGEST = 2**15 - 1
 
 
 def offset_syncs(records: DataFrame) -> DataFrame:
@@ -20,17 +22,16 @@ def offset_syncs(records: DataFrame) -> DataFrame:
 
     A sync says that the record at ``upstream`` of the source is the one at ``downstream`` of its replica.
     """
-    size = F.col("topic_size")
-    sized = _once(records, topic_size=_text_size("key", F.lit(1)))
-    found = sized.where((F.length("key") == size + _SHORT + _INT) & (F.length("value") == 2 * _LONG))
+    topic = f"(length(key) - {_SHORT + _INT})"
+    found = records.where(f"length(value) = {2 * _LONG} AND {_is_size('key', '1', topic)}")
     return shaped(
-        found.select(
-            _text("key", F.lit(1), size).alias("topic"),
-            _number("key", size + _SHORT + 1, _INT).alias("kafka_partition"),
-            _number("value", F.lit(1), _LONG).alias("upstream"),
-            _number("value", F.lit(1 + _LONG), _LONG).alias("downstream"),
+        found.selectExpr(
+            f"{_text('key', '1', topic)} AS topic",
+            f"{_signed(_number(_bytes('key', -_INT, _INT)))} AS kafka_partition",
+            f"{_number(_bytes('value', 1, _LONG))} AS upstream",
+            f"{_number(_bytes('value', 1 + _LONG, _LONG))} AS downstream",
             "log_offset",
-            F.col("written_at").alias("log_timestamp"),
+            "written_at AS log_timestamp",
         ),
         OFFSET_SYNCS,
     )
@@ -42,28 +43,25 @@ def checkpoints(records: DataFrame) -> DataFrame:
     A checkpoint says that a group which is to read ``upstream`` of the source next, reads ``downstream`` of the topic
     as it is called on the target, or a record after that.
     """
-    metadata_at = F.lit(1 + _SHORT + 2 * _LONG)
-    sized = _once(
-        records,
-        group_size=_text_size("key", F.lit(1)),
-        topic_size=_text_size("key", _text_size("key", F.lit(1)) + _SHORT + 1),
-        metadata_size=_text_size("value", metadata_at),
-    )
-    group, topic, metadata = F.col("group_size"), F.col("topic_size"), F.col("metadata_size")
-    whole_key = F.length("key") == group + topic + 2 * _SHORT + _INT
-    whole_value = F.length("value") == metadata + 2 * _SHORT + 2 * _LONG
-    first_version = _digits("value", F.lit(1), _SHORT) == "0000"
-    found = sized.where(whole_key & whole_value & first_version)
+    # All that stands at a known place, in one number: reading one from bytes costs more than all the rest.
+    metadata_at = 1 + _SHORT + 2 * _LONG
+    fixed = [_bytes("key", 1, _SHORT), _bytes("value", metadata_at, _SHORT), _bytes("key", -_INT, _INT)]
+    sized = _once(records, fixed=_number(f"concat({', '.join(fixed)})"))
+    group, topic_at = "CAST(shiftright(fixed, 48) AS INT)", f"(shiftright(fixed, 48) + {_SHORT + 1})"
+    topic = f"(length(key) - shiftright(fixed, 48) - {2 * _SHORT + _INT})"
+    metadata = f"(length(value) - {2 * _SHORT + 2 * _LONG})"
+    whole = f"{_is_size('key', topic_at, topic)} AND fixed >= 0 AND (shiftright(fixed, 32) & 65535) = {metadata}"
+    first_version = f"{_bytes('value', 1, _SHORT)} = X'0000'"
     return shaped(
-        found.select(
-            _text("key", F.lit(1), group).alias("group"),
-            _text("key", group + _SHORT + 1, topic).alias("topic"),
-            _number("key", group + topic + 2 * _SHORT + 1, _INT).alias("kafka_partition"),
-            _number("value", F.lit(1 + _SHORT), _LONG).alias("upstream"),
-            _number("value", F.lit(1 + _SHORT + _LONG), _LONG).alias("downstream"),
-            _text("value", metadata_at, metadata).alias("metadata"),
+        sized.where(f"{metadata} BETWEEN 0 AND {_LONGEST} AND {first_version} AND {whole}").selectExpr(
+            f"{_text('key', '1', group)} AS group",
+            f"{_text('key', topic_at, topic)} AS topic",
+            f"{_signed('fixed')} AS kafka_partition",
+            f"{_number(_bytes('value', 1 + _SHORT, _LONG))} AS upstream",
+            f"{_number(_bytes('value', 1 + _SHORT + _LONG, _LONG))} AS downstream",
+            f"{_text('value', str(metadata_at), metadata)} AS metadata",
             "log_offset",
-            F.col("written_at").alias("log_timestamp"),
+            "written_at AS log_timestamp",
         ),
         CHECKPOINTS,
     )
@@ -79,32 +77,37 @@ def latest_checkpoints(found: DataFrame) -> DataFrame:
     return shaped(found.groupBy(*key).agg(*last), CHECKPOINTS)
 
 
-def _once(records: DataFrame, **values: Column) -> DataFrame:
+def _once(records: DataFrame, **values: str) -> DataFrame:
     """Add columns that are worked out once for each row, however often they are asked for.
 
     Of a projection Catalyst would write them out again in each filter above it, and decode each record many times over;
     it takes no filter past a generator.
     """
-    row = F.struct(*[value.alias(name) for name, value in values.items()])
-    return records.select("*", F.inline(F.array(row)))
+    fields = ", ".join(f"'{name}', {value}" for name, value in values.items())
+    return records.selectExpr("*", f"inline(array(named_struct({fields})))")
 
 
-def _number(column: str, start: Column, size: int) -> Column:
-    """A signed number of ``size`` bytes at ``start`` (from 1); null where the bytes end before it does."""
-    if size == _LONG:
-        return F.conv(_digits(column, start, size), 16, -10).cast("long")
-    unsigned, sign = F.conv(_digits(column, start, size), 16, 10).cast("long"), 8 * (_LONG - size)
-    return F.shiftright(F.shiftleft(unsigned, sign), sign)
+def _is_size(column: str, start: str, size: str) -> str:
+    """Whether the two bytes at ``start`` (from 1) are this size: that which makes the whole of the right length."""
+    told = f"lpad(hex({size}), {2 * _SHORT}, '0')"
+    return f"({size} BETWEEN 0 AND {_LONGEST} AND hex({_bytes(column, start, _SHORT)}) = {told})"
 
 
-def _text_size(column: str, start: Column) -> Column:
-    """How many bytes; a negative number is read as a great one, which no record is long enough for."""
-    return F.conv(_digits(column, start, _SHORT), 16, 10).cast("int")
+def _number(eight_bytes_or_less: str) -> str:
+    """A number; one of 8 bytes is signed. Null where there are no bytes."""
+    return f"CAST(conv(hex({eight_bytes_or_less}), 16, -10) AS BIGINT)"
 
 
-def _digits(column: str, start: Column, size: int) -> Column:
-    return F.hex(F.substr(column, start, F.lit(size)))
+def _signed(number: str) -> str:
+    """The last 4 bytes of a number, as Java's ``int``."""
+    return f"CAST(shiftright(shiftleft({number}, 32), 32) AS INT)"
 
 
-def _text(column: str, start: Column, size: Column) -> Column:
-    return F.substr(column, start + _SHORT, size).cast("string")
+def _bytes(column: str, start: int | str, size: int) -> str:
+    """From ``start`` on, which counts from 1, or from the end where it is negative."""
+    return f"substr({column}, {start}, {size})"
+
+
+def _text(column: str, start: str, size: str) -> str:
+    """What follows its size, which stands at ``start``."""
+    return f"CAST(substr({column}, CAST({start} + {_SHORT} AS INT), CAST({size} AS INT)) AS STRING)"

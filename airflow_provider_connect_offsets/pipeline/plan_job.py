@@ -13,6 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
+from airflow_provider_connect_offsets.pipeline.unzipped import is_copy
+
+sys.path.sort(key=is_copy)
+
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 

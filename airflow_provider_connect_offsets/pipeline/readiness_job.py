@@ -13,6 +13,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from airflow_provider_connect_offsets.pipeline.unzipped import is_copy
+
+sys.path.sort(key=is_copy)
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 

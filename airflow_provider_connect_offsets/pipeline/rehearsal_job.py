@@ -11,6 +11,10 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
+from airflow_provider_connect_offsets.pipeline.unzipped import is_copy
+
+sys.path.sort(key=is_copy)
+
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest

@@ -12,13 +12,24 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
+from airflow_provider_connect_offsets.pipeline.unzipped import is_copy
+
+sys.path.sort(key=is_copy)
+
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Method, Mode
+from airflow_provider_connect_offsets.offsets.failover import (
+    DIGEST_PIECE,
+    DIGEST_PIECES,
+    FailoverRequest,
+    Method,
+    Mode,
+    Move,
+    digest_of_sums,
+)
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline import jvm
-from airflow_provider_connect_offsets.pipeline.counts import digest_of
 from airflow_provider_connect_offsets.pipeline.failback import Forward, forward_ranges
 from airflow_provider_connect_offsets.pipeline.failover import (
     Seen,
@@ -45,9 +56,28 @@ from airflow_provider_connect_offsets.workspace.schemas import (
 )
 
 LISTED = 100
+AT_LEAST = 8
+_SUMS = {f"numbers_{start}": f"sum(crc32(substr(row_digest, {start + 1}, {DIGEST_PIECE})))" for start in DIGEST_PIECES}
+# Of rows that count, which those of topics without a replica don't.
+_TOTALS = {
+    "partitions": "count(covered)",
+    # No distinct count: that would take the rows through another shuffle.
+    "groups": "size(collect_set(CASE WHEN covered IS NOT NULL THEN group END))",
+    "commit": f"count_if(covered IS NOT NULL AND action = '{Move.COMMIT.value}')",
+    "covered": "count_if(covered)",
+    "exact": "count_if(covered AND exact)",
+    "max_rereads": "coalesce(sum(CASE WHEN covered THEN max_rereads END), 0)",
+    "without_checkpoint": "count_if(covered IS NOT NULL AND checkpoint IS NULL)",
+    "checkpoint_rereads": "coalesce(sum(CASE WHEN covered IS NOT NULL THEN checkpoint_rereads END), 0)",
+    "checkpoint_exact": "count_if(covered IS NOT NULL AND exact AND checkpoint_rereads = 0)",
+    "checked": "count_if(covered IS NOT NULL AND checked)",
+    "mismatched": "count_if(covered IS NOT NULL AND mismatched)",
+    **{f"by_{name}": f"count_if(covered AND method = '{name}')" for name in Method},
+    **_SUMS,
+    "without_replica": "count_if(covered IS NULL)",
+}
 SETTINGS = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.shuffle.partitions": "8",
     # The datasets are a few files of a few megabytes, which Spark by default would give to one core each.
     "spark.sql.files.openCostInBytes": "64KB",
     "spark.sql.adaptive.coalescePartitions.minPartitionSize": "64KB",
@@ -117,8 +147,10 @@ def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFra
     """Groups that have members: group, on_source, on_target. members: by side and group."""
     sides = [members[side] for side in (Side.SOURCE, Side.TARGET)]
     rows = [(group, *(group in side for side in sides)) for group in {*sides[0], *sides[1]}]
-    found = spark.createDataFrame(rows, "group string, on_source boolean, on_target boolean")
-    return found if rows else found.limit(0)
+    if not rows:
+        # Known to be empty, so that no join is planned, and without the RDD that rows of Python's would be.
+        return spark.range(0).selectExpr("'' AS group", "false AS on_source", "false AS on_target").limit(0)
+    return spark.createDataFrame(rows, "group string, on_source boolean, on_target boolean")
 
 
 def _translate(spark: SparkSession, request: FailoverRequest, directory: FailoverDirectory) -> dict[str, Any]:
@@ -130,7 +162,8 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
         rows = translated(request, seen)
         totals = Observation()
         # Summed up while they are written: each job of its own takes Spark as long as to plan and to compile it.
-        as_dataset(rows.observe(totals, *_totals())).write.mode("overwrite").parquet(directory.translation)
+        counted = rows.withColumn("row_digest", _row_digest()).observe(totals, *_totals())
+        as_dataset(counted).write.mode("overwrite").parquet(directory.translation)
         written = _dataset(spark, directory.translation, TRANSLATION)
         summary = summarise(totals.get, written, rows)
         if request.mode is Mode.PLANNED and request.compared and seen.digests is None:
@@ -157,9 +190,10 @@ def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> di
     written: dataset ``translation``; rows: what ``failover.translated`` gives, to be worked out again for what only it
     tells
     """
-    counted = {name: value for name, value in totals.items() if name != "without_replica"}
+    counted = {name: value for name, value in totals.items() if name not in {"without_replica", *_SUMS}}
     return {
         **counted,
+        "digest": digest_of_sums(totals[name] or 0 for name in _SUMS),
         "unreplicated": _unreplicated(written) if totals["without_replica"] else [],
         **(_left_alone(written) if totals["covered"] < totals["partitions"] else {"left_groups": 0, "left": []}),
         "mismatches": _mismatches(rows) if totals["mismatched"] else [],
@@ -167,24 +201,7 @@ def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> di
 
 
 def _totals() -> list[Column]:
-    counts, commit, covered = F.col("covered").isNotNull(), F.col("action") == "commit", F.col("covered")
-    return [
-        F.count_if(counts).alias("partitions"),
-        # No distinct count: that would take the rows through another shuffle.
-        F.size(F.collect_set(F.when(counts, F.col("group")))).alias("groups"),
-        F.count_if(counts & commit).alias("commit"),
-        F.count_if(covered).alias("covered"),
-        F.count_if(covered & F.col("exact")).alias("exact"),
-        F.coalesce(F.sum(F.when(covered, F.col("max_rereads"))), F.lit(0)).alias("max_rereads"),
-        F.count_if(counts & F.col("checkpoint").isNull()).alias("without_checkpoint"),
-        F.coalesce(F.sum(F.when(counts, F.col("checkpoint_rereads"))), F.lit(0)).alias("checkpoint_rereads"),
-        F.count_if(counts & F.col("exact") & (F.col("checkpoint_rereads") == 0)).alias("checkpoint_exact"),
-        F.count_if(counts & F.col("checked")).alias("checked"),
-        F.count_if(counts & F.col("mismatched")).alias("mismatched"),
-        *[F.count_if(covered & (F.col("method") == name)).alias(f"by_{name}") for name in Method],
-        digest_of(F.when(commit, _row_digest())).alias("digest"),
-        F.count_if(~counts).alias("without_replica"),
-    ]
+    return [F.expr(f"{total} AS {name}") for name, total in _TOTALS.items()]
 
 
 def _unreplicated(rows: DataFrame) -> list[str]:
@@ -241,13 +258,23 @@ def _pattern_problem(spark: SparkSession, request: FailoverRequest) -> str | Non
     return None
 
 
-def _row_digest() -> Any:
+def _row_digest() -> Column:
+    """Of what ``offsets.failover.row_numbers`` makes its numbers; null where nothing is committed."""
     fields = ("group", "target_topic", "kafka_partition", "downstream")
-    return F.sha2(F.concat_ws("\n", *[F.col(field).cast("string") for field in fields]), 256)
+    text = F.concat_ws("\n", *[F.col(field).cast("string") for field in fields])
+    # Of bytes a piece is cut out at once, of a text only after its characters were counted.
+    return F.when(F.col("action") == Move.COMMIT.value, F.sha2(text, 256).cast("binary"))
 
 
 def _dataset(spark: SparkSession, uri: str, schema: Schema) -> DataFrame:
     return spark.read.schema(struct_type(schema)).parquet(uri)
+
+
+def _shuffle_partitions(spark: SparkSession) -> str:
+    """As many as there are cores, so that all end at the same time; a cluster may get more while the job runs."""
+    context = spark.sparkContext
+    cores = context.defaultParallelism
+    return str(cores if str(context.master).startswith("local") else max(AT_LEAST, cores))
 
 
 def main(arguments: list[str]) -> int:
@@ -256,7 +283,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write("usage: translate_job.py RUN_DIRECTORY\n")
         return 2
     spark = SparkSession.builder.appName("connect-offsets translation").getOrCreate()
-    for name, value in SETTINGS.items():
+    for name, value in {**SETTINGS, "spark.sql.shuffle.partitions": _shuffle_partitions(spark)}.items():
         spark.conf.set(name, value)
     run(spark, FailoverDirectory(arguments[0]))
     spark.stop()

@@ -98,7 +98,7 @@ class Spans(Brokers):
     def batches(self, spans: Mapping[TopicPartition, Span]) -> Iterator[list[Message]]:
         """Read all spans, and what has come behind them meanwhile, as librdkafka gives it; faster than :meth:`read`.
 
-        A message with an error says that the end of its partition was reached. Raises store errors.
+        A batch may be empty. Raises store errors.
         """
         unread = {where: span.end for where, span in spans.items() if span.end > span.start}
         with reading(self._config, self._isolation, **_LARGE) as consumer:
@@ -111,11 +111,12 @@ class Spans(Brokers):
                     continue
                 heard = SYSTEM_CLOCK.now()
                 # At the end of a partition there is a message without a record, wherever it stands among the others.
-                for message in (messages[-1], *(one for one in messages if one.error() is not None)):
+                ends = _with_errors(messages)
+                for message in (messages[-1], *ends):
                     where, offset, is_record = place_of(self, message)
                     if where in unread and offset + is_record >= unread[where]:
                         del unread[where]
-                yield messages
+                yield [one for one in messages if one.error() is None] if ends else messages
 
     def digests(self, spans: Mapping[TopicPartition, Span], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
         """Read all spans and keep of each record no more than tells it from others.
@@ -217,3 +218,9 @@ def _digest(message: Message, *, timed: bool) -> bytes:
         raw = part.encode() if isinstance(part, str) else part
         told.update(b"-" if raw is None else b"%d:" % len(raw) + raw)
     return told.digest()
+
+
+def _with_errors(messages: list[Message]) -> list[Message]:
+    errors = list(map(Message.error, messages))
+    # Mostly there are none, which is known without a loop of Python's own.
+    return [message for message, error in zip(messages, errors, strict=True) if error] if any(errors) else []

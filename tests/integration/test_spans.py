@@ -53,3 +53,14 @@ def test_single_records(sandbox: Sandbox, topic: str, isolation: Isolation, ther
     assert set(found) == {one for one in whole if one.offset in asked[one.where]}
     assert {one.offset for one in found if one.where == few} == there
     assert {one.offset for one in found if one.where == many} == set(asked[many]) - {3}
+
+
+def test_batches_hold_records_only(sandbox: Sandbox, topic: str) -> None:
+    """Also where a batch ends with the end of a partition, which librdkafka tells by a message that is an error."""
+    asked = {TopicPartition(topic, 0): Span(0, RECORDS), TopicPartition(topic, 1): Span(0, 6)}
+    with Spans({"bootstrap.servers": sandbox.source.bootstrap}) as spans:
+        messages = [message for batch in spans.batches(asked) for message in batch]
+
+    assert [message.error() for message in messages if message.error()] == []
+    found = sorted((message.partition() or 0, message.offset() or 0) for message in messages)
+    assert found == [*((0, offset) for offset in range(RECORDS)), (1, 0), (1, 1), (1, 2), (1, 5)]

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from submitting import submit
 from written_failover import write_checked_claims, write_digests, write_look
 
+from airflow_provider_connect_offsets.offsets.failover import Move, digest_of_sums, row_numbers
 from airflow_provider_connect_offsets.pipeline import shipping, translate_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
@@ -60,6 +61,21 @@ def test_each_group_gets_its_place_or_a_reason(spark: SparkSession, directory: F
     counts = {name: summary[name] for name in ("groups", "partitions", "commit", "covered", "exact", "left_groups")}
     assert counts == {"groups": 7, "partitions": 7, "commit": 2, "covered": 3, "exact": 3, "left_groups": 4}
     assert summary["unreplicated"] == ["payments"]
+
+
+def test_the_digest_is_that_of_what_is_to_be_committed(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """Spark and Python give one digest for one translation."""
+    write_look(directory, min_coverage=0.3)
+
+    summary = translate_job.run(spark, directory)
+
+    named = [
+        row_numbers(row["group"], row["target_topic"], row["kafka_partition"], row["downstream"])
+        for row in rows(directory).values()
+        if row["action"] == Move.COMMIT
+    ]
+    assert len(named) == 2
+    assert summary["digest"] == digest_of_sums(map(sum, zip(*named, strict=True)))
 
 
 def test_too_little_coverage_closes_the_gate(spark: SparkSession, directory: FailoverDirectory) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -98,6 +99,44 @@ def test_what_is_of_another_shape_is_left_out(spark: SparkSession) -> None:
 
     assert offset_syncs(records).isEmpty()
     assert checkpoints(records).isEmpty()
+
+
+def decoded(key: bytes, value: bytes) -> tuple[str, str, int, int, int, str] | None:
+    """A checkpoint as Java reads it; None where a byte is missing or left over."""
+    try:
+        (first,) = struct.unpack_from(">h", key)
+        (second,) = struct.unpack_from(">h", key, 2 + first)
+        (last,) = struct.unpack_from(">h", value, 18)
+        version, upstream, downstream = struct.unpack_from(">hqq", value)
+        (partition,) = struct.unpack_from(">i", key, 4 + first + second)
+    except struct.error:
+        return None
+    whole = (len(key), len(value)) == (8 + first + second, 20 + last) and min(first, second, last) >= 0
+    if not whole or version != 0:
+        return None
+    texts = key[2 : 2 + first], key[4 + first : 4 + first + second], value[20:]
+    group, topic, metadata = (text.decode(errors="replace") for text in texts)
+    return group, topic, partition, upstream, downstream, metadata
+
+
+def test_any_bytes_are_read_as_java_reads_them(spark: SparkSession) -> None:
+    """Of records in which a byte was changed, left out or put in, those are read that are whole by chance."""
+    chance = random.Random(7)
+    records: list[tuple[bytes, bytes | None]] = []
+    for number in range(3000):
+        parts = [
+            bytearray(part) for part in checkpoint("g" * chance.randrange(4), "t", number, -number, 2**40 + number)
+        ]
+        for part in chance.sample(parts, k=chance.randrange(3)):
+            at = chance.randrange(len(part))
+            part[at : at + chance.randrange(2)] = bytes(chance.choices((0, 1, 2, 10, 128, 255), k=chance.randrange(2)))
+        records.append((bytes(parts[0]), bytes(parts[1])))
+
+    found = {row["log_offset"]: tuple(row)[:6] for row in checkpoints(stored(spark, records)).collect()}
+
+    wanted = {number: decoded(key, value or b"") for number, (key, value) in enumerate(records)}
+    assert found == {number: one for number, one in wanted.items() if one is not None}
+    assert 300 < len(found) < 2700
 
 
 def test_the_last_checkpoint_counts(spark: SparkSession) -> None:

@@ -15,7 +15,7 @@ from submitting import submit
 
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.request import Request
-from airflow_provider_connect_offsets.pipeline import plan_job, shipping
+from airflow_provider_connect_offsets.pipeline import plan_job, shipping, unzipped
 from airflow_provider_connect_offsets.workspace import schemas
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import read_bytes, read_json, write_json
@@ -163,6 +163,22 @@ def test_the_zip(tmp_path: Path) -> None:
         "schemas.py",
     ]
     assert shipping.plan_job_path().is_file()
+
+
+def test_a_zip_goes_behind_the_package_that_it_is_a_copy_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where pip has installed both; one of another Spark stays where it is, and so does one whose package is away."""
+    site = tmp_path / "site-packages"
+    (site / "pyspark").mkdir(parents=True)
+    (site / "pyspark" / "__init__.py").touch()
+    lib = site / "pyspark" / "python" / "lib"
+    copy, without_package = str(lib / "pyspark.zip"), str(lib / "py4j-0.10.9.9-src.zip")
+    others = ["/opt/spark/python/lib/pyspark.zip", "/work/connect_offsets.zip", "", "pyspark.zip"]
+    path = [copy, without_package, *others, str(site)]
+
+    monkeypatch.setattr(unzipped, "_ON_PATH", frozenset(path))
+    assert sorted(path, key=unzipped.is_copy) == [without_package, *others, str(site), copy]
+    monkeypatch.setattr(unzipped, "_ON_PATH", frozenset(path) - {str(site)})
+    assert sorted(path, key=unzipped.is_copy) == path
 
 
 def test_packing_needs_no_pyspark() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode, digest_of_sums, row_numbers
 from airflow_provider_connect_offsets.offsets.flow import Flow
 
 FLOW = Flow(source_alias="eu", target_alias="us")
@@ -68,3 +70,20 @@ def test_what_makes_no_sense_is_refused(asked: dict[str, object], told: str) -> 
     """In one sentence that names the Param."""
     with pytest.raises(InvalidRequest, match=told):
         FailoverRequest.parse(**{"planned": False, "flow": FLOW, "groups": "", **asked})  # type: ignore[arg-type]
+
+
+Rows = list[tuple[str, str, int, int]]
+ROWS = st.lists(st.tuples(st.sampled_from("abc"), st.just("t"), st.integers(0, 3), st.integers(0, 20)), unique=True)
+
+
+def digest(rows: Rows) -> str:
+    return digest_of_sums(map(sum, zip(*(row_numbers(*row) for row in rows), strict=True)))
+
+
+@given(rows=ROWS.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))), others=ROWS)
+def test_a_digest_tells_rows_from_others_in_whatever_order(rows: tuple[Rows, Rows], others: Rows) -> None:
+    """Also where offsets are the same and only stand in other places."""
+    in_order, shuffled = rows
+
+    assert digest(in_order) == digest(shuffled)
+    assert (digest(in_order) == digest(others)) == (set(in_order) == set(others))
