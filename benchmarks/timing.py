@@ -15,14 +15,24 @@ from airflow_provider_connect_offsets.pipeline.class_archive import class_archiv
 
 
 def medians(runs: int, *actions: Callable[[], object]) -> list[float]:
-    """Seconds of each, taken in turn, so that a slow minute of the machine hits all alike."""
+    """Seconds of each; see :func:`timed`."""
+    return [statistics.median(taken) for taken in timed(runs, *actions)]
+
+
+def fastest(runs: int, *actions: Callable[[], object]) -> list[float]:
+    """Seconds of each when least else went on; for what is subtracted, where noise would add up."""
+    return [min(taken) for taken in timed(runs, *actions)]
+
+
+def timed(runs: int, *actions: Callable[[], object]) -> list[list[float]]:
+    """Seconds of each run of each, taken in turn, so that a slow minute of the machine hits all alike."""
     seconds: list[list[float]] = [[] for _ in actions]
     for _ in range(runs):
         for taken, action in zip(seconds, actions, strict=True):
             began = time.perf_counter()
             action()
             taken.append(time.perf_counter() - began)
-    return [statistics.median(taken) for taken in seconds]
+    return seconds
 
 
 def submit(*arguments: str, archive: str = "") -> None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from timing import medians, run, submit
+from timing import fastest, run, submit
 
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.pipeline import class_archive
@@ -175,7 +175,7 @@ def _measure(broker: Broker, translators: Translators, groups: int, runs: int) -
     many, tenfold, one = (Lost.fill(broker, count) for count in (groups, groups * 10, 1))
     sampled = [f"group-{number * (groups // SAMPLE)}" for number in range(SAMPLE)]
     calls: list[float] = []
-    ours, without_archive, pattern, of_tenfold, of_one, by_group = medians(
+    ours, without_archive, pattern, of_tenfold, of_one, by_group = fastest(
         runs,
         partial(translators.ours, many),
         partial(translators.without_archive, many),
@@ -186,16 +186,16 @@ def _measure(broker: Broker, translators: Translators, groups: int, runs: int) -
     )
     for lost in (many, tenfold, one):
         translators.check(lost)
-    fastest = min(calls)
-    all_groups = by_group + (groups - SAMPLE) * fastest
+    each = min(calls)
+    all_groups = by_group + (groups - SAMPLE) * each
     beyond, beyond_of_tenfold = ours - of_one, of_tenfold - of_one
     records = groups * PARTITIONS * ROUNDS
-    print(f"{records:,} checkpoints of {groups:,} groups in {PARTITIONS} partitions; medians of {runs}, with start-up")
+    print(f"{records:,} checkpoints of {groups:,} groups in {PARTITIONS} partitions; fastest of {runs}, whole programs")
     print(f"  in one pass              {ours:8.1f} s")
     print(f"    without class_archive  {without_archive:8.1f} s")
     print(f"  MirrorClient by pattern  {pattern:8.1f} s: ours takes {ours / pattern:.2f} times as long")
     print(f"  MirrorClient by group    {all_groups:8.0f} s: {all_groups / ours:,.0f} times as long as ours")
-    print(f"    computed: {SAMPLE} groups took {by_group:.1f} s, and {fastest:.2f} s is taken for each of the others")
+    print(f"    computed: {SAMPLE} groups took {by_group:.1f} s, and {each:.2f} s is taken for each of the others")
     print(f"{records * 10:,} checkpoints: {of_tenfold:.1f} s; of one group: {of_one:.1f} s, which is the start-up")
     print(f"  beyond that {beyond_of_tenfold:.1f} s for ten times the records, and {beyond:.1f} s for a tenth of them")
     return _judged(
