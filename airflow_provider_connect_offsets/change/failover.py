@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from airflow_provider_connect_offsets.change.compared import write_checked_claims, write_compared
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.failback import look_back, write_return
-from airflow_provider_connect_offsets.change.flow_look import Group, Look, groups_of, write_look
+from airflow_provider_connect_offsets.change.flow_look import Group, Look, groups_named, groups_of, write_look
 from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
 from airflow_provider_connect_offsets.change.replicas import (
     Clusters,
@@ -113,7 +113,7 @@ def refuse_undrained(found: Look) -> None:
 
 def _planned(request: FailoverRequest, doors: FailoverDoors) -> Look:
     of_source = groups_of(_source(doors), request.groups)
-    of_target = groups_of(doors.clusters.target, r"(?!)", also=of_source)
+    of_target = groups_named(doors.clusters.target, of_source)
     replicas = _replicas(request, doors, _concerned(of_source, request))
     replicas = anchored(doors.clusters, replicas, timed_topics(doors.clusters, replicas))
     kept = kept_pairs(doors.kept, doors.clusters, replicas) if doors.kept else []

@@ -34,9 +34,14 @@ class Group:
     offsets: Mapping[TopicPartition, Committed]
 
 
-def groups_of(cluster: KafkaCluster, pattern: str, *, also: Iterable[str] = ()) -> dict[str, Group]:
-    """Look at the groups of a cluster that ``pattern`` matches, and at those named; raises store errors."""
-    names = sorted({*cluster.groups.list_groups(pattern), *also})
+def groups_of(cluster: KafkaCluster, pattern: str) -> dict[str, Group]:
+    """Look at the groups of a cluster that ``pattern`` matches; raises store errors."""
+    return groups_named(cluster, cluster.groups.list_groups(pattern))
+
+
+def groups_named(cluster: KafkaCluster, names: Iterable[str]) -> dict[str, Group]:
+    """Look at these groups, whether or not there are any of that name; raises store errors."""
+    names = sorted(names)
     states, offsets = cluster.groups.states(names), cluster.groups.offsets_of(names)
     return {
         name: Group(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow_provider_connect_offsets.change.flow_look import Group, group_rows, groups_of
+from airflow_provider_connect_offsets.change.flow_look import Group, group_rows, groups_named
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, InvalidInput, PlanRefused
 from airflow_provider_connect_offsets.offsets.failover import (
     DIGEST_PIECES,
@@ -70,7 +70,7 @@ def commit_translation(directory: FailoverDirectory, target: KafkaCluster, *, di
     """
     request = FailoverRequest.from_json(files.read_json(directory.request))
     wanted = _approved(directory, digest)
-    present = groups_of(target, r"(?!)", also=wanted)
+    present = groups_named(target, wanted)
     _keep_way_back(directory, request.flow.target_alias, present)
     left = {name: reason for name, one in wanted.items() if (reason := _hindrance(one, present[name]))}
     due = {name: _missing(one.offsets, present[name]) for name, one in wanted.items() if name not in left}
@@ -107,7 +107,7 @@ def restore_groups(directory: FailoverDirectory, target: KafkaCluster) -> Moved:
     digest = str((outcome or files.read_json(directory.summary))["digest"])
     wanted = _approved(directory, digest)
     before = _offsets_in(directory.before)
-    present = groups_of(target, r"(?!)", also=wanted)
+    present = groups_named(target, wanted)
     left: dict[str, str] = {}
     for name, one in wanted.items():
         back = before.get(name, {})

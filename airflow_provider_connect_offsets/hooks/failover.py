@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class FlowConnections:
+class FailoverConnections:
     """Airflow connections of a flow; without ``connect`` or ``source`` there is no way to it, as when it is gone.
 
     ``forward``: of a failback, the Connect cluster of the flow that brought the records.
@@ -31,7 +31,7 @@ class FlowConnections:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedFlow:
+class OpenedFailover:
     """The doors while they are open; ``connect`` is None where there is no connection for it."""
 
     doors: FailoverDoors
@@ -65,7 +65,7 @@ def _rewinds(opened: Opened | None, connector: str) -> str:
 
 
 @contextmanager
-def open_flow(connections: FlowConnections, *, patience: float = 120.0) -> Iterator[OpenedFlow]:
+def open_failover(connections: FailoverConnections, *, patience: float = 120.0) -> Iterator[OpenedFailover]:
     """Open what a failover goes through; raises :class:`InvalidInput` and store errors."""
     from airflow_provider_connect_offsets.change.failover import FailoverDoors  # noqa: PLC0415
     from airflow_provider_connect_offsets.change.replicas import Clusters  # noqa: PLC0415
@@ -87,7 +87,7 @@ def open_flow(connections: FlowConnections, *, patience: float = 120.0) -> Itera
         doors = FailoverDoors(
             Clusters(source, target), connect.doors if connect else None, forward.doors if forward else None
         )
-        yield OpenedFlow(doors, connect, forward)
+        yield OpenedFailover(doors, connect, forward)
 
 
 @dataclass(frozen=True, slots=True)

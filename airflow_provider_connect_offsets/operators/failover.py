@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefused
-from airflow_provider_connect_offsets.hooks.failover import Described, OpenedFlow, open_flow
+from airflow_provider_connect_offsets.hooks.failover import Described, OpenedFailover, open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
 from airflow_provider_connect_offsets.operators.common import directory_of, is_true, owner_of
 from airflow_provider_connect_offsets.operators.failover_flow import (
     HOLD,
-    FlowOperator,
+    FailoverOperator,
     directory_at,
     failover_page,
     final_directory,
@@ -43,7 +43,7 @@ _HANDED_ON = (
 )
 
 
-class SnapshotMirrorFlowOperator(FlowOperator):
+class SnapshotMirrorFlowOperator(FailoverOperator):
     """Look at a MirrorMaker 2 flow and at the consumer groups that are to go from its source to its target.
 
     Reads only. ``planned``: the source is alive, so that the groups' own offsets count, and ``source_connector`` (a
@@ -59,7 +59,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
     """
 
     template_fields: Sequence[str] = (
-        *FlowOperator.template_fields,
+        *FailoverOperator.template_fields,
         "groups",
         "planned",
         "source_connector",
@@ -123,7 +123,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
         directory = FailoverDirectory(directory_of(context, part=self.part).uri)
         with failing_clearly():
             planned = is_true(self.planned)
-            with open_flow(self.connections(planned=planned), patience=float(self.patience)) as opened:
+            with open_failover(self.connections(planned=planned), patience=float(self.patience)) as opened:
                 request = self.request(planned=planned, opened=opened)
                 found = look(request, opened.doors_for(request), directory)
         self.log.info(
@@ -137,7 +137,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
         )
         return directory.uri
 
-    def request(self, *, planned: bool, opened: OpenedFlow) -> FailoverRequest:
+    def request(self, *, planned: bool, opened: OpenedFailover) -> FailoverRequest:
         """What was asked for; raises :class:`InvalidRequest`."""
         from airflow_provider_connect_offsets.change.lag import isolation_of  # noqa: PLC0415
         from airflow_provider_connect_offsets.offsets.failover import FailoverRequest  # noqa: PLC0415
@@ -224,7 +224,7 @@ class ApproveFailoverOperator(ApproveOffsetPlanOperator):
         return f"Move {found.title[0].lower()}{found.title[1:]}?", failover_question(found)
 
 
-class BeginFailoverOperator(FlowOperator):
+class BeginFailoverOperator(FailoverOperator):
     """Let replication catch up and stop the flow's connectors, then look again; the setup of a failover.
 
     Of an unplanned one it only looks again. ``drain_timeout``: seconds in which the flow has to catch up; nothing is
@@ -233,7 +233,7 @@ class BeginFailoverOperator(FlowOperator):
     final translation and the commit take as ``run_uri``.
     """
 
-    template_fields: Sequence[str] = (*FlowOperator.template_fields, "run_uri", "drain_timeout")
+    template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri", "drain_timeout")
 
     def __init__(self, *, run_uri: str, drain_timeout: float | str = 300.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -249,7 +249,7 @@ class BeginFailoverOperator(FlowOperator):
         with failing_clearly():
             request = request_in(before)
             planned = request.mode is Mode.PLANNED
-            with open_flow(self.connections(planned=planned), patience=float(self.patience)) as opened:
+            with open_failover(self.connections(planned=planned), patience=float(self.patience)) as opened:
                 if planned:
                     failover.await_drained(request, opened.doors, patience=float(self.drain_timeout))
                 for connect, name in opened.connectors(request):
@@ -262,13 +262,13 @@ class BeginFailoverOperator(FlowOperator):
         return after.uri
 
 
-class ReleaseFlowOperator(FlowOperator):
+class ReleaseFlowOperator(FailoverOperator):
     """Give the flow's connectors the state that they had, unless the failover ended in order; a teardown.
 
     ``run_uri`` is what the first look returned. Returns a sentence that says what was done.
     """
 
-    template_fields: Sequence[str] = (*FlowOperator.template_fields, "run_uri")
+    template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri")
     ui_color = "#f3d3d3"
 
     def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
@@ -284,7 +284,7 @@ class ReleaseFlowOperator(FlowOperator):
         with failing_clearly():
             request = request_in(directory_at(self.run_uri))
             if request.mode is Mode.PLANNED:
-                with open_flow(self.connections(planned=True), patience=float(self.patience)) as opened:
+                with open_failover(self.connections(planned=True), patience=float(self.patience)) as opened:
                     for connect, name in opened.connectors(request):
                         told.append(held.take_back(connect.doors, connect.journal(name), owner_of(context)))
         return " ".join(filter(None, told)) or "Nothing was left to release."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.hooks.failover import FlowConnections
+from airflow_provider_connect_offsets.hooks.failover import FailoverConnections
 from airflow_provider_connect_offsets.operators.common import page_written
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 HOLD = 3600.0
 
 
-class FlowOperator(BaseOperator):
+class FailoverOperator(BaseOperator):
     """A task that looks at a flow; ``patience``: seconds that a state of a connector is waited for.
 
     ``forward_connect_conn_id``: of a failback, the connection of the Connect cluster that runs the flow which brought
@@ -51,16 +51,16 @@ class FlowOperator(BaseOperator):
         self.forward_connect_conn_id = forward_connect_conn_id
         self.patience = patience
 
-    def connections(self, *, planned: bool) -> FlowConnections:
+    def connections(self, *, planned: bool) -> FailoverConnections:
         """Which connections are opened: without a source, those of the target only."""
         if planned:
-            return FlowConnections(
+            return FailoverConnections(
                 self.connect_conn_id or self.forward_connect_conn_id,
                 self.source_kafka_conn_id,
                 self.target_kafka_conn_id,
                 self.forward_connect_conn_id,
             )
-        return FlowConnections("", "", self.target_kafka_conn_id)
+        return FailoverConnections("", "", self.target_kafka_conn_id)
 
 
 def directory_at(run_uri: str) -> FailoverDirectory:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_connect_offsets.hooks.failover import open_flow
+from airflow_provider_connect_offsets.hooks.failover import open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.common import is_true, owner_of
 from airflow_provider_connect_offsets.operators.failover_flow import (
     HOLD,
-    FlowOperator,
+    FailoverOperator,
     directory_at,
     failover_page,
     request_in,
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class CommitGroupOffsetsOperator(FlowOperator):
+class CommitGroupOffsetsOperator(FailoverOperator):
     """Commit translated offsets into the target's groups, many at once, and prove them by reading back.
 
     ``run_uri`` and ``digest`` are what the final translation returned. What stood there before is kept first. A group
@@ -30,7 +30,7 @@ class CommitGroupOffsetsOperator(FlowOperator):
     Returns how many groups and partitions stand where they were to, and the URI of the page.
     """
 
-    template_fields: Sequence[str] = (*FlowOperator.template_fields, "run_uri", "digest", "resume_flow")
+    template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri", "digest", "resume_flow")
     ui_color = "#f3e3d3"
 
     def __init__(self, *, run_uri: str, digest: str, resume_flow: bool | str = False, **kwargs: Any) -> None:
@@ -49,7 +49,7 @@ class CommitGroupOffsetsOperator(FlowOperator):
         with failing_clearly():
             resume, request = is_true(self.resume_flow), request_in(directory)
             planned = request.mode is Mode.PLANNED
-            with open_flow(self.connections(planned=planned), patience=float(self.patience)) as opened:
+            with open_failover(self.connections(planned=planned), patience=float(self.patience)) as opened:
                 try:
                     moved = commit_translation(directory, opened.doors.clusters.target, digest=self.digest)
                 finally:
@@ -65,14 +65,14 @@ class CommitGroupOffsetsOperator(FlowOperator):
         return {"groups": moved.groups, "partitions": moved.partitions, "report": page}
 
 
-class RestoreGroupOffsetsOperator(FlowOperator):
+class RestoreGroupOffsetsOperator(FailoverOperator):
     """Put consumer groups back to what they were before a failover committed, and prove it.
 
     ``run_uri`` is the directory of the final translation (``…/final``). A group that has gone on since is left as it
     is, and the task fails and names it. Returns how many groups were put back.
     """
 
-    template_fields: Sequence[str] = (*FlowOperator.template_fields, "run_uri")
+    template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri")
     ui_color = "#f3d3d3"
 
     def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
@@ -84,7 +84,7 @@ class RestoreGroupOffsetsOperator(FlowOperator):
         from airflow_provider_connect_offsets.change.group_commit import restore_groups  # noqa: PLC0415
 
         del context
-        with failing_clearly(), open_flow(self.connections(planned=False)) as opened:
+        with failing_clearly(), open_failover(self.connections(planned=False)) as opened:
             moved = restore_groups(directory_at(self.run_uri), opened.doors.clusters.target)
         self.log.info("%d groups are back where they were, read back and proved.", moved.groups)
         return moved.groups

@@ -54,7 +54,7 @@ def checkpoints(records: DataFrame) -> DataFrame:
     first_version = f"{_bytes('value', 1, _SHORT)} = X'0000'"
     return shaped(
         sized.where(f"{metadata} BETWEEN 0 AND {_LONGEST} AND {first_version} AND {whole}").selectExpr(
-            f"{_text('key', '1', group)} AS group",
+            f"{_text('key', '1', group)} AS `group`",
             f"{_text('key', topic_at, topic)} AS topic",
             f"{_signed('fixed')} AS kafka_partition",
             f"{_number(_bytes('value', 1 + _SHORT, _LONG))} AS upstream",

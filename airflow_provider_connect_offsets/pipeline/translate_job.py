@@ -56,13 +56,15 @@ from airflow_provider_connect_offsets.workspace.schemas import (
 )
 
 LISTED = 100
+# Partitions of a shuffle, on a cluster.
 AT_LEAST = 8
+# Each piece of a row's digest as a number: what ``offsets.failover.row_numbers`` gives, summed up.
 _SUMS = {f"numbers_{start}": f"sum(crc32(substr(row_digest, {start + 1}, {DIGEST_PIECE})))" for start in DIGEST_PIECES}
 # Of rows that count, which those of topics without a replica don't.
 _TOTALS = {
     "partitions": "count(covered)",
     # No distinct count: that would take the rows through another shuffle.
-    "groups": "size(collect_set(CASE WHEN covered IS NOT NULL THEN group END))",
+    "groups": "size(collect_set(CASE WHEN covered IS NOT NULL THEN `group` END))",
     "commit": f"count_if(covered IS NOT NULL AND action = '{Move.COMMIT.value}')",
     "covered": "count_if(covered)",
     "exact": "count_if(covered AND exact)",
@@ -149,7 +151,7 @@ def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFra
     rows = [(group, *(group in side for side in sides)) for group in {*sides[0], *sides[1]}]
     if not rows:
         # Known to be empty, so that no join is planned, and without the RDD that rows of Python's would be.
-        return spark.range(0).selectExpr("'' AS group", "false AS on_source", "false AS on_target").limit(0)
+        return spark.range(0).selectExpr("'' AS `group`", "false AS on_source", "false AS on_target").limit(0)
     return spark.createDataFrame(rows, "group string, on_source boolean, on_target boolean")
 
 
