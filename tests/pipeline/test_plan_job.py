@@ -172,7 +172,7 @@ def test_a_zip_goes_behind_the_package_that_it_is_a_copy_of(tmp_path: Path, monk
     (site / "pyspark" / "__init__.py").touch()
     lib = site / "pyspark" / "python" / "lib"
     copy, without_package = str(lib / "pyspark.zip"), str(lib / "py4j-0.10.9.9-src.zip")
-    others = ["/opt/spark/python/lib/pyspark.zip", "/work/connect_offsets.zip", "", "pyspark.zip"]
+    others = ["/opt/spark/python/lib/pyspark.zip", "/srv/connect_offsets.zip", "", "pyspark.zip"]
     path = [copy, without_package, *others, str(site)]
 
     monkeypatch.setattr(unzipped, "_ON_PATH", frozenset(path))
