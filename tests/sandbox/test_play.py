@@ -14,6 +14,8 @@ from urllib.parse import quote
 
 import psutil
 import pytest
+from requests import HTTPError
+from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_fixed
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
@@ -81,8 +83,13 @@ class DagRun:
 
     def __init__(self, airflow: AirflowAt, conf: Mapping[str, str]) -> None:
         self._airflow = airflow
-        run_id = airflow.call("POST", f"{DAG}/dagRuns", {"logical_date": None, "conf": dict(conf)})["dag_run_id"]
-        self._path = f"{DAG}/dagRuns/{quote(run_id)}"
+        self._path = f"{DAG}/dagRuns/{quote(self._triggered(conf))}"
+
+    # Under load Airflow has once answered a trigger with 500, and triggered nothing.
+    @retry(retry=retry_if_exception_type(HTTPError), stop=stop_after_attempt(3), wait=wait_fixed(1), reraise=True)
+    def _triggered(self, conf: Mapping[str, str]) -> str:
+        told = self._airflow.call("POST", f"{DAG}/dagRuns", {"logical_date": None, "conf": dict(conf)})
+        return str(told["dag_run_id"])
 
     def tasks(self) -> dict[str, str | None]:
         """The tasks' states."""
