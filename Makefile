@@ -2,8 +2,16 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+UV     := $(BIN)/uv
 
-.PHONY: setup demo test test-processes test-mirror test-faults up down bench lint format lock docs clean
+# The virtual environments of test-lowest and test-pythons; what of the development tools the tests need at the lowest.
+LOWEST       := .venv-lowest
+LOWEST_TOOLS := hypothesis|pytest|pytest-timeout|pytest-xdist|vega-datasets
+PYTHONS      := 3.12 3.13
+# From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.
+uv_pip = @$(UV) pip $(1) --quiet --offline >/dev/null 2>&1 || $(UV) pip $(1) --quiet >/dev/null
+
+.PHONY: setup demo test test-processes test-browser pictures test-mirror test-steps test-faults test-versions test-lowest test-pythons up down bench lint format lock docs clean
 
 setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cache
 	@$(BIN)/python -m sandbox jars
@@ -25,16 +33,54 @@ down: setup  ## what `make up` has started, from another terminal
 	$(BIN)/python -m sandbox down
 
 test: setup  ## the tests, on two processes with real servers of their own each
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not faults and not processes and not mirror"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not faults and not processes and not mirror and not browser and not versions"
 
 test-processes: setup  ## whole programs: the demo, `make up`, Airflow's and Spark's commands, workers and MirrorMakers
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m processes
 
+test-browser: setup  ## each DAG by its form, in headless Chromium; pictures in build/browser
+	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium)
+	$(BIN)/python -m pytest -m browser
+
+pictures: test-browser  ## the pictures that README and docs show
+	cp build/browser/form.png build/browser/approval.png docs/
+
 test-mirror: setup  ## flows of MirrorMaker 2 as a whole: failovers at full scale, killed sources, readiness
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m mirror
 
-test-faults: setup  ## changes that are broken on purpose, at every step
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "faults or everywhere" tests/airflow tests/faults
+test-steps: setup  ## changes that are broken on purpose, at every step, with one kind of connector each
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "faults and not long" tests/airflow tests/faults
+
+test-faults: setup  ## the same with every kind of connector, and a fleet of 200: the whole matrix
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m faults tests/airflow tests/faults
+
+test-lowest: setup $(LOWEST)/ready  ## the lowest versions that pyproject.toml allows: all DAGs parse; a change, a failover
+	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile \
+	  tests/unit tests/airflow/test_ready_dags.py tests/airflow/test_provider_info.py \
+	  tests/airflow/test_readme.py::test_the_five_lines_skip_the_poison_record \
+	  tests/airflow/test_mirror_failover.py::test_there_and_back
+
+$(LOWEST)/ready: pyproject.toml lowest.toml requirements.lock venv.sh | $(VENV)/ready
+	bash venv.sh 3.11 $(LOWEST)
+	sed -nE 's/^(($(LOWEST_TOOLS))==[^ ]+).*/\1/p' requirements.lock > $(LOWEST)/tools.in
+	$(call uv_pip,compile --config-file lowest.toml --python-version 3.11 --no-emit-index-url --generate-hashes \
+	  -o $(LOWEST)/requirements.txt pyproject.toml $(LOWEST)/tools.in)
+	$(call uv_pip,install --python $(LOWEST) --require-hashes -r $(LOWEST)/requirements.txt)
+	$(call uv_pip,install --python $(LOWEST) --no-deps -e .)
+	@touch $@
+
+test-pythons: setup $(PYTHONS:%=.venv-%/ready)  ## the unit tests on the other Python versions
+	for version in $(PYTHONS); do .venv-$$version/bin/python -m pytest -n 2 --dist loadfile tests/unit || exit 1; done
+
+.venv-%/ready: requirements.lock pyproject.toml venv.sh | $(VENV)/ready
+	bash venv.sh $* .venv-$*
+	$(call uv_pip,install --python .venv-$* --require-hashes -r requirements.lock)
+	$(call uv_pip,install --python .venv-$* --no-deps -e .)
+	@touch $@
+
+test-versions: setup  ## changes, resets, imports and failovers on brokers and workers of Kafka 3.5 to 4.3
+	$(BIN)/python -m sandbox older-jars
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m versions tests/versions
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
@@ -61,4 +107,4 @@ lock: setup  ## requirements.lock anew
 	  --group dev -c constraints.txt -o requirements.lock pyproject.toml
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(PYTHONS:%=.venv-%) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -5,10 +5,12 @@ Callers catch by meaning, never by status code::
     ConnectOffsetsError
     ├── InvalidInput                what was asked for is wrong; nothing was touched
     │   ├── InvalidRequest          a request (``to``, ``value``, ``topics``, ``partitions``) makes no sense
+    │   ├── UnreadablePattern       a connector's configuration holds a pattern that only Java can match
     │   ├── InvalidDocument         an offset document can't be read, or isn't one
     │   └── PlanRefused             the plan has an ``error`` verdict, or is not the one that was approved
     ├── StoreError                  a system that keeps offsets said no, or said nothing
     │   ├── Unreachable             no worker or broker answered
+    │   │   ├── ConnectionRefused   no process listens at any of the addresses
     │   │   └── NotReady            something answers there, but it is no (started) Connect worker
     │   ├── AccessDenied            credentials are missing or not enough (401, 403, ACLs)
     │   ├── UnknownConnector        the worker does not know a connector of that name
@@ -16,6 +18,7 @@ Callers catch by meaning, never by status code::
     │   ├── NotStopped              offsets can't be changed before the connector and its tasks stand still
     │   ├── StoreDamaged            what holds the offsets can't be read whole; it is never taken for empty
     │   ├── Rejected                the worker or the connector refused the content, and says why
+    │   │   └── Unsupported         the worker's Kafka is too old for this; the text says which release has it
     │   └── OutcomeUnknown          the answer was lost or timed out; the change may still apply
     ├── DatasetError                a dataset is missing, incomplete or of another shape
     └── ChangeError                 a change of offsets did not end as planned
@@ -24,6 +27,7 @@ Callers catch by meaning, never by status code::
         ├── Drift                   the world is no longer what the plan saw; nothing was written
         ├── Interfered              someone else resumed the connector in the midst; its offsets are left as they are
         ├── NotApplied              the plan was not applied; prior offsets and state were put back
+        ├── RecordsDeleted          the plan was applied, but records at its positions were deleted around the resume
         ├── FleetIncomplete         of many connectors some were not changed; each error stands in the run's page
         ├── NotRemoved              of offsets that were to be removed some still stand; the text says whose, and why
         ├── NotDrained              records are left to be replicated, so no group can be moved exactly
@@ -47,6 +51,10 @@ class InvalidRequest(InvalidInput):
     """A request makes no sense: unknown ``to``, a value that doesn't fit it, a bad pattern."""
 
 
+class UnreadablePattern(InvalidInput):
+    """A connector's configuration holds a pattern that only Java can match, so what it reads can't be told here."""
+
+
 class InvalidDocument(InvalidInput):
     """An offset document can't be read, or is none."""
 
@@ -61,6 +69,10 @@ class StoreError(ConnectOffsetsError):
 
 class Unreachable(StoreError):
     """No worker (or broker) answered at any of its addresses."""
+
+
+class ConnectionRefused(Unreachable):
+    """No process listens at any of the addresses: their machines refused the connection."""
 
 
 class NotReady(Unreachable):
@@ -89,6 +101,10 @@ class StoreDamaged(StoreError):
 
 class Rejected(StoreError):
     """The worker or the connector refused the content; the text is theirs."""
+
+
+class Unsupported(Rejected):
+    """The worker's Kafka has no such call; the text names its version, the release that has it, and another way."""
 
 
 class OutcomeUnknown(StoreError):
@@ -121,6 +137,13 @@ class Interfered(ChangeError):
 
 class NotApplied(ChangeError):
     """The plan was not applied; prior offsets were proved and the prior state was given back."""
+
+
+class RecordsDeleted(ChangeError):
+    """The plan's offsets are proved and the connector is in its state, but records at its positions were deleted.
+
+    The text names partition, position and log start: whatever lies between was delivered only if it was read in time.
+    """
 
 
 class FleetIncomplete(ChangeError):

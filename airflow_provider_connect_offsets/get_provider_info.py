@@ -39,10 +39,11 @@ def get_provider_info() -> dict[str, Any]:
             "operators.restore",
             "operators.snapshot",
         ),
-        "sensors": _modules("sensors.connector", "sensors.group", "sensors.mirror"),
+        "sensors": _modules("sensors.backfill", "sensors.connector", "sensors.group", "sensors.mirror"),
         "triggers": _modules("triggers.mirror", "triggers.waiting"),
         "hooks": _modules("hooks.kafka", "hooks.kafka_connect"),
         "connection-types": [_kafka_connect()],
+        "extra-links": [f"{_PACKAGE}.operators.links.ReportLink"],
         "config": {"connect_offsets": {"description": "Changes of connector offsets.", "options": _options()}},
     }
 
@@ -125,6 +126,15 @@ def _options() -> dict[str, Any]:
             "type": "string",
             "example": "file:///var/lib/airflow/connect_offsets",
             "default": "",
+        },
+        "serve_reports": {
+            "description": "Serve reports under ``/connect-offsets/report/`` of the API server, to those who may read "
+            "the DAG's runs. Where it is false, approvals name the report's URI instead of linking to it. Set it "
+            "alike for API server and workers.\n",
+            "version_added": "0.1.0",
+            "type": "boolean",
+            "example": None,
+            "default": "True",
         },
         "class_archive": {
             "description": "A file of the classes that Spark's driver loads, from which its JVM starts sooner; written "

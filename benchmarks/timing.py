@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from airflow_provider_connect_offsets.pipeline.class_archive import class_archive_settings
+from airflow_provider_connect_offsets.pipeline.class_archive import quick_start
 
 
 def medians(runs: int, *actions: Callable[[], object]) -> list[float]:
@@ -37,12 +37,10 @@ def timed(runs: int, *actions: Callable[[], object]) -> list[list[float]]:
 
 def submit(*arguments: str, archive: str = "") -> None:
     """Run ``spark-submit`` as the operators do; archive: ``[connect_offsets] class_archive``."""
-    settings = {"spark.ui.enabled": "false", **class_archive_settings(archive)}
-    confs = [f"--conf={name}={value}" for name, value in settings.items()]
-    here = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    here = {**os.environ, **quick_start(archive), "PYSPARK_PYTHON": sys.executable}
     with tempfile.TemporaryDirectory() as scratch:
         binary = str(Path(sys.executable).with_name("spark-submit"))
-        run(binary, "--master", "local[2]", *confs, *arguments, cwd=scratch, env=here)
+        run(binary, "--master", "local[2]", *arguments, cwd=scratch, env=here)
 
 
 def run(*command: str, cwd: str | None = None, env: Mapping[str, str] | None = None) -> str:

@@ -38,7 +38,8 @@ BY_GROUP_AT_LEAST, BY_PATTERN_AT_MOST, GROWTH_AT_MOST = 100, 3, 10
 SOURCE = Path(__file__).with_name("MirrorOffsets.java")
 # Nothing is left of the source but its offsets, which run ahead of those of the replica.
 AHEAD = 1_000_000
-LOOK = """
+# Both programs where they have nothing to do.
+IMPORTS = """
 import sys
 from airflow_provider_connect_offsets.change.failover import FailoverDoors, look
 from airflow_provider_connect_offsets.change.replicas import Clusters
@@ -46,15 +47,14 @@ from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.stores.cluster import open_cluster
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+"""
+SESSION = "from pyspark.sql import SparkSession; SparkSession.builder.getOrCreate().stop()"
+LOOK = f"""{IMPORTS}
 bootstrap, alias, uri = sys.argv[1:]
 request = FailoverRequest.parse(planned=False, groups=".*", flow=Flow(source_alias=alias))
-with open_cluster({"bootstrap.servers": bootstrap}) as target:
+with open_cluster({{"bootstrap.servers": bootstrap}}) as target:
     look(request, FailoverDoors(Clusters(None, target)), FailoverDirectory(uri))
 """
-
-# Both programs where they have nothing to do.
-IMPORTS = LOOK[: LOOK.index("bootstrap, alias")]
-SESSION = "from pyspark.sql import SparkSession; SparkSession.builder.getOrCreate().stop()"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import runpy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,22 +11,21 @@ from typing import Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets import exceptions, task_groups
+from airflow_provider_connect_offsets import dags, exceptions, task_groups
 from airflow_provider_connect_offsets.get_provider_info import get_provider_info
 from airflow_provider_connect_offsets.offsets.verdicts import Rule
 
 HERE = Path(__file__).parent
-DAGS = (
-    "connector_offsets_change",
-    "connector_offsets_fleet",
-    "connector_offsets_orphans",
-    "connector_offsets_stepwise",
-    "mirror_reset",
-    "mirror_failback",
-    "mirror_failover",
-    "mirror_failover_restore",
-    "mirror_readiness",
-)
+_READY = """\
+Each is a function of `airflow_provider_connect_offsets.dags`, so a DAG file has two lines:
+
+```python
+from airflow_provider_connect_offsets.dags import connector_offsets_change
+
+dag = connector_offsets_change(params={"connect_conn_id": "connect_orders"})
+```
+
+It takes the arguments of `airflow.sdk.DAG`; `params` gives Params other defaults. `dags/` has such a file for each."""
 
 
 def reference() -> str:
@@ -47,9 +45,9 @@ def reference() -> str:
 
 
 def _dags() -> Iterator[str]:
-    yield from ("", "## DAGs", "", "Ready in `dags/`. Every knob is a Param of the trigger form.")
-    for name in DAGS:
-        dag = runpy.run_path(str(HERE.parent / "dags" / f"{name}.py"))["dag"]
+    yield from ("", "## DAGs", "", _READY)
+    for name in dags.__all__:
+        dag = getattr(dags, name)()
         yield from (
             "",
             f"### `{name}`",
@@ -61,8 +59,13 @@ def _dags() -> Iterator[str]:
         )
         for param in dag.params:
             found = dag.params.get_param(param)
-            default = f"`{found.value!r}`" if found.has_value else "required"
-            yield f"| `{param}` | {default} | {_cell(found.description)} |"
+            yield f"| `{param}` | {_default(found)} | {_cell(found.description)} |"
+
+
+def _default(param: Any) -> str:
+    if param.has_value:
+        return f"`{param.value}`"
+    return "" if "null" in param.schema["type"] else "required"
 
 
 def _task_groups() -> Iterator[str]:

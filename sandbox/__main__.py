@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import requests
@@ -14,7 +15,7 @@ from rich.table import Column, Table
 from sandbox.connect import ConnectAt
 from sandbox.daemon import Daemon, Running
 from sandbox.errors import RestRefusal, SandboxError
-from sandbox.jars import kafka_jars
+from sandbox.jars import KAFKA_VERSION, OLDER_VERSIONS, kafka_jars
 
 _out = Console(highlight=False, soft_wrap=True)
 _errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -39,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
         ("status", _status, "show what runs; exit 1 if nothing does"),
         ("down", _down, "stop it and leave nothing"),
         ("jars", _jars, "fetch Kafka's jars into the user's cache"),
+        ("older-jars", _older_jars, "fetch those of the older versions that `make test-versions` runs as well"),
     ):
         sub = commands.add_parser(name, help=text, description=text)
         sub.add_argument("--state", type=Path, default=Path(".sandbox"), help="state directory (default: %(default)s)")
@@ -98,9 +100,21 @@ def _down(daemon: Daemon) -> int:
 
 
 def _jars(_daemon: Daemon) -> int:
-    with _errors.status("Fetching Kafka's jars, which takes a minute or so …"):
-        directory = kafka_jars()
-    _out.print(f"Kafka's jars are in {directory}")
+    return _fetched(KAFKA_VERSION)
+
+
+def _older_jars(_daemon: Daemon) -> int:
+    return _fetched(*OLDER_VERSIONS)
+
+
+def _fetched(*versions: str) -> int:
+    with (
+        _errors.status("Fetching Kafka's jars, which takes a minute or so …"),
+        ThreadPoolExecutor(max_workers=len(versions)) as pool,  # Ivy mostly waits for one small file after another
+    ):
+        directories = list(pool.map(kafka_jars, versions))
+    for directory in directories:
+        _out.print(f"Kafka's jars are in {directory}")
     return 0
 
 

@@ -7,19 +7,24 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import requests
 
 from sandbox import tree
+from sandbox.errors import SandboxError
 from sandbox.process import ServerProcess
 from sandbox.sandbox import Sandbox
+
+if TYPE_CHECKING:
+    from airflow.sdk import DAG
 
 DAGS = Path(__file__).resolve().parents[1] / "dags"
 _START_TIMEOUT = 180.0
 _LOCAL = "127.0.0.1"
+_PARTS = ("metadatabase", "scheduler", "triggerer", "dag_processor")
 
 
 def airflow_environment(home: Path, *, sandbox_env: Mapping[str, str], workspace: Path) -> dict[str, str]:
@@ -45,13 +50,58 @@ def airflow_environment(home: Path, *, sandbox_env: Mapping[str, str], workspace
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A user of Airflow's simple auth manager."""
+
+    username: str
+    password: str
+
+
+def parse_dags(path: Path) -> dict[str, DAG]:
+    """Parse a DAG file, or a folder of them, so that ``DAG.test()`` can run its DAGs in this process.
+
+    Raises:
+        SandboxError: a file can't be parsed; the message names it, and shows the traceback.
+    """
+    try:
+        from airflow.dag_processing.dagbag import DagBag  # noqa: PLC0415 - takes seconds
+    except ModuleNotFoundError:  # before Airflow 3.2
+        return _parse_and_enter(path)
+    return _parsed(DagBag(str(path)))
+
+
+def _parse_and_enter(path: Path) -> dict[str, DAG]:
+    """Enter the DAGs into the database as well, without which ``DAG.test()`` of Airflow 3.1.0 does not run them."""
+    from airflow.dag_processing.bundles.manager import DagBundlesManager  # noqa: PLC0415
+    from airflow.models.dagbag import DagBag, sync_bag_to_db  # noqa: PLC0415
+
+    bag = DagBag(str(path))
+    found = _parsed(bag)
+    bundles = DagBundlesManager()  # type: ignore[no-untyped-call]
+    bundles.sync_bundles_to_db()
+    sync_bag_to_db(bag, next(iter(bundles.get_all_dag_bundles())).name, None)
+    return found
+
+
+def _parsed(bag: Any) -> dict[str, DAG]:
+    if bag.import_errors:
+        raise SandboxError("\n".join(f"{file}: {why}" for file, why in bag.import_errors.items()))
+    return dict(bag.dags)
+
+
 class Airflow(ABC):
-    """A running Airflow that asks for no password, spoken to at :attr:`url`."""
+    """A running Airflow, spoken to at :attr:`url`."""
 
     @property
     @abstractmethod
     def url(self) -> str:
         """The address of its UI and its REST API, without a slash at the end."""
+
+    @property
+    def login(self) -> Login | None:
+        """Who makes the requests; None where Airflow asks for no password."""
+        return None
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         """Make a request of the REST API (``/api/v2`` is put before ``path``) and return the answer's JSON."""
@@ -63,11 +113,25 @@ class Airflow(ABC):
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:
         with _session() as session:
-            token = session.get(f"{self.url}/auth/token", timeout=30).json()["access_token"]
-            session.headers["Authorization"] = f"Bearer {token}"
+            session.headers["Authorization"] = f"Bearer {self._token(session)}"
             response = session.request(method, f"{self.url}{path}", json=body, timeout=60)
         response.raise_for_status()
         return response.json() if response.content else None
+
+    def _token(self, session: requests.Session) -> str:
+        method, body = ("POST", asdict(self.login)) if self.login else ("GET", None)
+        response = session.request(method, f"{self.url}/auth/token", json=body, timeout=30)
+        response.raise_for_status()
+        return str(response.json()["access_token"])
+
+    def is_healthy(self) -> bool:
+        """Whether all its parts work."""
+        try:
+            with _session() as session:
+                told = session.get(f"{self.url}/api/v2/monitor/health", timeout=5).json()
+        except (requests.RequestException, ValueError):
+            return False
+        return all((told.get(part) or {}).get("status") == "healthy" for part in _PARTS)
 
     def has_dag(self, dag_id: str) -> bool:
         """Whether a DAG can be triggered already: files are parsed a moment after the start."""
@@ -79,18 +143,21 @@ class AirflowAt(Airflow):
     """An Airflow that someone else runs."""
 
     url: str
+    login: Login | None = None
 
 
 class AirflowStandalone(Airflow):
     """``airflow standalone`` that works on a sandbox, on free ports, with no password.
 
-    ``workspace`` is where the DAG runs keep their datasets and pages, ``dags`` the folder of DAG files. Everything
-    else of it lies in the sandbox and goes with it.
+    ``workspace`` is where the DAG runs keep their datasets and pages, ``dags`` the folder of DAG files; ``settings`` go
+    over its environment. Everything else of it lies in the sandbox and goes with it.
     """
 
-    def __init__(self, sandbox: Sandbox, *, workspace: Path, dags: Path = DAGS) -> None:
+    def __init__(
+        self, sandbox: Sandbox, *, workspace: Path, dags: Path = DAGS, settings: Mapping[str, str] | None = None
+    ) -> None:
         self._home = sandbox.root / "processes" / "airflow"  # two levels down, where a tether wants it
-        recipe = _Recipe(sandbox, workspace, dags)
+        recipe = _Recipe(sandbox, workspace, dags, dict(settings or {}))
         self.process = ServerProcess("airflow", self._home, recipe, grace=15)
 
     @property
@@ -121,15 +188,15 @@ class _Recipe:
     sandbox: Sandbox
     workspace: Path
     dags: Path
+    settings: Mapping[str, str]
     ports: int = 3
 
     def prepare(self, home: Path, ports: Sequence[int]) -> list[list[str]]:
         own = airflow_environment(home, sandbox_env=self.sandbox.to_connections(), workspace=self.workspace)
         path = _environment_file(home)
         path.touch(mode=0o600)
-        path.write_text(
-            json.dumps({**own, **_standalone(ports), "AIRFLOW__CORE__DAGS_FOLDER": str(self.dags)}, indent=1)
-        )
+        given = {"AIRFLOW__CORE__DAGS_FOLDER": str(self.dags), **self.settings}
+        path.write_text(json.dumps({**own, **_standalone(ports), **given}, indent=1))
         return []
 
     def command(self, home: Path) -> list[str]:
@@ -138,13 +205,7 @@ class _Recipe:
         return [*own, sys.executable, "-m", "airflow", "standalone"]
 
     def is_ready(self, ports: Sequence[int]) -> bool:
-        try:
-            with _session() as session:
-                told = session.get(f"{_url(ports)}/api/v2/monitor/health", timeout=5).json()
-        except (requests.RequestException, ValueError):
-            return False
-        parts = ("metadatabase", "scheduler", "triggerer", "dag_processor")
-        return all((told.get(part) or {}).get("status") == "healthy" for part in parts)
+        return AirflowAt(_url(ports)).is_healthy()
 
 
 def _standalone(ports: Sequence[int]) -> dict[str, str]:

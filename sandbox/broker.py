@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.kafka import Kafka
+from sandbox.jars import KAFKA_VERSION
+from sandbox.kafka import Kafka, KafkaAt
 from sandbox.launch import kafka_command
 from sandbox.process import ServerProcess
 
@@ -15,8 +17,8 @@ from sandbox.process import ServerProcess
 class Broker(Kafka):
     """A Kafka cluster of one process: broker and controller."""
 
-    def __init__(self, name: str, home: Path, *, secured: Secured | None = None) -> None:
-        self._recipe = _BrokerRecipe(str(uuid.uuid4()), secured or Secured())
+    def __init__(self, name: str, home: Path, *, secured: Secured | None = None, version: str = KAFKA_VERSION) -> None:
+        self._recipe = _BrokerRecipe(_new_id(), secured or Secured(), version)
         self.process = ServerProcess(f"broker {name}", home, self._recipe)
 
     @property
@@ -44,16 +46,10 @@ class Secured:
 
 
 @dataclass(frozen=True, slots=True)
-class _Started(Kafka):
-    """The cluster behind some ports, to be asked whether it is ready."""
-
-    bootstrap: str
-
-
-@dataclass(frozen=True, slots=True)
 class _BrokerRecipe:
     cluster_id: str
     secured: Secured
+    version: str
 
     @property
     def ports(self) -> int:
@@ -71,15 +67,20 @@ class _BrokerRecipe:
         )
         settings.write_text(text + "".join(f"{name}={value}\n" for name, value in self.secured.settings.items()))
         users = [argument for user in self.secured.scram for argument in ("--add-scram", user)]
-        arguments = ("format", "-t", self.cluster_id, "-c", str(settings), *users)
-        return [kafka_command("kafka.tools.StorageTool", arguments, home=home)]
+        arguments = ("format", f"--cluster-id={self.cluster_id}", "-c", str(settings), *users)
+        return [kafka_command("kafka.tools.StorageTool", arguments, home=home, version=self.version)]
 
     def command(self, home: Path) -> list[str]:
-        return kafka_command("kafka.Kafka", [str(home / "broker.properties")], home=home)
+        return kafka_command("kafka.Kafka", [str(home / "broker.properties")], home=home, version=self.version)
 
     def is_ready(self, ports: Sequence[int]) -> bool:
         # Another sandbox's broker may have taken the port first; ours is then about to end.
-        return _Started(_address(ports)).cluster_id() == self.cluster_id
+        return KafkaAt(_address(ports)).cluster_id() == self.cluster_id
+
+
+def _new_id() -> str:
+    """A cluster id as Kafka makes them: before 4.0 nothing else is taken."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 def _address(ports: Sequence[int]) -> str:

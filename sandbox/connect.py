@@ -13,6 +13,7 @@ from urllib.parse import quote
 import requests
 
 from sandbox.errors import NotInTime, RestRefusal
+from sandbox.jars import KAFKA_VERSION
 from sandbox.launch import kafka_command
 from sandbox.process import ServerProcess
 from sandbox.waiting import wait_until
@@ -60,7 +61,7 @@ class Connect(ABC):
     def is_ready(self) -> bool:
         """Whether the worker takes requests and has found all plugins."""
         try:
-            self.call("GET", "/health", timeout=5)
+            self.call("GET", "/connectors", timeout=5)  # not answered before it has joined its group
             plugins = self.call("GET", "/connector-plugins", timeout=5)
         except (requests.RequestException, RestRefusal):
             return False
@@ -71,8 +72,9 @@ class Connect(ABC):
         return sorted(self.call("GET", "/connectors"))
 
     def create(self, name: str, config: Mapping[str, str], *, initial_state: str = "RUNNING") -> None:
-        """Create a connector."""
-        self.call("POST", "/connectors", {"name": name, "config": dict(config), "initial_state": initial_state})
+        """Create a connector; in another state than RUNNING from Kafka 3.7 on."""
+        state = {} if initial_state == "RUNNING" else {"initial_state": initial_state}
+        self.call("POST", "/connectors", {"name": name, "config": dict(config), **state})
 
     def delete(self, name: str) -> None:
         """Delete a connector and wait until it is gone. Source offsets stay behind, as Connect has it."""
@@ -158,9 +160,10 @@ class ConnectWorker(Connect):
         bootstrap: Callable[[], str],
         properties: Mapping[str, str],
         mode: Mode = Mode.DISTRIBUTED,
+        version: str = KAFKA_VERSION,
     ) -> None:
         self.settings = home / "worker.properties"
-        self.process = ServerProcess(f"worker {name}", home, _WorkerRecipe(bootstrap, mode, dict(properties)))
+        self.process = ServerProcess(f"worker {name}", home, _WorkerRecipe(bootstrap, mode, version, dict(properties)))
 
     @property
     def url(self) -> str:
@@ -179,6 +182,7 @@ class ConnectAt(Connect):
 class _WorkerRecipe:
     bootstrap: Callable[[], str]
     mode: Mode
+    version: str
     properties: Mapping[str, str] = field(default_factory=dict)
     ports: int = 1
 
@@ -192,7 +196,8 @@ class _WorkerRecipe:
         return []
 
     def command(self, home: Path) -> list[str]:
-        return kafka_command(f"org.apache.kafka.connect.cli.{self.mode}", [str(home / "worker.properties")], home=home)
+        main_class, settings = f"org.apache.kafka.connect.cli.{self.mode}", str(home / "worker.properties")
+        return kafka_command(main_class, [settings], home=home, version=self.version)
 
     def is_ready(self, ports: Sequence[int]) -> bool:
         return ConnectAt(_url(ports)).is_ready()

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sandbox.sandbox import Sandbox
+from sandbox.parts import Parts
 
 _BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 
 
 def mirror_source_config(
-    sandbox: Sandbox,
+    sandbox: Parts,
     topics: str,
     *,
     source_alias: str = "source",
@@ -32,7 +30,7 @@ def mirror_source_config(
 
 
 def mirror_checkpoint_config(
-    sandbox: Sandbox,
+    sandbox: Parts,
     *,
     groups: str = ".*",
     source_alias: str = "source",
@@ -51,7 +49,7 @@ def mirror_checkpoint_config(
 
 
 def mirror_heartbeat_config(
-    sandbox: Sandbox,
+    sandbox: Parts,
     *,
     source_alias: str = "source",
     target_alias: str = "target",
@@ -89,7 +87,7 @@ def file_source_config(topic: str, path: Path, *, overrides: Mapping[str, str] |
     }
 
 
-def _mirror(sandbox: Sandbox, name: str, *, source_alias: str, target_alias: str) -> dict[str, str]:
+def _mirror(sandbox: Parts, name: str, *, source_alias: str, target_alias: str) -> dict[str, str]:
     return {
         "connector.class": f"org.apache.kafka.connect.mirror.{name}",
         "tasks.max": "1",

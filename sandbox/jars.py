@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,48 +16,58 @@ from sandbox.errors import SandboxError
 from sandbox.java import java
 
 KAFKA_VERSION = "4.3.1"
-LOG4J_VERSION = "2.25.4"  # the log4j that Kafka itself asks for
+# Those that `make test-versions` runs as well; of the first the REST API can't change offsets yet.
+OLDER_VERSIONS = ("3.5.1", "3.6.2", "3.9.1", "4.0.2")
 
-MODULES = (
-    *(
-        f"org.apache.kafka:{name}:{KAFKA_VERSION}"
-        for name in ("kafka_2.13", "connect-runtime", "connect-mirror", "connect-file", "kafka-tools")
-    ),
-    f"org.apache.logging.log4j:log4j-slf4j-impl:{LOG4J_VERSION}",
-)
+_MODULES = ("kafka_2.13", "connect-runtime", "connect-mirror", "connect-file", "kafka-tools")
+_LOG4J2 = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"  # of the log4j that Kafka itself asks for
+_RELOAD4J = "org.slf4j:slf4j-reload4j:1.7.36"  # of the slf4j that Kafka itself asks for
 
 _MANIFEST = "manifest.json"
 _ATTEMPTS = 3
 
 
-def cache_directory() -> Path:
-    """Where the jars of this Kafka version are kept."""
+def logs_by_log4j2(version: str) -> bool:
+    """Whether a version of Kafka logs by Log4j 2, as from 4.0 on, rather than by reload4j."""
+    return int(version.partition(".")[0]) >= 4
+
+
+def modules(version: str) -> tuple[str, ...]:
+    """What is fetched for a version of Kafka, in Maven's notation."""
+    return (
+        *(f"org.apache.kafka:{name}:{version}" for name in _MODULES),
+        _LOG4J2 if logs_by_log4j2(version) else _RELOAD4J,
+    )
+
+
+def cache_directory(version: str = KAFKA_VERSION) -> Path:
+    """Where the jars of a version of Kafka are kept."""
     # The XDG specification calls a relative path invalid, to be ignored.
     configured = Path(os.environ.get("XDG_CACHE_HOME", ""))
     base = configured if configured.is_absolute() else Path.home() / ".cache"
-    return base / "airflow-provider-connect-offsets" / f"kafka-{KAFKA_VERSION}"
+    return base / "airflow-provider-connect-offsets" / f"kafka-{version}"
 
 
-def kafka_jars() -> Path:
-    """The directory that holds Kafka's jars; they are fetched if they are not there, which takes a minute or so.
+def kafka_jars(version: str = KAFKA_VERSION) -> Path:
+    """The directory that holds a version's jars; they are fetched if they are not there, which takes a minute or so.
 
     It appears whole or not at all, and several processes may ask at once: one fetches, the others wait for it.
     """
-    directory = cache_directory()
-    if is_complete(directory):
+    directory, wanted = cache_directory(version), modules(version)
+    if is_complete(directory, wanted):
         return directory
     directory.parent.mkdir(parents=True, exist_ok=True)
     with _locked(directory.with_name(f"{directory.name}.lock")):
-        if not is_complete(directory):
-            _publish(directory)
+        if not is_complete(directory, wanted):
+            _publish(directory, wanted)
     return directory
 
 
-def is_complete(directory: Path) -> bool:
-    """Whether every jar that was fetched for today's list of modules is still there, in full length."""
+def is_complete(directory: Path, wanted: Sequence[str]) -> bool:
+    """Whether every jar that was fetched for these very modules is still there, in full length."""
     try:
         manifest = json.loads((directory / _MANIFEST).read_text())
-        return manifest["modules"] == list(MODULES) and all(
+        return manifest["modules"] == list(wanted) and all(
             (directory / name).stat().st_size == size for name, size in manifest["jars"].items()
         )
     except (FileNotFoundError, ValueError):
@@ -71,25 +81,25 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _publish(directory: Path) -> None:
+def _publish(directory: Path, wanted: Sequence[str]) -> None:
     # Beside its destination, so that the rename stays on one file system and is atomic.
     with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
         fetched = Path(scratch, "jars")
         fetched.mkdir()
-        _fetch(fetched, Path(scratch))
+        _fetch(wanted, fetched, Path(scratch))
         jars = {jar.name: jar.stat().st_size for jar in sorted(fetched.glob("*.jar"))}
-        (fetched / _MANIFEST).write_text(json.dumps({"modules": MODULES, "jars": jars}, indent=1))
+        (fetched / _MANIFEST).write_text(json.dumps({"modules": wanted, "jars": jars}, indent=1))
         if directory.exists():
             directory.rename(Path(scratch, "damaged"))
         fetched.rename(directory)
 
 
-def _fetch(into: Path, scratch: Path) -> None:
+def _fetch(wanted: Sequence[str], into: Path, scratch: Path) -> None:
     """Have Ivy resolve the modules from its default repository, and copy their jars to ``into``."""
-    settings, wanted = scratch / "ivysettings.xml", scratch / "ivy.xml"
+    settings, listed = scratch / "ivysettings.xml", scratch / "ivy.xml"
     settings.write_text(_SETTINGS.format(cache=scratch / "cache"))
-    wanted.write_text(_wanted())
-    command = [str(java()), "-jar", str(ivy_jar()), "-settings", str(settings), "-ivy", str(wanted)]
+    listed.write_text(_listed(wanted))
+    command = [str(java()), "-jar", str(ivy_jar()), "-settings", str(settings), "-ivy", str(listed)]
     command += ["-retrieve", f"{into}/[artifact]-[revision](-[classifier]).[ext]", "-types", "jar", "bundle"]
     # Ivy does not try again by itself; what a failed attempt has fetched is in its cache for the next.
     for _ in range(_ATTEMPTS):
@@ -111,23 +121,25 @@ def ivy_jar() -> Path:
     raise SandboxError("PySpark, which ships the Ivy that fetches Kafka's jars, is not installed: make setup")
 
 
-def _wanted() -> str:
+def _listed(wanted: Sequence[str]) -> str:
     dependencies = "".join(
         '<dependency org="{}" name="{}" rev="{}" conf="default->default"/>'.format(*module.split(":"))
-        for module in MODULES
+        for module in wanted
     )
-    return _WANTED.format(dependencies=dependencies)
+    return _IVY.format(dependencies=dependencies)
 
 
 _SETTINGS = """\
 <ivysettings>
+  <property name="ivy.maven.lookup.sources" value="false"/>
+  <property name="ivy.maven.lookup.javadoc" value="false"/>
   <settings defaultResolver="central"/>
   <caches defaultCacheDir="{cache}"/>
   <resolvers><ibiblio name="central" m2compatible="true"/></resolvers>
 </ivysettings>
 """
 
-_WANTED = """\
+_IVY = """\
 <ivy-module version="2.0">
   <info organisation="sandbox" module="kafka"/>
   <configurations><conf name="default"/></configurations>

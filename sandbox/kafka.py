@@ -160,6 +160,24 @@ class Kafka(ABC):
             for answer in client.delete_records(asked).values():
                 answer.result(_TIMEOUT)
 
+    def commit_group(self, group: str, topic: str, positions: Mapping[int, int]) -> None:
+        """Let a consumer group without members have read each partition up to an offset, and wait until it has.
+
+        A broker that has just started may lose the first commit without an error.
+        """
+        wanted = [TopicPartition(topic, number, offset) for number, offset in positions.items()]
+        consumer = Consumer(self.client_settings() | {"group.id": group}, logger=_SILENT)
+
+        def committed() -> bool:
+            consumer.commit(offsets=wanted, asynchronous=False)
+            found = consumer.committed(wanted, timeout=_TIMEOUT)
+            return [place.offset for place in found] == [place.offset for place in wanted]
+
+        try:
+            wait_until(committed, _TIMEOUT, f"the group {group} was not committed")
+        finally:
+            consumer.close()
+
     @contextmanager
     def _consumer(self) -> Iterator[Consumer]:
         own = {"group.id": "unused", "enable.auto.commit": False, "enable.partition.eof": True}
@@ -168,6 +186,13 @@ class Kafka(ABC):
             yield consumer
         finally:
             consumer.close()
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaAt(Kafka):
+    """A cluster that someone else runs."""
+
+    bootstrap: str
 
 
 def _led_partitions(client: AdminClient, topic: str) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandbox.jars import kafka_jars
+from sandbox.jars import KAFKA_VERSION, kafka_jars, logs_by_log4j2
 from sandbox.java import java
 
 # Small heap, no second compiler tier and the collector with the least threads: quick to start, three fit in 1 GB.
@@ -13,25 +13,33 @@ from sandbox.java import java
 _OPTIONS = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.awt.headless=true")
 
 
-def kafka_command(main_class: str, arguments: Sequence[str], *, home: Path) -> list[str]:
+def kafka_command(main_class: str, arguments: Sequence[str], *, home: Path, version: str = KAFKA_VERSION) -> list[str]:
     """The command that runs one of Kafka's main classes, with its logging and scratch files in ``home``."""
     scratch = home / "tmp"
     scratch.mkdir(exist_ok=True)
-    logging = home / "log4j2.properties"
-    logging.write_text(_LOGGING)
     return [
         str(java()),
         *_OPTIONS,
         f"-Djava.io.tmpdir={scratch}",
-        f"-Dlog4j2.configurationFile={logging}",
+        _logging(home, version),
         "-cp",
-        f"{kafka_jars()}/*",
+        f"{kafka_jars(version)}/*",
         main_class,
         *arguments,
     ]
 
 
-_LOGGING = """\
+def _logging(home: Path, version: str) -> str:
+    """Write the settings of the version's logging library, and give the option that names them."""
+    if logs_by_log4j2(version):
+        path, text, option = home / "log4j2.properties", _LOG4J2, "log4j2.configurationFile={}"
+    else:
+        path, text, option = home / "log4j.properties", _RELOAD4J, "log4j.configuration=file:{}"
+    path.write_text(text)
+    return f"-D{option.format(path)}"
+
+
+_LOG4J2 = """\
 appenders = out
 appender.out.type = Console
 appender.out.name = out
@@ -42,4 +50,12 @@ rootLogger.appenderRef.out.ref = out
 # Each client writes its whole configuration at INFO, some hundred lines a connector.
 logger.config.name = org.apache.kafka.common.config
 logger.config.level = WARN
+"""
+
+_RELOAD4J = """\
+log4j.rootLogger = INFO, out
+log4j.appender.out = org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout = org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern = %d{ISO8601} %-5p %m (%c{1})%n
+log4j.logger.org.apache.kafka.common.config = WARN
 """

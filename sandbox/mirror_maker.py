@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.broker import Broker
+from sandbox.jars import KAFKA_VERSION
 from sandbox.launch import kafka_command
 from sandbox.process import ServerProcess
 
@@ -18,9 +19,11 @@ class MirrorMaker:
     ``source->target``.
     """
 
-    def __init__(self, home: Path, *, source: Broker, target: Broker, topics: str) -> None:
+    def __init__(
+        self, home: Path, *, source: Broker, target: Broker, topics: str, version: str = KAFKA_VERSION
+    ) -> None:
         self.settings = home / "mm2.properties"
-        recipe = _MirrorMakerRecipe(lambda: (source.bootstrap, target.bootstrap), topics)
+        recipe = _MirrorMakerRecipe(lambda: (source.bootstrap, target.bootstrap), topics, version)
         self.process = ServerProcess("mirror maker", home, recipe)
 
 
@@ -28,6 +31,7 @@ class MirrorMaker:
 class _MirrorMakerRecipe:
     clusters: Callable[[], tuple[str, str]]
     topics: str
+    version: str
     ports: int = 0
 
     def prepare(self, home: Path, ports: Sequence[int]) -> list[list[str]]:
@@ -37,7 +41,8 @@ class _MirrorMakerRecipe:
         return []
 
     def command(self, home: Path) -> list[str]:
-        return kafka_command("org.apache.kafka.connect.mirror.MirrorMaker", [str(home / "mm2.properties")], home=home)
+        main_class, settings = "org.apache.kafka.connect.mirror.MirrorMaker", str(home / "mm2.properties")
+        return kafka_command(main_class, [settings], home=home, version=self.version)
 
     def is_ready(self, ports: Sequence[int]) -> bool:
         del ports

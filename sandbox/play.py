@@ -17,7 +17,7 @@ from sandbox.daemon import Daemon
 from sandbox.errors import SandboxError
 from sandbox.readings import SEATTLE
 from sandbox.sandbox import Sandbox
-from sandbox.scene import MIRROR, MIRRORED, SINK, TOPIC, Scene
+from sandbox.scene import CHECKPOINTS, MIRROR, MIRRORED, READERS, SINK, TOPIC, Scene
 from sandbox.waiting import wait_until
 
 STATE = Path(".sandbox")  # that of `python -m sandbox status` and `down`, which so work on this one too
@@ -53,21 +53,14 @@ def _play(daemon: Daemon) -> None:
             pool = stack.enter_context(ThreadPoolExecutor(1))
             airflow = stack.enter_context(closing(AirflowStandalone(sandbox, workspace=HOME / "workspace")))
             started = pool.submit(airflow.start)
-            scene = _set(Scene(sandbox))
+            scene = Scene(sandbox)
+            scene.set_up()
             started.result()
             wait_until(lambda: airflow.has_dag(_DAG_ID), _PARSED, f"Airflow has not found the DAG {_DAG_ID}")
         daemon.publish(sandbox)
         _explain(scene, airflow)
         while True:
             signal.pause()
-
-
-def _set(scene: Scene) -> Scene:
-    scene.create_topic()
-    scene.produce(scene.last_day)
-    scene.start_mirror()
-    scene.start_sink()
-    return scene
 
 
 def _explain(scene: Scene, airflow: AirflowStandalone) -> None:
@@ -89,22 +82,24 @@ Airflow is up, and asks for no password: {{airflow}}
 What there is to play with:
   {MIRROR}  replicates {TOPIC}, a year of hourly readings, to {MIRRORED}
   {SINK}    writes that topic to {{file}}
-  both on Kafka Connect at {{connect}}, between the clusters {{source}} (source) and {{target}} (target)
+  {CHECKPOINTS}  translates the consumer group {READERS}, which has read half of {TOPIC}
+  all on Kafka Connect at {{connect}}, between the clusters {{source}} (source) and {{target}} (target)
 
 A first change:
   1  Open {{airflow}}/dags/{_DAG_ID} and click Trigger.
-  2  Fill in, and leave all else as it is:
-       Connector         {MIRROR}
-       Resume at         datetime
-       Value             {{moment}}
-       Kafka connection  kafka_source
+  2  Click each fold of the form open, fill in, and leave all else as it is:
+       What             Connector         {MIRROR}
+       Where to resume  Resume at         datetime
+                        Value             {{moment}}
+       Connections      Kafka connection  kafka_source
      Then click Trigger below the form.
   3  Some 30 s later it asks whether it may: open {{airflow}}/required_actions, click the subject, read the plan,
      and click Approve.
-  4  The connector stands still for a second or two. The page of the run, with a picture, is then
-     {HOME / "workspace" / _DAG_ID}/<run>/report.html
+  4  The connector is stopped for a second or two. The report, with a picture, opens from the run's task "apply": tab
+     Details, button Report.
 
-Next: {SINK}, with shift and -100, or earliest; its Kafka connection is kafka_target.
+Next: {SINK}, with shift and -100, or earliest; its Kafka connection is kafka_target. Or mirror_failover, for the group
+{READERS}, with the MirrorSource {MIRROR} and the MirrorCheckpoint {CHECKPOINTS}.
 What the connectors are doing: .venv/bin/python -m sandbox status
 
 Ctrl-C ends all of it; so does `make down` in another terminal."""

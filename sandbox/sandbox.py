@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 import uuid
@@ -15,9 +14,10 @@ from typing import Self
 from sandbox.broker import Broker
 from sandbox.connect import ConnectWorker, Mode
 from sandbox.errors import SandboxError
-from sandbox.jars import kafka_jars
+from sandbox.jars import KAFKA_VERSION, kafka_jars
 from sandbox.java import java
 from sandbox.mirror_maker import MirrorMaker
+from sandbox.parts import airflow_connections
 from sandbox.process import ServerProcess
 
 
@@ -26,7 +26,7 @@ class Sandbox:
 
     ``root`` holds all files; it is created, or must be empty, and goes with the sandbox, also when this process is
     killed. ``keep_logs`` is where the logs are copied to when the block is left by an exception. ``worker_properties``
-    go over the worker's settings.
+    go over the worker's settings. ``version`` is Kafka's, of brokers and workers.
     """
 
     def __init__(
@@ -35,11 +35,13 @@ class Sandbox:
         root: Path | None = None,
         keep_logs: Path | None = None,
         worker_properties: Mapping[str, str] | None = None,
+        version: str = KAFKA_VERSION,
     ) -> None:
         self.root = _fresh_root(root)
         self.data = self.root / "data"
-        self.source = Broker("source", self._home("source"))
-        self.target = Broker("target", self._home("target"))
+        self.version = version
+        self.source = Broker("source", self._home("source"), version=version)
+        self.target = Broker("target", self._home("target"), version=version)
         self._keep_logs = keep_logs
         self._worker_properties = dict(worker_properties or {})
         self.workers = [self._worker("connect")]
@@ -85,16 +87,15 @@ class Sandbox:
         """Start a worker on the target, in a Connect cluster of its own; ``close`` its process to end it."""
         topics = {f"{kind}.storage.topic": f"{name}-{kind}" for kind in ("config", "offset", "status")}
         own = {"group.id": name, **topics, **(properties or {})}
-        worker = ConnectWorker(
-            name, self._home(name), bootstrap=lambda: self.target.bootstrap, properties=own, mode=mode
-        )
+        worker = self._worker(name, own, mode)
         self._others.append(worker)
         worker.process.start()
         return worker
 
     def mirror_maker(self, topics: str) -> MirrorMaker:
         """Start a dedicated MirrorMaker 2 that replicates ``topics``; ``close`` its process to end it."""
-        maker = MirrorMaker(self._home("mirror-maker"), source=self.source, target=self.target, topics=topics)
+        home = self._home("mirror-maker")
+        maker = MirrorMaker(home, source=self.source, target=self.target, topics=topics, version=self.version)
         self._others.append(maker)
         maker.process.start()
         return maker
@@ -121,19 +122,11 @@ class Sandbox:
 
     def to_connections(self) -> dict[str, str]:
         """The environment variables that make Airflow's default connections lead here."""
-        host, _, port = self.connect.url.removeprefix("http://").partition(":")
-        connections = {
-            "KAFKA_CONNECT_DEFAULT": {"conn_type": "kafka_connect", "schema": "http", "host": host, "port": int(port)},
-            "KAFKA_DEFAULT": _kafka_connection(self.target),
-            "KAFKA_SOURCE": _kafka_connection(self.source),
-            "KAFKA_TARGET": _kafka_connection(self.target),
-            "SPARK_DEFAULT": {"conn_type": "spark", "host": "local[2]"},
-        }
-        return {f"AIRFLOW_CONN_{name}": json.dumps(value) for name, value in connections.items()}
+        return airflow_connections(self, spark={"host": "local[2]"})
 
     def _start(self) -> None:
         java()
-        kafka_jars()
+        kafka_jars(self.version)
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.data.mkdir()
         with ThreadPoolExecutor(max_workers=2) as pool:
@@ -149,9 +142,16 @@ class Sandbox:
     def _home(self, name: str) -> Path:
         return self.root / "processes" / name  # two levels down, where a tether wants it
 
-    def _worker(self, name: str) -> ConnectWorker:
+    def _worker(
+        self, name: str, properties: Mapping[str, str] | None = None, mode: Mode = Mode.DISTRIBUTED
+    ) -> ConnectWorker:
         return ConnectWorker(
-            name, self._home(name), bootstrap=lambda: self.target.bootstrap, properties=self._worker_properties
+            name,
+            self._home(name),
+            bootstrap=lambda: self.target.bootstrap,
+            properties=self._worker_properties if properties is None else properties,
+            mode=mode,
+            version=self.version,
         )
 
 
@@ -161,7 +161,3 @@ def _fresh_root(wanted: Path | None) -> Path:
     if wanted.exists() and any(wanted.iterdir()):
         raise SandboxError(f"{wanted} is not empty; a sandbox removes its directory at the end, so it wants its own.")
     return wanted.absolute()
-
-
-def _kafka_connection(broker: Broker) -> dict[str, object]:
-    return {"conn_type": "kafka", "extra": {"bootstrap.servers": broker.bootstrap}}

@@ -11,16 +11,18 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from sandbox.connectors import file_sink_config, mirror_source_config
+from sandbox.connectors import file_sink_config, mirror_checkpoint_config, mirror_source_config
 from sandbox.kafka import Record
+from sandbox.parts import Parts
 from sandbox.readings import Reading, seattle_2010
-from sandbox.sandbox import Sandbox
 from sandbox.waiting import wait_until
 
 TOPIC = "temperatures"
 MIRRORED = f"source.{TOPIC}"
 MIRROR = "temperatures-mirror"
 SINK = "temperatures-sink"
+CHECKPOINTS = "temperatures-checkpoints"
+READERS = "temperatures-readers"
 PARTITIONS = 3
 _PATIENCE = 90.0
 
@@ -37,7 +39,7 @@ _JSON = {
 class Scene:
     """Topics, records and connectors in a sandbox. The last day of the year is held back, for later."""
 
-    sandbox: Sandbox
+    sandbox: Parts
     readings: Sequence[Reading] = field(default_factory=seattle_2010)
 
     @property
@@ -54,6 +56,20 @@ class Scene:
     def file(self) -> Path:
         """What the sink writes."""
         return self.sandbox.data / "temperatures.txt"
+
+    def set_up(self) -> None:
+        """Set all of it; connectors that are there already stay as they are."""
+        connect, source = self.sandbox.connect, self.sandbox.source
+        if MIRROR not in connect.connectors():
+            if TOPIC in source.topics():  # left by an attempt that was broken off, and so perhaps incomplete
+                source.delete_topic(TOPIC)
+            self.create_topic()
+            self.produce(self.last_day)
+            self.start_mirror()
+        if SINK not in connect.connectors():
+            self.start_sink()
+        if CHECKPOINTS not in connect.connectors():
+            self.start_checkpoints()
 
     def produce(self, readings: Iterable[Reading], *, broken: str | None = None) -> None:
         """Write readings to the source cluster; ``broken`` comes in their midst, as a value that is no JSON."""
@@ -78,6 +94,13 @@ class Scene:
         """Write the replicated topic to a file and wait until all of it is there."""
         self.sandbox.connect.create(SINK, file_sink_config(MIRRORED, self.file, overrides=_JSON))
         self.wait_until_written()
+
+    def start_checkpoints(self) -> None:
+        """Let a consumer group have read half of the topic, and translate where it is to the target."""
+        ends = _ends(self.sandbox.source.log_bounds(TOPIC))
+        self.sandbox.source.commit_group(READERS, TOPIC, {number: end // 2 for number, end in ends.items()})
+        self.sandbox.connect.create(CHECKPOINTS, mirror_checkpoint_config(self.sandbox, groups=READERS))
+        self.sandbox.connect.wait_state(CHECKPOINTS, "RUNNING", tasks=1)
 
     def mirrored_ends(self) -> dict[int, int]:
         """Log ends of the replicated topic."""

@@ -66,10 +66,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     session = (
-        SparkSession.builder.master("local[2]")
+        # Each of the two processes that `make test` starts has one, on two cores; what it works on is tiny.
+        SparkSession.builder.master("local[1]")
         .appName("tests")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
+        # Plans of a few rows: the JVM's second compiler, collectors with threads of their own, and plans that are
+        # adapted while they run cost more than half of the time.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.sql.adaptive.enabled", "false")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.python.sql.dataFrameDebugging.enabled", "false")  # a tenth of the time of a plan
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))

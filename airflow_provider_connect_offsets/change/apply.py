@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from airflow_provider_connect_offsets.change import flow_steps, outcomes, recovery, steps
+from airflow_provider_connect_offsets.change import flow_steps, log_positions, outcomes, recovery, steps
 from airflow_provider_connect_offsets.change.beside import Beside
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.journal import Entry, Journal
@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.exceptions import (
     NotApplied,
     NotRunning,
     OutcomeUnknown,
+    RecordsDeleted,
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
@@ -60,12 +61,15 @@ def apply_plan(
 
     What a dead run left unfinished is finished or restored first. Raises :class:`Overlap`, :class:`Drift` (nothing was
     written), :class:`NotApplied` (prior offsets and state are back), :class:`NotRunning` (offsets are as planned),
-    :class:`LeftStopped`, and store errors of a door that was shut before anything was written.
+    :class:`LeftStopped`, :class:`RecordsDeleted` (offsets and state are as planned, records at its positions are gone),
+    and store errors of a door that was shut before anything was written.
     """
     with journal.claim(owner) as entry:
         told = recovery.recover(doors, entry, WayOut.FORWARD)
-        earlier = journal.record_of(owner.run, plan.digest)
+        earlier = journal.record_of(owner.run, plan.digest, since=plan.observed_at)
         if earlier is not None and earlier.phase is Phase.APPLIED:
+            if earlier.deleted:
+                raise RecordsDeleted(earlier.deleted)
             return outcomes.applied_before(plan, earlier)
         entry.begin(owner)
         if plan.changed_rows() or together is not None:
@@ -99,12 +103,16 @@ class _Application:
         reached = not plan.changed_rows() and self.together is None
         warnings = [] if reached else self._alter(plan, at_stop)
         self._resume(prior)
-        self.entry.note(Phase.RESTORED if reached else Phase.APPLIED)
+        downtime = round(self.doors.clock.now() - self.downtime_began, 3)
+        if reached:
+            self.entry.note(Phase.RESTORED)
+        else:
+            warnings += self._note_applied()
         return replace(
             outcomes.unchanged(plan, self._owner) if reached else outcomes.applied(plan, self._owner, at_stop),
             prior_state=prior.value,
             final_state=prior.value,
-            downtime_seconds=round(self.doors.clock.now() - self.downtime_began, 3),
+            downtime_seconds=downtime,
             started_at=started,
             warnings=tuple(warnings),
         )
@@ -137,13 +145,14 @@ class _Application:
             at_stop = self.doors.offsets.read_offsets(self.connector)
             self.observe(Phase.STOPPED, f"{self.connector!r} stands still")
             plan = steps.rebase(self.plan, self.doors, at_stop, moving=prior is State.RUNNING)
+            positions = log_positions.observe(self.doors, plan, at_stop)
             if self.together is not None:
                 self.together.at_stop(at_stop, plan)
         except BaseException as error:
             self._give_back_after(error)
             self.entry.note(Phase.RESTORED)
             raise
-        self.entry.note(Phase.STOPPED, prior_offsets=at_stop, changes=plan.changes())
+        self.entry.note(Phase.STOPPED, prior_offsets=at_stop, changes=plan.changes(), positions=positions)
         return at_stop, plan
 
     def _alter(self, plan: OffsetPlan, at_stop: Offsets) -> list[str]:
@@ -152,9 +161,12 @@ class _Application:
         self.observe(Phase.ALTERING, f"writing the offsets of {len(changes)} partitions of {self.connector!r}")
         try:
             reply = steps.alter(self.doors, self.connector, changes, expected=expected)
+            if self.together is not None:
+                self._refuse_deleted()  # before what can't be undone
             recovery.empty_beside(self.doors, self.entry)
             # Again just before the resume: a task that was thought dead may have written its own offset meanwhile.
             steps.prove(self.doors, self.connector, expected)
+            self._refuse_deleted()
             self.entry.note(Phase.PROVED)
         except BaseException as error:
             self._take_back(error)
@@ -162,14 +174,24 @@ class _Application:
         self.observe(Phase.PROVED, f"{self.connector!r} was read back as planned")
         return [reply.message] if reply is not None and reply.externally_managed else []
 
+    def _refuse_deleted(self) -> None:
+        log_positions.refuse_deleted(self.doors, self.connector, self.entry.record.positions)
+
+    def _note_applied(self) -> list[str]:
+        """End the change, unless records that it was to deliver are gone; warnings."""
+        warning = recovery.note_applied(self.doors, self.entry)
+        if self.entry.record.deleted:
+            raise RecordsDeleted(self.entry.record.deleted)
+        return [warning] if warning else []
+
     def _take_back(self, error: BaseException) -> None:
         """Restore; raises :class:`NotApplied` in place of an ordinary error, and leaves an interruption as it is."""
         self.observe(Phase.RESTORING, f"{error}; putting the prior offsets of {self.connector!r} back")
-        recovery.restore(self.doors, self.entry)
+        gone = recovery.restore(self.doors, self.entry)
         if isinstance(error, Exception):
             raise NotApplied(
                 f"The change of {self.connector!r} was not applied: {error} Its prior offsets were put back and read "
-                f"back, and it is {self.entry.record.prior_state} again.{self._lost}"
+                f"back, and it is {self.entry.record.prior_state} again.{self._lost}{gone}"
             ) from error
 
     def _give_back_after(self, error: BaseException) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import tenacity
 
@@ -48,6 +48,26 @@ class Bounds(Protocol):
         """The first record at or after the moment that was asked for."""
 
 
+class Retained(Protocol):
+    """When the records of a log are deleted by their age (``stores.kafka.Retention``)."""
+
+    @property
+    def cleanup_policy(self) -> str:
+        """Effective ``cleanup.policy``."""
+
+    @property
+    def retention_ms(self) -> int:
+        """Effective ``retention.ms``; -1: no limit."""
+
+    @property
+    def expired_offset(self) -> int | None:
+        """The first record that is no older than that."""
+
+    @property
+    def expiring_offset(self) -> int | None:
+        """The first record of which that will still be true a while later."""
+
+
 class Logs(Protocol):
     """The cluster whose logs the positions refer to (``stores.kafka.KafkaLogs``)."""
 
@@ -60,6 +80,11 @@ class Logs(Protocol):
         self, partitions: Iterable[TopicPartition], *, moment: datetime | None = None
     ) -> Mapping[TopicPartition, Bounds]:
         """Look up the bounds of ``partitions``, and where ``moment`` lies in each."""
+
+    def retention(
+        self, bounds: Mapping[TopicPartition, Any], *, now: datetime, soon: timedelta
+    ) -> Mapping[TopicPartition, Retained]:
+        """Look up which records are older than ``retention.ms`` at ``now``, or will be ``soon``."""
 
 
 class FlowCluster(Logs, Protocol):

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from threading import Event
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from airflow_provider_connect_offsets.change.doors import Bounds, Doors, Logs
+from airflow_provider_connect_offsets.change.doors import Bounds, Doors, Logs, Retained
 from airflow_provider_connect_offsets.change.snapshot import take_snapshot
 from airflow_provider_connect_offsets.exceptions import (
     AccessDenied,
     FleetIncomplete,
     InvalidRequest,
+    RecordsDeleted,
     Rejected,
     StoreError,
     UnknownConnector,
 )
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.patterns import typed_pattern
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 
@@ -43,11 +44,8 @@ def take_snapshots(requests: Sequence[Request], doors: Doors, fleet: FleetDirect
 
 def select(connectors: Iterable[str], pattern: str) -> list[str]:
     """The connectors whose whole name matches ``pattern``; raises :class:`InvalidRequest` where none does."""
-    there = sorted(connectors)
-    try:
-        found = [name for name in there if re.fullmatch(pattern, name)]
-    except re.error as error:
-        raise InvalidRequest(f"connectors: {pattern!r} is no regular expression: {error}") from error
+    there, wanted = sorted(connectors), typed_pattern(pattern, param="connectors")
+    found = [name for name in there if wanted.fullmatch(name)]
     if not found:
         raise InvalidRequest(f"connectors: {pattern!r} matches none of the {len(there)} connectors: {_some(there)}.")
     return found
@@ -106,8 +104,11 @@ def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str]) ->
     waiting = [name for name in connectors if name not in ended]
     if not failed and not waiting:
         return
-    parts = [f"{len(failed) + len(waiting)} of {len(connectors)} connectors were not changed."]
-    parts += [f"Failed: {_some(sorted(failed))}."] if failed else []
+    short = sorted(name for name, error in failed.items() if isinstance(error, RecordsDeleted))
+    unchanged = sorted(failed.keys() - set(short))
+    parts = [f"{len(unchanged) + len(waiting)} of {len(connectors)} connectors were not changed."]
+    parts += [f"Failed: {_some(unchanged)}."] if unchanged else []
+    parts += [f"Changed, but records at their positions were deleted: {_some(short)}."] if short else []
     parts += [f"Not begun: {_some(waiting)}."] if waiting else []
     parts += [f"The other {len(ended) - len(failed)} are as planned.", *map(str, list(failed.values())[:3])]
     text = " ".join(parts)
@@ -138,6 +139,11 @@ class _LookedAtOnce:
         if asked not in self._bounds:
             self._bounds[asked] = self.logs.bounds(asked[0], moment=moment)
         return self._bounds[asked]
+
+    def retention(
+        self, bounds: Mapping[TopicPartition, Any], *, now: datetime, soon: timedelta
+    ) -> Mapping[TopicPartition, Retained]:
+        return self.logs.retention(bounds, now=now, soon=soon)
 
 
 def _some(names: Sequence[str], limit: int = 5) -> str:

@@ -6,7 +6,6 @@ emptied, which can't be taken back, but does no harm to a flow whose offsets are
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from airflow_provider_connect_offsets.change.record import Owner
 from airflow_provider_connect_offsets.change.rewinds import append_rewinds, keep_rewinds
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
 from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
+from airflow_provider_connect_offsets.offsets.patterns import configured_pattern
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, plan_digest
 from airflow_provider_connect_offsets.offsets.sync_record import parse_sync
 from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo, State
@@ -142,9 +142,14 @@ def synced_topics(reset: FlowReset, doors: Doors) -> set[str]:
 
 
 def replicates(info: ConnectorInfo, topic: str) -> bool:
-    """Whether a MirrorSource replicates ``topic``; so it may be where that can't be told."""
+    """Whether a MirrorSource replicates ``topic``; so it may be where its configuration hides that.
+
+    Raises :class:`UnreadablePattern`.
+    """
     consumed = info.family.consumed_topics(info.config)
     excluded = info.family.excluded_topics(info.config)
     if consumed is None:
         return True
-    return bool(re.fullmatch(consumed, topic)) and not (excluded and re.fullmatch(excluded, topic))
+    wanted = configured_pattern(consumed, connector=info.name)
+    never = configured_pattern(excluded or r"(?!)", connector=info.name)
+    return bool(wanted.fullmatch(topic)) and not never.fullmatch(topic)

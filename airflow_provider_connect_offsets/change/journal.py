@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from datetime import datetime
 from typing import Any, TypeVar
 
 import tenacity
@@ -95,16 +96,20 @@ class Journal:
         """The record of a generation; None where it never got one. Raises :class:`JournalDamaged`."""
         return self._read(number, "record", Record.from_json)
 
-    def record_of(self, run: str, digest: str) -> Record | None:
+    def record_of(self, run: str, digest: str, *, since: datetime | None = None) -> Record | None:
         """The newest record of the change that ``run`` makes by the plan with this digest; None where it has none.
 
+        ``since``: when the offsets were observed that the plan was made from. A change that ended before was made by an
+        earlier plan: a run that is cleared makes the same plan again, and has not applied it yet.
         Attempts that only looked (a retry, a teardown) and other runs' changes may have come after it.
         """
         newest = self.newest()
         for number in range(newest, max(newest - REMEMBERED, 0), -1):
             record = self.record(number)
             if record is not None and (record.owner.run, record.digest) == (run, digest):
-                return record
+                lease = self._lease(number)
+                ended_before = since is not None and lease is not None and lease.heard_at < since.timestamp()
+                return None if ended_before else record
         return None
 
     def holder(self, number: int) -> str:

@@ -1,4 +1,4 @@
-"""How far a MirrorSource is behind its source, and waiting until it is not; "drained" is decided by the records."""
+"""How far a connector is behind its logs, and waiting for a MirrorSource; "drained" is decided by the records."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.waiting import Look, consumed_partitions, stored_positions
-from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunning
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunning, UnreadablePattern
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
 from airflow_provider_connect_offsets.offsets.family import Config
+from airflow_provider_connect_offsets.offsets.patterns import typed_pattern
 from airflow_provider_connect_offsets.stores.kafka import LogBounds
 from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.stores.remaining import Remaining, RemainingRecords
@@ -24,7 +25,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Replicated:
-    """How far a partition is replicated.
+    """How far a partition is replicated, or read by a sink.
 
     ``position``: the stored offset + 1, None where nothing is stored. ``first``: the first record that is not
     replicated; None where there is none. ``known``: whether that can be told: not where nothing is stored and the
@@ -58,8 +59,8 @@ class Replicated:
 
 
 def isolation_of(config: Config) -> Isolation:
-    """Which records MirrorSource reads: ``isolation.level`` of its source consumer."""
-    names = ("source.consumer.isolation.level", "consumer.isolation.level")
+    """Which records a connector reads: ``isolation.level`` of MirrorSource's source consumer, or a sink's consumer."""
+    names = ("source.consumer.isolation.level", "consumer.isolation.level", "consumer.override.isolation.level")
     found = next((config[name].strip().lower() for name in names if config.get(name)), "")
     return Isolation.READ_COMMITTED if found == Isolation.READ_COMMITTED else Isolation.READ_UNCOMMITTED
 
@@ -103,12 +104,9 @@ class AwaitedLag:
 
         Raises :class:`InvalidRequest`.
         """
-        try:
-            re.compile(topics)
-        except re.error as error:
-            raise InvalidRequest(f"topics: {topics!r} is no regular expression: {error}") from error
+        pattern = typed_pattern(topics, param="topics").pattern.strip() or None
         records, seconds = _bound(max_lag_records, "max_lag_records"), _bound(max_lag_seconds, "max_lag_seconds")
-        return cls(topics.strip() or None, 0 if records is None and seconds is None else records, seconds)
+        return cls(pattern, 0 if records is None and seconds is None else records, seconds)
 
     def behind(self, where: TopicPartition, found: Replicated, now: float) -> str:
         """Say how far a partition is behind; empty where it is as awaited."""
@@ -150,8 +148,8 @@ def look_at_lag(doors: Doors, connector: str, logs: RemainingRecords, awaited: A
 def _consumed(doors: Doors, info: ConnectorInfo) -> list[TopicPartition]:
     try:
         return consumed_partitions(doors, info)
-    except re.error as error:
-        log.warning("%r: topics that nothing is stored for are left out, as a pattern is Java's: %s", info.name, error)
+    except UnreadablePattern as error:
+        log.warning("%s Topics that nothing is stored for are left out.", error)
         return []
 
 

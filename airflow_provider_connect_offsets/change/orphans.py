@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -70,6 +70,28 @@ class Removal:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Whose orphaned offsets were removed, of how many partitions, and who was left alone, and why."""
+
+    connectors: tuple[str, ...]
+    partitions: int
+    left: Mapping[str, str]
+
+    def sentence(self, topic: str, *, kept: str) -> str:
+        """Say what became of them; ``kept``: where the removed ones were kept."""
+        reasons: dict[str, list[str]] = {}
+        for name, reason in self.left.items():
+            reasons.setdefault(reason, []).append(name)
+        told = " ".join(f"{_some(names)}: {reason}." for reason, names in reasons.items())
+        count = f"{len(self.connectors)} of {len(self.connectors) + len(self.left)}"
+        back = f" Removed: {_some(self.connectors)}; the way back is {kept}." if self.connectors else ""
+        return (
+            f"Topic {topic!r}: orphaned offsets of {count} connectors were removed. {told}{back} Search again for what "
+            "is still orphaned."
+        )
+
+
 @dataclass(slots=True)
 class _Connector:
     """A connector's orphans by raw key, and why they must not be removed, where that is so."""
@@ -87,45 +109,59 @@ def remove_orphans(directory: OrphansDirectory, connect: ConnectRest, topic: Off
     Raises :class:`PlanRefused` (nothing was removed), :class:`NotRemoved` (at the end, naming what was and what was
     not), and store errors, after which some may be removed: run it again.
     """
-    connectors = _approved(directory, digest)
+    approved = _approved(directory, digest)
     _refuse_other_cluster(connect, topic)
-    places = _places(topic)
-    exist = set(connect.connectors())
-    documents = {name: _judge(name, one, places, exist) for name, one in connectors.items()}
-    _judge_others(connectors, places)
-    wanted = {name: one for name, one in connectors.items() if one.reason is None}
-    if wanted:
-        _keep_way_back(directory, {name: documents[name] for name in wanted})
-        standing = {key: _standing(places, key) for one in wanted.values() for key in one.orphans}
-        topic.remove_keys(standing, whose=", ".join(sorted(wanted)[:NAMED]))
-        _prove(wanted, places=_places(topic), exist=set(connect.connectors()))
-    removal = Removal(
-        digest=digest,
-        removed=tuple(sorted(name for name, one in wanted.items() if one.reason is None)),
-        partitions=sum(len(one.orphans) for one in wanted.values() if one.reason is None),
-        left={name: one.reason for name, one in sorted(connectors.items()) if one.reason is not None},
-        finished_at=datetime.now(tz=UTC),
+    removed = remove_found(
+        approved, topic, exist=connect.connectors, keep=lambda documents: _keep_way_back(directory, documents)
     )
+    removal = Removal(digest, removed.connectors, removed.partitions, removed.left, finished_at=datetime.now(tz=UTC))
     files.write_json(directory.outcome, removal.as_json())
-    if removal.left:
-        raise NotRemoved(_told(removal, topic.topic, directory))
+    if removed.left:
+        raise NotRemoved(removed.sentence(topic.topic, kept=directory.removed))
     return removal
 
 
-def _approved(directory: OrphansDirectory, digest: str) -> dict[str, _Connector]:
+def remove_found(
+    orphans: Iterable[Orphan],
+    topic: OffsetsTopic,
+    *,
+    exist: Callable[[], Iterable[str]],
+    keep: Callable[[Mapping[str, Offsets]], object],
+) -> Removed:
+    """Look at everything once more, write a tombstone for each orphan that is still one, and prove that none is left.
+
+    exist: names of the connectors that exist now; keep: writes the way back, before the first tombstone. Raises store
+    errors, after which some may be removed: run it again.
+    """
     connectors: dict[str, _Connector] = {}
-    digests: list[str] = []
-    for row in iterate_dataset(directory.orphans, ORPHANS):
-        orphan = Orphan(**row)
+    for orphan in orphans:
         connectors.setdefault(orphan.connector, _Connector()).orphans[orphan.raw_key] = orphan
-        digests.append(orphan.digest())
-    found = plan_digest(digests)
+    places = _places(topic)
+    existing = set(exist())
+    documents = {name: _judge(name, one, places, existing) for name, one in connectors.items()}
+    _judge_others(connectors, places)
+    wanted = {name: one for name, one in connectors.items() if one.reason is None}
+    if wanted:
+        keep({name: documents[name] for name in wanted})
+        standing = {key: _standing(places, key) for one in wanted.values() for key in one.orphans}
+        topic.remove_keys(standing, whose=", ".join(sorted(wanted)[:NAMED]))
+        _prove(wanted, places=_places(topic), exist=set(exist()))
+    return Removed(
+        connectors=tuple(sorted(name for name, one in wanted.items() if one.reason is None)),
+        partitions=sum(len(one.orphans) for one in wanted.values() if one.reason is None),
+        left={name: one.reason for name, one in sorted(connectors.items()) if one.reason is not None},
+    )
+
+
+def _approved(directory: OrphansDirectory, digest: str) -> list[Orphan]:
+    orphans = [Orphan(**row) for row in iterate_dataset(directory.orphans, ORPHANS)]
+    found = plan_digest(orphan.digest() for orphan in orphans)
     if found != digest:
         raise PlanRefused(
             f"Nothing was removed. The orphaned offsets in {directory.uri} are not those that were approved: their "
             f"digest is {found}, not {digest}. Search again."
         )
-    return connectors
+    return orphans
 
 
 def _refuse_other_cluster(connect: ConnectRest, topic: OffsetsTopic) -> None:
@@ -204,19 +240,6 @@ def _prove(wanted: Mapping[str, _Connector], *, places: Mapping[bytes, Places], 
             one.reason = _CAME_BACK
         elif any(_standing(places, key) for key in one.orphans):
             one.reason = _STANDS
-
-
-def _told(removal: Removal, topic: str, directory: OrphansDirectory) -> str:
-    reasons: dict[str, list[str]] = {}
-    for name, reason in removal.left.items():
-        reasons.setdefault(reason, []).append(name)
-    told = " ".join(f"{_some(names)}: {reason}." for reason, names in reasons.items())
-    count = f"{len(removal.removed)} of {len(removal.removed) + len(removal.left)}"
-    back = f" Removed: {_some(removal.removed)}; the way back is {directory.removed}." if removal.removed else ""
-    return (
-        f"Topic {topic!r}: orphaned offsets of {count} connectors were removed. {told}{back} Run the DAG again for "
-        "what is still orphaned."
-    )
 
 
 def _some(names: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.change.record import Owner, Phase, Record
-from airflow_provider_connect_offsets.exceptions import Interfered, LeftStopped, NotApplied
+from airflow_provider_connect_offsets.exceptions import Interfered, LeftStopped, NotApplied, RecordsDeleted
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outcome, Result
@@ -41,9 +41,10 @@ def applied_before(plan: OffsetPlan, record: Record) -> Outcome:
 
 def recovered(plan: OffsetPlan, record: Record, told: str) -> Outcome:
     """What was left unfinished has been settled; ``told`` says how."""
-    result = {Phase.APPLIED: Result.APPLIED, Phase.RESTORED: Result.RESTORED}.get(record.phase, Result.UNKNOWN)
+    applied_as = Result.RECORDS_DELETED if record.deleted else Result.APPLIED
+    result = {Phase.APPLIED: applied_as, Phase.RESTORED: Result.RESTORED}.get(record.phase, Result.UNKNOWN)
     at_stop, expected = record.prior_offsets or Offsets(), record.expected()
-    stands = {Result.APPLIED: expected, Result.RESTORED: at_stop}.get(result)
+    stands = {applied_as: expected, Result.RESTORED: at_stop}.get(result)
     return replace(
         _outcome(
             plan,
@@ -71,6 +72,8 @@ def failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: Record 
         result, stands = Result.RESTORED, at_stop
     elif isinstance(error, LeftStopped):
         result = Result.LEFT_STOPPED
+    elif isinstance(error, RecordsDeleted) and record is not None:
+        result, stands = Result.RECORDS_DELETED, record.expected()
     elif isinstance(error, Interfered):
         result = Result.UNKNOWN
     elif record is not None and record.phase in {Phase.PROVED, Phase.APPLIED}:
@@ -78,12 +81,13 @@ def failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: Record 
         result = Result.APPLIED
         stands = record.expected()
     moved = () if at_stop is None or stands is None else _moved(plan, at_stop, stands)
-    message = str(error) if result is not Result.REFUSED else f"Nothing was changed. {error}"
+    said_already = result is not Result.REFUSED or str(error).startswith("Nothing was ")
+    message = str(error) if said_already else f"Nothing was changed. {error}"
     prior = record.prior_state.value if record is not None and record.prior_state is not None else None
     return replace(
         _outcome(plan, owner, result, message, offsets=moved),
         prior_state=prior,
-        final_state=prior if result is Result.RESTORED else None,
+        final_state=prior if result in {Result.RESTORED, Result.RECORDS_DELETED} else None,
     )
 
 

@@ -27,11 +27,14 @@ def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
         raise PlanRefused(f"Nothing was stopped or changed. The plan in {run.uri} has errors: {errors[0]}")
     rows = read_dataset(run.offset_plan, OFFSET_PLAN)
     request = Request.from_json(read_json(run.request))
-    states = {row["connector"]: row["state"] for row in read_dataset(run.connectors, CONNECTORS)}
+    observed = next(
+        (row for row in read_dataset(run.connectors, CONNECTORS) if row["connector"] == request.connector), None
+    )
     plan = OffsetPlan.of(
         request,
         [PlanRow(**{**row, "action": Action(row["action"])}) for row in rows],
-        was_running=states.get(request.connector) == State.RUNNING,
+        was_running=observed is not None and observed["state"] == State.RUNNING,
+        observed_at=None if observed is None else observed["observed_at"],
     )
     if digest is not None and plan.digest != digest:
         raise PlanRefused(

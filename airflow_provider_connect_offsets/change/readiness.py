@@ -32,7 +32,7 @@ from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
 from airflow_provider_connect_offsets.stores.kafka import LogBounds
 from airflow_provider_connect_offsets.stores.remaining import RemainingRecords
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.datasets import MARKER, write_dataset
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import join, unique_segment
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
@@ -46,6 +46,8 @@ from airflow_provider_connect_offsets.workspace.schemas import (
 )
 
 log = logging.getLogger(__name__)
+
+_ENTRY = ".parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,32 +106,30 @@ def take_readiness_snapshot(  # noqa: PLR0913 - the three systems of a flow, and
         {
             "observed_at": observed_at.isoformat(),
             "flow": flow.as_json(),
-            "history": newest_history(root),
-            "next_history": join(root, f"{observed_at:%Y%m%dT%H%M%S.%fZ}"),
+            "next_history": join(root, f"{_stamp(observed_at)}{_ENTRY}"),
         },
     )
     return Looked(len(bounds), len({row["group"] for row in groups}), syncs, checkpoints, observed_at)
 
 
-def newest_history(root: str) -> str | None:
-    """The newest history under ``root`` that was finished; None where there is none yet."""
-    entries = (join(root, name) for name in reversed(files.list_names(root)))
-    return next((entry for entry in entries if MARKER in files.list_names(entry)), None)
-
-
 def forget_earlier(summary: Mapping[str, Any], *, keep_under: str) -> list[str]:
-    """Remove what the job's summary says has expired: directories of runs, and histories that the next one contains.
+    """Remove what the job's summary says has expired: directories of runs, and what the history has of them.
 
     keep_under: the directory of the DAG; nothing outside of it is removed. Gives what was removed.
     """
     root = str(summary["next_history"]).rpartition("/")[0]
-    # The one that was read stays, so that the job can be run again.
-    oldest = summary["history"] or summary["next_history"]
-    histories = [join(root, name) for name in files.list_names(root) if join(root, name) < oldest]
+    oldest = _stamp(datetime.fromisoformat(summary["history_since"]))
+    # Hadoop keeps a checksum of each file on a local disk, in a hidden file of the same name.
+    histories = [join(root, name) for name in files.list_names(root) if name.lstrip(".") < oldest]
     runs = [uri for uri in summary["expired"] if uri.startswith(f"{keep_under.rstrip('/')}/")]
     for uri in (*runs, *histories):
         files.remove_tree(uri)
     return [*runs, *histories]
+
+
+def _stamp(moment: datetime) -> str:
+    """A name that sorts by time."""
+    return f"{moment.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
 
 
 def _connectors(request: ReadinessRequest, doors: Doors) -> list[Seen]:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from airflow_provider_connect_offsets.change.beside import Beside
+from airflow_provider_connect_offsets.change.log_positions import LogPosition
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
 from airflow_provider_connect_offsets.stores.protocols import State
 
@@ -69,7 +70,8 @@ class Record:
     """What is known of a change.
 
     ``prior_offsets`` are all offsets at the stop; ``changes`` what is written over them. ``beside``: what a reset of
-    its flow changes with them.
+    its flow changes with them. ``positions``: the same changes as positions in logs, where they are some; ``deleted``
+    says which records at these were deleted around the resume, and is empty where none were.
     """
 
     connector: str
@@ -81,6 +83,8 @@ class Record:
     prior_offsets: Offsets | None = None
     changes: Offsets | None = None
     beside: Beside | None = None
+    positions: tuple[LogPosition, ...] = ()
+    deleted: str = ""
 
     def expected(self) -> Offsets | None:
         """What is to stand after the change; None before it is known."""
@@ -100,6 +104,8 @@ class Record:
             "prior_offsets": None if self.prior_offsets is None else self.prior_offsets.rest_body(),
             "changes": None if self.changes is None else self.changes.rest_body(),
             "beside": None if self.beside is None else self.beside.as_json(),
+            "positions": [one.as_json() for one in self.positions],
+            "deleted": self.deleted,
         }
 
     @classmethod
@@ -116,6 +122,9 @@ class Record:
             prior_offsets=None if prior is None else parse_rest(prior),
             changes=None if changes is None else parse_rest(changes),
             beside=None if beside is None else Beside.from_json(beside),
+            # Journals of before know neither.
+            positions=tuple(map(LogPosition.from_json, fields.get("positions", ()))),
+            deleted=fields.get("deleted", ""),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from enum import StrEnum
 
-from airflow_provider_connect_offsets.change import flow_steps, steps
+from airflow_provider_connect_offsets.change import flow_steps, log_positions, steps
 from airflow_provider_connect_offsets.change.doors import Doors, Origin
 from airflow_provider_connect_offsets.change.journal import Entry
 from airflow_provider_connect_offsets.change.record import Phase, Record
@@ -55,15 +55,41 @@ def _recovered(doors: Doors, entry: Entry, way_out: WayOut) -> str:
     proved = not steps.differences(standing, expected)
     # Proved and given back as STOPPED looks just like proved and not yet given back.
     complete = record.phase is Phase.PROVED and record.prior_state is State.STOPPED
-    if proved and (complete or (way_out is WayOut.FORWARD and record.phase is not Phase.RESTORING)):
+    forward = proved and way_out is WayOut.FORWARD and record.phase is not Phase.RESTORING
+    if (proved and complete) or (forward and not log_positions.requested_gone(doors, record.positions)):
         empty_beside(doors, entry)
         entry.note(Phase.PROVED)
         give_back_state(doors, entry)
-        entry.note(Phase.APPLIED)
-        return f"{whose} was applied and proved; the connector is {record.prior_state} again."
-    restore(doors, entry)
+        return f"{whose} was applied and proved; the connector is {record.prior_state} again.{_applied(doors, entry)}"
+    gone = restore(doors, entry)
     back = f"prior offsets are proved, and the connector is {record.prior_state} again."
-    return f"{whose} was taken back: {back}{_lost(entry)}"
+    return f"{whose} was taken back: {back}{_lost(entry)}{gone}"
+
+
+def note_applied(doors: Doors, entry: Entry) -> str:
+    """Note that the change is applied, and in ``deleted`` which records at its positions are gone by now.
+
+    Returns a warning where the logs could not be looked at, else nothing: the offsets are proved in any case.
+    """
+    record = entry.record
+    try:
+        gone = log_positions.told(record.connector, log_positions.requested_gone(doors, record.positions))
+    except StoreError as error:
+        entry.note(Phase.APPLIED)
+        return f"{error} So nobody knows whether records at the positions of {record.connector!r} were deleted."
+    deleted = (
+        f"The offsets of {record.connector!r} were changed and read back, and it is {record.prior_state} again, but "
+        f"records at its positions were deleted as it resumed: {gone} What it had not read of them by then can't be "
+        "delivered any more. Compare what has arrived, and raise retention.ms of the topic before a new run."
+    )
+    entry.note(Phase.APPLIED, deleted=deleted if gone else "")
+    return ""
+
+
+def _applied(doors: Doors, entry: Entry) -> str:
+    """Note it as applied; what else there is to say of it, with a space before."""
+    text = note_applied(doors, entry) or entry.record.deleted
+    return f" {text}" if text else ""
 
 
 def empty_beside(doors: Doors, entry: Entry) -> None:
@@ -82,8 +108,7 @@ def _found_running(doors: Doors, entry: Entry, whose: str) -> str:
     record = entry.record
     if record.phase is Phase.PROVED:
         give_back_state(doors, entry)
-        entry.note(Phase.APPLIED)
-        return f"{whose} was applied and proved."
+        return f"{whose} was applied and proved.{_applied(doors, entry)}"
     if record.expected() is None:
         give_back_state(doors, entry)
         entry.note(Phase.RESTORED)
@@ -107,11 +132,13 @@ def _abandoned(doors: Doors, entry: Entry) -> str:
     )
 
 
-def restore(doors: Doors, entry: Entry) -> None:
+def restore(doors: Doors, entry: Entry) -> str:
     """Put back the prior offsets, prove them, and give back the prior state.
 
-    Raises :class:`LeftStopped` where they can't be proved; the connector then stays STOPPED. Raises
-    :class:`Interfered` where someone else has resumed it.
+    Returns a sentence, with a space before, about records at the prior positions that are gone by now; empty where
+    none are. Raises :class:`LeftStopped` where the offsets can't be proved, and where resuming on them would skip
+    records that were there at the stop; the connector then stays STOPPED. Raises :class:`Interfered` where someone
+    else has resumed it.
     """
     record = entry.record
     if record.prior_offsets is None or record.changes is None:
@@ -130,8 +157,26 @@ def restore(doors: Doors, entry: Entry) -> None:
     except (StoreError, NotApplied) as error:
         raise left_stopped(doors, entry, str(error)) from error
     flow_steps.mend(doors, record.beside)
+    gone = _prior_gone(doors, record)
+    if gone and record.prior_state is State.RUNNING:
+        raise LeftStopped(
+            f"{record.connector!r} stays STOPPED: its prior offsets were put back and read back, but records at them "
+            f"were deleted while it was STOPPED: {gone} Resumed, it goes on where auto.offset.reset decides. To accept "
+            f"that, send PUT /connectors/{record.connector}/resume; to choose another position, do so and plan anew."
+        )
     give_back_state(doors, entry)
     entry.note(Phase.RESTORED)
+    return f" Records at its prior positions were deleted meanwhile: {gone}" if gone else ""
+
+
+def _prior_gone(doors: Doors, record: Record) -> str:
+    """Name the prior positions whose records were deleted since the stop; empty where nobody can tell."""
+    try:
+        return log_positions.told(record.connector, log_positions.prior_gone(doors, record.positions))
+    except StoreError as error:
+        # The prior offsets are proved, and brokers that do not answer are no reason to keep a connector down.
+        log.warning("%s So nobody knows whether records at the prior positions were deleted.", error)
+        return ""
 
 
 def give_back_state(doors: Doors, entry: Entry) -> None:

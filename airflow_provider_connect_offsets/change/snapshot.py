@@ -8,10 +8,10 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow_provider_connect_offsets.change.doors import Bounds, Doors, Logs, Origin
+from airflow_provider_connect_offsets.change.doors import Bounds, Doors, Logs, Origin, Retained
 from airflow_provider_connect_offsets.exceptions import (
     AccessDenied,
     InvalidDocument,
@@ -19,9 +19,12 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
     UnknownConnector,
     Unreachable,
+    UnreadablePattern,
 )
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.kept_config import kept_config
+from airflow_provider_connect_offsets.offsets.patterns import configured_pattern
 from airflow_provider_connect_offsets.offsets.request import Request, To
 from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.workspace import files
@@ -31,11 +34,8 @@ from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS
 
 log = logging.getLogger(__name__)
 
-_SECRET = re.compile(
-    r"password|passphrase|secret|token|jaas|credential|private[._-]?key|api[._-]?key|access[._-]?key", re.IGNORECASE
-)
-_SECRET_IN_URL = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=password=)[^&;\s]+", re.IGNORECASE)
-MASK = "********"
+#: How far ahead the snapshot looks for records that become older than ``retention.ms``: approval takes its time.
+SOON = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,10 @@ def take_snapshot(
     """Write ``request.json`` and the datasets ``connectors``, ``connector_offsets`` and ``log_bounds``; change nothing.
 
     cluster: what the datasets call the Connect cluster; also: more connectors, for the record. Raises
-    :class:`UnknownConnector` with close names, :class:`InvalidRequest` where the offsets are positions and ``doors``
-    has no logs to look at, and store errors.
+    :class:`Unsupported` by a worker that is too old to apply any plan, :class:`UnknownConnector` with close names,
+    :class:`InvalidRequest` where the offsets are positions and ``doors`` has no logs to look at, and store errors.
     """
+    doors.control.require_offset_changes()
     names = [request.connector, *([request.reference] if request.to is To.CONNECTOR and request.reference else [])]
     seen = [look_at_connector(doors, name) for name in dict.fromkeys([*names, *also])]
     observed_at = datetime.now(tz=UTC)
@@ -65,7 +66,8 @@ def take_snapshot(
     write_dataset(run.connector_offsets, CONNECTOR_OFFSETS, rows)
     bounds = _bounds_of(request, seen[0], doors.logs) if seen[0].info.family.has_positions else {}
     servers = doors.logs.servers if doors.logs else ""
-    write_dataset(run.log_bounds, LOG_BOUNDS, bounds_rows(bounds, servers, moment=request.moment))
+    retention = _retention_of(request, seen[0], doors.logs, bounds, observed_at) if doors.logs else {}
+    write_dataset(run.log_bounds, LOG_BOUNDS, bounds_rows(bounds, servers, moment=request.moment, retention=retention))
     return Snapshot(request.connector, len(seen[0].offsets), observed_at)
 
 
@@ -93,8 +95,8 @@ def look_at_connector(doors: Doors, name: str) -> Seen:
 
 
 def connector_row(seen: Seen, cluster: str, observed_at: datetime) -> dict[str, Any]:
-    """A row of the dataset ``connectors``, without secrets."""
-    config = {key: _masked(key, value) for key, value in seen.info.config.items()}
+    """A row of the dataset ``connectors``; of the configuration it holds the settings of ``KEPT`` only."""
+    config = kept_config(seen.info.config)
     return {
         "connect_cluster": cluster,
         "connector": seen.info.name,
@@ -107,13 +109,6 @@ def connector_row(seen: Seen, cluster: str, observed_at: datetime) -> dict[str, 
         "group_id": seen.info.group_id,
         "observed_at": observed_at,
     }
-
-
-def _masked(key: str, value: str) -> str:
-    """Hide secrets. A reference to a config provider (``${file:…}``) is none, and tells more than asterisks."""
-    if value.startswith("${") and value.endswith("}"):
-        return value
-    return MASK if _SECRET.search(key) else _SECRET_IN_URL.sub(MASK, value)
 
 
 def offset_rows(seen: Seen, cluster: str, origin: Origin, observed_at: datetime) -> Iterator[dict[str, Any]]:
@@ -165,19 +160,41 @@ def _bounds_of(request: Request, seen: Seen, logs: Logs | None) -> Mapping[Topic
         return logs.bounds([where for where in everything if concerned(where.topic)], moment=request.moment)
 
 
+def _retention_of(
+    request: Request, seen: Seen, logs: Logs, bounds: Mapping[TopicPartition, Bounds], now: datetime
+) -> Mapping[TopicPartition, Retained]:
+    """Retention of the logs that the change may be about; empty where the brokers do not tell."""
+    asked = bounds
+    try:
+        concerned = _concerned(request, seen)
+        asked = {where: found for where, found in bounds.items() if concerned(where.topic)}
+    except UnreadablePattern as error:
+        log.info("Looking at the retention of all topics: %s", error)
+    try:
+        return logs.retention(asked, now=now, soon=SOON)
+    except StoreError as error:
+        log.warning("%s So nobody knows which records retention will delete soon.", error)
+        return {}
+
+
 def _concerned(request: Request, seen: Seen) -> Callable[[str], bool]:
     family = seen.info.family
     stored = {found.topic for entry in seen.offsets if (found := family.topic_partition(parse_map(entry.partition)))}
     asked = re.compile(request.topics or r"(?!)")
-    read = re.compile(family.consumed_topics(seen.info.config) or r"(?!)")
+    read = configured_pattern(family.consumed_topics(seen.info.config) or r"(?!)", connector=seen.info.name)
     return lambda topic: topic in stored or bool(asked.fullmatch(topic) or read.fullmatch(topic))
 
 
 def bounds_rows(
-    bounds: Mapping[TopicPartition, Bounds], cluster: str, *, moment: datetime | None = None
+    bounds: Mapping[TopicPartition, Bounds],
+    cluster: str,
+    *,
+    moment: datetime | None = None,
+    retention: Mapping[TopicPartition, Retained] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Rows of the dataset ``log_bounds``; ``moment``: that was looked up in each log."""
     for where, found in bounds.items():
+        kept = (retention or {}).get(where)
         yield {
             "kafka_cluster": cluster,
             "topic": where.topic,
@@ -186,4 +203,8 @@ def bounds_rows(
             "log_end": found.log_end,
             "lookup_timestamp": moment,
             "lookup_offset": found.lookup_offset,
+            "cleanup_policy": kept.cleanup_policy if kept else None,
+            "retention_ms": kept.retention_ms if kept else None,
+            "expired_offset": kept.expired_offset if kept else None,
+            "expiring_offset": kept.expiring_offset if kept else None,
         }

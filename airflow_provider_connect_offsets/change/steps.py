@@ -40,11 +40,7 @@ def stop(doors: Doors, connector: str) -> None:
 def await_stopped(doors: Doors, connector: str) -> None:
     """Wait until a connector that was asked to stop stands still; raises as :func:`stop` does."""
     status = doors.settle(lambda: doors.control.status(connector), until=lambda seen: seen.stands_still)
-    if not status.stands_still:
-        raise NotStopped(
-            f"{connector!r} was asked to stop and after {doors.patience:.0f} s is {status.state} with "
-            f"{len(status.tasks)} tasks."
-        )
+    refuse_unless_in(status, connector, State.STOPPED, patience=doors.patience)
     group = doors.control.info(connector).group_id
     if group is None or doors.groups is None:
         return
@@ -73,23 +69,35 @@ def await_state(doors: Doors, connector: str, state: State, *, tasks: int | None
     status = doors.settle(
         lambda: doors.control.status(connector), until=lambda seen: seen.has_failed or is_in(seen, state, tasks=tasks)
     )
-    if status.has_failed:
-        raise NotRunning(f"{connector!r} failed right after it was asked to be {state}: {status.cause}")
-    if not is_in(status, state, tasks=tasks or 0):
-        raise NotRunning(
-            f"{connector!r} was asked to be {state} and after {doors.patience:.0f} s is {status.state} with "
-            f"{len(status.tasks)} tasks."
-        )
+    refuse_failed(status, connector, state)
+    refuse_unless_in(status, connector, state, patience=doors.patience, tasks=tasks or 0)
     return status
+
+
+def refuse_failed(status: ConnectorStatus, connector: str, state: State) -> None:
+    """Raise :class:`NotRunning` where it has failed and is to be RUNNING or PAUSED; it may be stopped all the same."""
+    if status.has_failed and state is not State.STOPPED:
+        raise NotRunning(f"{connector!r} failed right after it was asked to be {state}: {status.cause}")
+
+
+def refuse_unless_in(status: ConnectorStatus, connector: str, state: State, *, patience: float, tasks: int = 0) -> None:
+    """Raise :class:`NotStopped` or :class:`NotRunning` for a connector that is not in ``state`` after ``patience``."""
+    if is_in(status, state, tasks=tasks):
+        return
+    kind, asked = (NotStopped, "stop") if state is State.STOPPED else (NotRunning, f"be {state}")
+    raise kind(
+        f"{connector!r} was asked to {asked} and after {patience:.0f} s is {status.state} with "
+        f"{len(status.tasks)} tasks."
+    )
 
 
 def ask_for(doors: Doors, connector: str, state: State) -> None:
     """Ask for RUNNING, PAUSED or STOPPED until it is answered; it may be repeated, and a lost answer tells nothing."""
     asked = {State.RUNNING: doors.control.resume, State.PAUSED: doors.control.pause, State.STOPPED: doors.control.stop}
-    _until_patience_ends(doors, OutcomeUnknown)(asked[state], connector)
+    until_patience_ends(doors, OutcomeUnknown)(asked[state], connector)
 
 
-def _until_patience_ends(doors: Doors, repeated: type[StoreError]) -> tenacity.Retrying:
+def until_patience_ends(doors: Doors, repeated: type[StoreError]) -> tenacity.Retrying:
     """Call again after each error of that kind; the last one is raised."""
     deadline = doors.clock.now() + doors.patience
     return tenacity.Retrying(
@@ -146,7 +154,7 @@ def write(doors: Doors, connector: str, changes: Offsets) -> WriteReply:
 
     Whatever is raised (:class:`StoreError`), read back: a part may have been written.
     """
-    return _until_patience_ends(doors, NotStopped)(doors.offsets.write_offsets, connector, changes)
+    return until_patience_ends(doors, NotStopped)(doors.offsets.write_offsets, connector, changes)
 
 
 def alter(doors: Doors, connector: str, changes: Offsets, *, expected: Offsets) -> WriteReply | None:

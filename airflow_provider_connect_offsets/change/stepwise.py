@@ -6,7 +6,7 @@ teardown) ends it: nothing to do where the connector was given back, everything 
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.change import outcomes, recovery, steps
+from airflow_provider_connect_offsets.change import log_positions, outcomes, recovery, steps
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.journal import Journal
 from airflow_provider_connect_offsets.change.record import Owner, Phase
@@ -35,9 +35,11 @@ def begin(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner, *, sec
 def alter_directly(doors: Doors, connector: str, changes: Offsets) -> int:
     """Write ``changes`` to a connector that stands still, and prove them; returns how many partitions.
 
-    Raises :class:`InvalidRequest` for what its family refuses, :class:`NotStopped` before anything is written, and
-    :class:`NotApplied`, after which the prior offsets have been put back as far as they could be.
+    Raises :class:`InvalidRequest` for what its family refuses, :class:`Unsupported` by a worker that is too old and
+    :class:`NotStopped` before anything is written, and :class:`NotApplied`, after which the prior offsets have been put
+    back as far as they could be.
     """
+    doors.control.require_offset_changes()
     info = doors.control.info(connector)
     for change in changes:
         offset = None if change.offset is None else parse_map(change.offset)
@@ -46,6 +48,9 @@ def alter_directly(doors: Doors, connector: str, changes: Offsets) -> int:
                 f"Nothing was written: {connector!r}, partition {change.partition}: {finding.message}."
             )
     refuse_unless_still(doors, connector)
+    gone = log_positions.out_of_log(doors, log_positions.positions_in(info.family, changes))
+    if gone:
+        raise InvalidRequest(f"Nothing was written: {log_positions.told(connector, gone)}")
     before = doors.offsets.read_offsets(connector)
     try:
         steps.alter(doors, connector, changes, expected=before.updated(changes))
@@ -56,7 +61,11 @@ def alter_directly(doors: Doors, connector: str, changes: Offsets) -> int:
 
 
 def reset(doors: Doors, connector: str) -> int:
-    """Remove all offsets of a connector that stands still, and prove it; returns how many there were."""
+    """Remove all offsets of a connector that stands still, and prove it; returns how many there were.
+
+    Raises as :func:`alter_directly` does.
+    """
+    doors.control.require_offset_changes()
     refuse_unless_still(doors, connector)
     before = doors.offsets.read_offsets(connector).stored()
     doors.offsets.reset_offsets(connector)
@@ -83,18 +92,23 @@ def alter(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner, *, sec
     refuse_unless_still(doors, plan.connector)
     at_stop = doors.offsets.read_offsets(plan.connector)
     rebased = steps.rebase(plan, doors, at_stop, moving=entry.record.prior_state is State.RUNNING)
+    positions = log_positions.observe(doors, rebased, at_stop)
     expected = at_stop.updated(rebased.changes())
-    entry.note(Phase.ALTERING, prior_offsets=at_stop, changes=rebased.changes())
+    entry.note(Phase.ALTERING, prior_offsets=at_stop, changes=rebased.changes(), positions=positions)
     if rebased.changed_rows():
         steps.alter(doors, plan.connector, rebased.changes(), expected=expected)
     return expected
 
 
 def read_back(doors: Doors, journal: Journal, owner: Owner, *, seconds: float) -> Offsets:
-    """Prove once more that what was to be written stands; returns it. Raises :class:`NotApplied`."""
+    """Prove once more that what was to be written stands, and its records are there; returns it.
+
+    Raises :class:`NotApplied`, and :class:`Drift` where records were deleted, after which ``take_back`` restores.
+    """
     entry = journal.held(owner, seconds=seconds)
     expected = entry.record.expected() or Offsets()
     steps.prove(doors, entry.record.connector, expected)
+    log_positions.refuse_deleted(doors, entry.record.connector, entry.record.positions)
     entry.note(Phase.PROVED)
     return expected
 

@@ -27,9 +27,7 @@ _CONFIG = click.option(
     help="Properties of the worker: distributed, standalone, or of a dedicated MirrorMaker 2.",
 )
 _FLOW = click.option("--flow", metavar="A->B", help="Which flow of a dedicated MirrorMaker 2, where it has several.")
-_CONNECTORS = click.option(
-    "--connectors", metavar="NAME,NAME", default="", help="Only these connectors; without it all of them."
-)
+_CONNECTORS = click.option("--connectors", metavar="NAME,NAME", help="Only these connectors; without it all of them.")
 _FROM_BEGINNING = click.option(
     "--from-beginning", is_flag=True, help="Export every pair that the topic still holds, also those overwritten since."
 )
@@ -62,18 +60,21 @@ def _with(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     epilog="KIP-199's way: connect-offsets --export|--import --config worker.properties. See COMMAND --help for each.",
 )
 @click.version_option(__version__, prog_name="connect-offsets")
-@click.option("--export", "mode", flag_value="export", help="Write the offsets of source connectors as JSON.")
-@click.option("--import", "mode", flag_value="import", help="Read such JSON, and write the offsets to the storage.")
+@click.option("--export", "exports", is_flag=True, help="Write the offsets of source connectors as JSON.")
+@click.option("--import", "imports", is_flag=True, help="Read such JSON, and write the offsets to the storage.")
 @_with(_CONFIG, _CONNECTORS, _FROM_BEGINNING, _DRY_RUN, _DOCUMENT, _FLOW, _FORCE, _BACKUP)
 @click.pass_context
-def cli(context: click.Context, /, mode: str | None, **given: Any) -> None:
+def cli(context: click.Context, /, *, exports: bool, imports: bool, **given: Any) -> None:
     """Export and import the offsets of Kafka Connect's source connectors where their workers store them."""
-    set_up = [name for name, value in given.items() if value]
+    set_up = [name for name, value in given.items() if value not in (None, False)]
     if context.invoked_subcommand is not None:
-        if mode or set_up:
+        if exports or imports or set_up:
             raise click.UsageError(f"Give the options after {context.invoked_subcommand}, not before it.")
         return
-    if mode is None or given["config"] is None:
+    if exports and imports:
+        raise click.UsageError("Say --export or --import, not both.")
+    mode = "export" if exports else "import"
+    if not (exports or imports) or given["config"] is None:
         click.echo(context.get_help(), err=True)
         raise click.UsageError("Say --export or --import with --config, or name a command.")
     used, unfit = (export, {"dry_run", "force", "backup"}) if mode == "export" else (import_, {"from_beginning"})
@@ -86,7 +87,7 @@ def cli(context: click.Context, /, mode: str | None, **given: Any) -> None:
 @cli.command()
 @_with(_CONFIG, _CONNECTORS, _FROM_BEGINNING, _DOCUMENT, _FLOW)
 def export(
-    config: Path | None, connectors: str, *, from_beginning: bool, document: Path | None, flow: str | None
+    config: Path | None, connectors: str | None, *, from_beginning: bool, document: Path | None, flow: str | None
 ) -> None:
     """Write the stored offsets as JSON, sorted, one source partition a line."""
     from airflow_provider_connect_offsets.cli import exporting  # noqa: PLC0415 - --help needs no Kafka client
@@ -100,7 +101,7 @@ def export(
 @_with(_CONFIG, _CONNECTORS, _DRY_RUN, _DOCUMENT, _FLOW, _FORCE, _BACKUP)
 def import_(  # noqa: PLR0913 - one for each option
     config: Path | None,
-    connectors: str,
+    connectors: str | None,
     *,
     dry_run: bool,
     document: Path | None,
@@ -115,6 +116,8 @@ def import_(  # noqa: PLR0913 - one for each option
     from airflow_provider_connect_offsets.cli import importing  # noqa: PLC0415
     from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
 
+    if dry_run and backup is not None:
+        raise click.UsageError("--backup makes no sense with --dry-run: nothing is overwritten.")
     opened = open_storage(_required(config), flow)
     wanted = importing.read_document(_text(document), _names(connectors))
     changes = importing.plan(opened, wanted, forced=force or dry_run)
@@ -132,13 +135,15 @@ def import_(  # noqa: PLR0913 - one for each option
 @click.argument("first", metavar="A", type=click.Path(exists=True, allow_dash=True, dir_okay=False, path_type=Path))
 @click.argument("second", metavar="[B]", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @_with(_CONFIG, _CONNECTORS, _FLOW)
-def diff(first: Path, second: Path | None, config: Path | None, connectors: str, flow: str | None) -> None:
+def diff(first: Path, second: Path | None, config: Path | None, connectors: str | None, flow: str | None) -> None:
     """Show how export A differs from export B; without B, from what is stored now (needs --config)."""
     from airflow_provider_connect_offsets.cli import comparing, importing  # noqa: PLC0415
     from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
 
     if (second is None) == (config is None):
         raise click.UsageError("Name two exports, or one and the --config of the storage to compare it with.")
+    if flow is not None and config is None:
+        raise click.UsageError("--flow makes no sense without --config.")
     names = _names(connectors)
     left = importing.read_document(_text(first), frozenset())
     right = (
@@ -152,11 +157,15 @@ def diff(first: Path, second: Path | None, config: Path | None, connectors: str,
 @cli.command()
 @_with(_CONFIG, _CONNECTORS, _FLOW, _BACKUP)
 @click.option("--remove", is_flag=True, help="Remove them; what they were is kept.")
-def orphans(config: Path | None, connectors: str, flow: str | None, *, backup: Path | None, remove: bool) -> None:
+def orphans(
+    config: Path | None, connectors: str | None, flow: str | None, *, backup: Path | None, remove: bool
+) -> None:
     """List offsets whose connector no longer exists."""
     from airflow_provider_connect_offsets.cli import orphaned  # noqa: PLC0415
     from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
 
+    if backup is not None and not remove:
+        raise click.UsageError("--backup makes no sense without --remove: nothing is overwritten.")
     opened = open_storage(_required(config), flow)
     orphaned.show(opened, connectors=_names(connectors), remove=remove, backup=backup)
 
@@ -164,7 +173,7 @@ def orphans(config: Path | None, connectors: str, flow: str | None, *, backup: P
 @cli.command()
 @_with(_CONFIG, _FLOW, _FORCE)
 @click.option("--connectors", metavar="NAME,NAME", required=True, help="The connectors that have got a topic.")
-def copy(config: Path | None, connectors: str, flow: str | None, *, force: bool) -> None:
+def copy(config: Path | None, connectors: str | None, flow: str | None, *, force: bool) -> None:
     """Copy offsets to the own topic (offsets.storage.topic) of connectors that have just got one.
 
     Connect itself does not look for them in the workers' topic, and would begin anew.
@@ -199,8 +208,12 @@ def _required(config: Path | None) -> Path:
     return config
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(name.strip() for name in text.split(",") if name.strip())
+def _names(text: str | None) -> frozenset[str]:
+    """Read the connectors that were named, none where all are meant; a list without any name is a slip, not all."""
+    names = frozenset(name.strip() for name in (text or "").split(",") if name.strip())
+    if text is not None and not names:
+        raise click.UsageError("--connectors names no connector. Leave it out to mean all of them.")
+    return names
 
 
 def _text(document: Path | None) -> str:

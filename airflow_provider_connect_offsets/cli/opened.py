@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,8 @@ class Opened:
     @property
     def control(self) -> StorageControl:
         """Looks at the workers; their REST API is asked with what ``CONNECT_OFFSETS_LOGIN`` and the like say."""
-        return StorageControl(self.storage, open_rest, rest_urls=self.config.listeners)
+        configured = (*self.config.listeners, *_listed(os.environ.get("CONNECT_OFFSETS_URLS", "")))
+        return StorageControl(self.storage, partial(open_rest, configured), rest_urls=self.config.listeners)
 
     def refuse_running(self, connectors: Iterable[str]) -> None:
         """Raise :class:`NotStopped` where a worker runs one of them, and say how to write all the same."""
@@ -83,18 +85,22 @@ def open_storage(path: Path, flow: str | None) -> Opened:
     return Opened(config, TopicStorage(where))
 
 
-def open_rest(urls: tuple[str, ...], patience: float) -> ConnectRest:
-    """Open the REST API of workers, with the credentials of the environment."""
+def open_rest(configured: tuple[str, ...], urls: tuple[str, ...], patience: float) -> ConnectRest:
+    """Open the REST API of workers, with the environment's credentials for hosts of ``configured`` URLs."""
     from airflow_provider_connect_offsets.stores.connect import ConnectRest  # noqa: PLC0415 - an export needs none
 
     login = os.environ.get("CONNECT_OFFSETS_LOGIN")
     auth = BasicAuth(login, os.environ.get("CONNECT_OFFSETS_PASSWORD", "")) if login else None
     endpoint = ConnectEndpoint(urls, auth=auth, ca=os.environ.get("CONNECT_OFFSETS_CA"))
-    return ConnectRest(endpoint, patience=patience)
+    return ConnectRest(endpoint.at(urls, configured=configured), patience=patience)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(one.strip() for one in text.split(",") if one.strip())
 
 
 def _client_of(config: WorkerConfig, connector: Mapping[str, str]) -> Mapping[str, Any]:
     """A connector's own offsets topic lies where its producer writes."""
     prefix = "producer.override."
     override = {name.removeprefix(prefix): value for name, value in connector.items() if name.startswith(prefix)}
-    return config.override(override).settings
+    return config.override(override, trusted=_listed(os.environ.get("CONNECT_OFFSETS_BROKERS", ""))).settings

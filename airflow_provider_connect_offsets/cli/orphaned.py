@@ -2,85 +2,122 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from airflow_provider_connect_offsets.change.stored_records import moment_of
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.opened import Opened
 from airflow_provider_connect_offsets.cli.told import counted, progress_bar, tell
-from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.exceptions import InvalidInput, LeftStopped, NotRemoved, StoreError
+from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.offsets.orphans import Orphan
 from airflow_provider_connect_offsets.offsets.storage import parse_key
 from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
-from airflow_provider_connect_offsets.stores.topic_reader import TopicRecord
+from airflow_provider_connect_offsets.stores.topic_reader import Progress, TopicRecord
 from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
 
-
-@dataclass(slots=True)
-class Left:
-    """What one connector has left: how much, when it was last written, and the last value."""
-
-    partitions: int = 0
-    size: int = 0
-    last: TopicRecord | None = None
-
-    def add(self, record: TopicRecord) -> None:
-        """Count a record."""
-        self.partitions += 1
-        self.size += len(record.key) + len(record.value or b"")
-        if self.last is None or record.timestamp_ms >= self.last.timestamp_ms:
-            self.last = record
+Found = Mapping[str, list[Orphan]]
 
 
 def show(opened: Opened, *, connectors: frozenset[str], remove: bool, backup: Path | None) -> None:
     """List what connectors that don't exist have left in the workers' topic; with ``remove`` write tombstones.
 
-    Raises :class:`InvalidInput` for a standalone worker, which keeps no list of connectors, and store errors.
+    Before that all is looked at again, as the DAG does. Raises :class:`InvalidInput` where nothing says which
+    connectors exist, :class:`NotRemoved` where some were left alone, :class:`LeftStopped` where it is not known how
+    many were removed, and store errors.
     """
     storage = opened.storage
     if not isinstance(storage, TopicStorage):
         raise InvalidInput(
             f"{opened.name}: a standalone worker keeps no list of connectors to compare its offsets with."
         )
-    left = _left_behind(opened, storage)
-    found = {name: left[name] for name in sorted(left) if not connectors or name in connectors}
-    _print(found)
-    if remove and found:
-        changes = [
-            importing.Change(name, before, before.removed()) for name, before in storage.read_all() if name in found
-        ]
-        tell(f"The offsets of before are kept in {importing.keep_before(changes, backup)}: import that to undo this.")
-        importing.write(opened, changes)
-        tell(f"Removed from {opened.name}, and read back.")
+    if not storage.where.config_topic:
+        raise InvalidInput(
+            f"{opened.config.path}: config.storage.topic is not set, so nobody can tell which connectors exist, and "
+            "all offsets would look orphaned."
+        )
+    with OffsetsTopic(storage.where.client, storage.where.offsets_topic) as topic:
+        with progress_bar(f"Reading {opened.name}") as progress:
+            orphans = _search(opened, topic, progress)
+        found = {name: orphans[name] for name in sorted(orphans) if not connectors or name in connectors}
+        _print(found)
+        if remove and found:
+            _remove(opened, topic, [one for left in found.values() for one in left], backup)
 
 
-def _left_behind(opened: Opened, storage: TopicStorage) -> dict[str, Left]:
-    existing = opened.control.configured()
+def _remove(opened: Opened, topic: OffsetsTopic, orphans: Iterable[Orphan], backup: Path | None) -> None:
+    from airflow_provider_connect_offsets.change.orphans import remove_found  # noqa: PLC0415 - a list needs none of it
+
+    kept: list[Path] = []
+
+    def keep(documents: Mapping[str, Offsets]) -> None:
+        changes = [importing.Change(name, before, before.removed()) for name, before in documents.items()]
+        kept.append(importing.keep_before(changes, backup))
+        tell(f"The offsets of before are kept in {kept[0]}: import that to undo this.")
+
+    try:
+        removed = remove_found(orphans, topic, exist=opened.control.configured, keep=keep)
+    except StoreError as error:
+        if not kept:
+            raise
+        raise LeftStopped(
+            f"{error} Some of the offsets may be removed. Run this again, or import {kept[0]} to undo it."
+        ) from error
+    if removed.left:
+        raise NotRemoved(removed.sentence(topic.topic, kept=str(kept[0]) if kept else ""))
+    tell(f"Removed from {opened.name}, and read back.")
+
+
+def _search(opened: Opened, topic: OffsetsTopic, progress: Progress | None) -> Found:
+    """What each connector that doesn't exist has left: the last offset of each key."""
     last: dict[bytes, TopicRecord] = {}
-    with (
-        progress_bar(f"Reading {opened.name}") as progress,
-        OffsetsTopic(storage.where.client, storage.where.offsets_topic) as topic,
-    ):
-        for record in topic.records(progress):
+    for record in topic.records(progress):
+        before = last.get(record.key)
+        if before is None or before.partition == record.partition or _order(record) >= _order(before):
             last[record.key] = record
-    left: dict[str, Left] = {}
-    for record in last.values():
-        key = parse_key(record.key)
-        if key is not None and record.value is not None and key.connector not in existing:
-            left.setdefault(key.connector, Left()).add(record)
+    # After the records: whatever connector was created meanwhile is known then.
+    existing = opened.control.configured()
+    left: dict[str, list[Orphan]] = {}
+    for orphan in _orphans(topic.topic, last.values()):
+        if orphan.connector not in existing:
+            left.setdefault(orphan.connector, []).append(orphan)
     return left
 
 
-def _print(found: dict[str, Left]) -> None:
+def _order(record: TopicRecord) -> tuple[int, int]:
+    return record.timestamp_ms, record.partition
+
+
+def _orphans(topic: str, records: Iterable[TopicRecord]) -> Iterator[Orphan]:
+    for record in records:
+        key = parse_key(record.key)
+        if key is not None and record.value not in (None, b"null"):
+            value = record.value or b""
+            yield Orphan(
+                connector=key.connector,
+                partition=key.partition,
+                offset=value.decode(errors="replace"),
+                topic=topic,
+                kafka_partition=record.partition,
+                log_offset=record.offset,
+                written_at=moment_of(record.timestamp_ms),
+                size_bytes=len(record.key) + len(value),
+                raw_key=record.key,
+            )
+
+
+def _print(found: Found) -> None:
     table = Table("connector", "partitions", "bytes", "last written", "last value")
     for name, left in found.items():
-        last = left.last
-        written = datetime.fromtimestamp(last.timestamp_ms / 1000, tz=UTC).isoformat(timespec="seconds") if last else ""
-        value = (last.value or b"").decode(errors="replace") if last else ""
-        table.add_row(name, f"{left.partitions:,}", f"{left.size:,}", written, value)
+        last = max(left, key=lambda one: one.written_at)
+        size = sum(one.size_bytes for one in left)
+        written = last.written_at.astimezone(UTC).isoformat(timespec="seconds")
+        table.add_row(name, f"{len(left):,}", f"{size:,}", written, last.offset)
     if found:
         Console().print(table)
     tell(f"Left by what no longer exists: offsets of {counted(len(found), 'connector')}.")

@@ -9,6 +9,7 @@ from airflow.providers.common.compat.sdk import AirflowNotFoundException
 from airflow.sdk import BaseHook, Connection
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.offsets.flags import is_true
 
 
 def connection_of(conn_id: str, *, conn_type: str | None, example: str) -> Connection:
@@ -41,3 +42,14 @@ def extra_of(connection: Connection) -> dict[str, Any]:
     if not isinstance(extra, dict):
         raise InvalidInput(f"The extra of Airflow connection {connection.conn_id!r} is no JSON object.")
     return {name: value for name, value in extra.items() if value is not None and value != ""}
+
+
+def flag_of(connection: Connection, name: str) -> bool:
+    """Read a flag of the extra, which is a text where the connection was given as a URI; without one it is false.
+
+    Raises :class:`InvalidInput`.
+    """
+    try:
+        return is_true(extra_of(connection).get(name))
+    except InvalidInput as error:
+        raise InvalidInput(f"Airflow connection {connection.conn_id!r}: {name}: {error}") from error

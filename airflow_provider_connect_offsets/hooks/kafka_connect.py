@@ -113,17 +113,20 @@ class KafkaConnectHook(BaseHook):
         return ConnectRest(self.endpoint(), patience=patience)
 
 
-def endpoint_of(connection: Connection, *, urls: tuple[str, ...] = ()) -> ConnectEndpoint:
+def endpoint_of(connection: Connection, *, found: tuple[str, ...] = ()) -> ConnectEndpoint:
     """Make the endpoint that ``connection`` describes, and have its secrets masked in logs.
 
-    ``urls``: addresses of workers that were found otherwise, in place of its host.
+    ``found``: addresses of workers as Kafka has them, in place of its host; see :meth:`ConnectEndpoint.at`.
 
     Raises :class:`InvalidInput` that names the connection and the field.
     """
     extra = extra_of(connection)
     _mask(connection, extra)
     try:
-        return _endpoint(connection, extra, urls or _urls(connection))
+        if not found:
+            return _endpoint(connection, extra, _urls(connection))
+        configured = _urls(connection) if connection.host else ()
+        return _endpoint(connection, extra, found).at(found, configured=configured)
     except InvalidInput as error:
         raise InvalidInput(f"Airflow connection {connection.conn_id!r}: {error}") from error
 

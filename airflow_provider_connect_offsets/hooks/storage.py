@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of
+from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, flag_of
 from airflow_provider_connect_offsets.hooks.kafka import kafka_config
 from airflow_provider_connect_offsets.hooks.kafka_connect import EXAMPLE, KafkaConnectHook, endpoint_of
 
@@ -79,13 +79,14 @@ def _topics(connection: Connection, extra: Mapping[str, Any]) -> OpenedStorage:
             f"Airflow connection {connection.conn_id!r} has an offsets_topic, but no group_id: without the workers' "
             "group nobody can tell whether they are down."
         )
+    exactly_once = flag_of(connection, "exactly_once")
     storage = TopicStorage(
         WorkerTopics(
             client=kafka_config(str(extra.get("storage_kafka_conn_id") or "kafka_default")),
             offsets_topic=topic,
             config_topic=extra.get("config_topic") or (f"mm2-configs.{source}.internal" if source else ""),
             group_id=str(group),
-            exactly_once=bool(extra.get("exactly_once")),
+            exactly_once=exactly_once,
         )
     )
     control = StorageControl(storage, lambda wanted, patience: _rest(connection, wanted, patience))
@@ -95,4 +96,4 @@ def _topics(connection: Connection, extra: Mapping[str, Any]) -> OpenedStorage:
 def _rest(connection: Connection, urls: tuple[str, ...], patience: float) -> ConnectRest:
     from airflow_provider_connect_offsets.stores.connect import ConnectRest  # noqa: PLC0415
 
-    return ConnectRest(endpoint_of(connection, urls=urls), patience=patience)
+    return ConnectRest(endpoint_of(connection, found=urls), patience=patience)

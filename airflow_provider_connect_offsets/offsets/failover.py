@@ -12,11 +12,12 @@ from zlib import crc32
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.offsets.patterns import typed_pattern
 
 DEFAULT_COMPARED = 100_000
-# Characters of a row's digest that are made a number of 32 bits each.
-DIGEST_PIECES = tuple(range(0, 64, 16))
+# How many characters of a row's digest are made a number of 32 bits, and where they begin.
 DIGEST_PIECE = 16
+DIGEST_PIECES = tuple(range(0, 64, DIGEST_PIECE))
 
 
 class Mode(StrEnum):
@@ -143,11 +144,7 @@ def digest_of_sums(sums: Iterable[int]) -> str:
 
 
 def _pattern(name: str, text: str) -> str | None:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise InvalidRequest(f"{name}: {text!r} is no regular expression: {error}") from error
-    return text.strip() or None
+    return typed_pattern(text, param=name).pattern.strip() or None
 
 
 def _share(value: object) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
@@ -56,6 +57,7 @@ class OffsetPlan:
     """What is to become of one connector's offsets, and the request that it answers.
 
     ``was_running``: the connector ran when the plan was made, so its offsets may have gone forward since.
+    ``observed_at``: when the offsets were observed that it was made from; None where nobody needs to know.
     """
 
     connector: str
@@ -63,16 +65,24 @@ class OffsetPlan:
     rows: tuple[PlanRow, ...]
     digest: str
     was_running: bool = False
+    observed_at: datetime | None = None
 
     @classmethod
-    def of(cls, request: Request, rows: Iterable[PlanRow], *, was_running: bool = False) -> OffsetPlan:
+    def of(
+        cls,
+        request: Request,
+        rows: Iterable[PlanRow],
+        *,
+        was_running: bool = False,
+        observed_at: datetime | None = None,
+    ) -> OffsetPlan:
         """Make a plan of its rows; raises :class:`PlanRefused` where a row is another connector's."""
         ordered = tuple(sorted(rows, key=lambda row: row.partition))
         stranger = next((row.connector for row in ordered if row.connector != request.connector), None)
         if stranger is not None:
             raise PlanRefused(f"the plan for {request.connector!r} holds a row of connector {stranger!r}")
         digest = plan_digest(row.digest() for row in ordered)
-        return cls(request.connector, request, ordered, digest, was_running)
+        return cls(request.connector, request, ordered, digest, was_running, observed_at)
 
     @property
     def family(self) -> Family:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.offsets.patterns import typed_pattern
 
 # Thresholds that are whole numbers, and the one that is a share.
 _SHARE = "min_coverage"
@@ -68,14 +69,10 @@ class ReadinessRequest:
         """Read what was asked for; raises :class:`InvalidRequest`."""
         if not source_connector.strip():
             raise InvalidRequest("source_connector: name the flow's MirrorSourceConnector.")
-        try:
-            re.compile(groups)
-        except re.error as error:
-            raise InvalidRequest(f"groups: {groups!r} is no regular expression: {error}") from error
         return cls(
             source_connector=source_connector.strip(),
             checkpoint_connector=checkpoint_connector.strip(),
-            groups=groups.strip(),
+            groups=typed_pattern(groups, param="groups").pattern.strip(),
             thresholds=Thresholds.parse(thresholds),
         )
 

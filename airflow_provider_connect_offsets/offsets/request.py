@@ -11,6 +11,7 @@ from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.families import MAX_INT, MAX_LONG
+from airflow_provider_connect_offsets.offsets.patterns import typed_pattern
 
 
 class To(StrEnum):
@@ -87,7 +88,8 @@ class Request:
 
     ``amount`` is the number of ``shift``, ``offset`` and ``skip``; ``moment`` the time of ``datetime``, ``duration``;
     ``reference`` the URI of ``file`` or the name of ``connector``. ``topics`` is a pattern that must match whole names;
-    None selects all, and so does None for ``partitions``.
+    None selects all, and so does None for ``partitions``. ``only_back``: partitions that have not come as far as the
+    place that is asked for stay where they are, instead of skipping what they have not read.
     """
 
     connector: str
@@ -98,6 +100,7 @@ class Request:
     amount: int | None = None
     moment: datetime | None = None
     reference: str | None = None
+    only_back: bool = False
 
     @classmethod
     def parse(
@@ -147,6 +150,7 @@ class Request:
             "amount": self.amount,
             "moment": None if self.moment is None else self.moment.isoformat(),
             "reference": self.reference,
+            "only_back": self.only_back,
         }
 
     @classmethod
@@ -161,6 +165,7 @@ class Request:
             amount=fields["amount"],
             moment=None if fields["moment"] is None else datetime.fromisoformat(fields["moment"]),
             reference=fields["reference"],
+            only_back=fields.get("only_back", False),
         )
 
     def __str__(self) -> str:
@@ -182,11 +187,7 @@ def _parse_to(to: str) -> To:
 def _parse_topics(topics: str | None) -> str | None:
     if not topics or not topics.strip():
         return None
-    try:
-        re.compile(topics)
-    except re.error as error:
-        raise InvalidRequest(f"topics: {topics!r} is no regular expression: {error}") from error
-    return topics.strip()
+    return typed_pattern(topics, param="topics").pattern.strip()
 
 
 def _ranges(text: str) -> Iterator[tuple[int, int]]:

@@ -39,6 +39,10 @@ class Rule(StrEnum):
     UNKNOWN_PARTITION = "unknown_partition", "The topic has a partition of that number."
     NOT_CONSUMED = "not_consumed", "The connector's configuration makes it read the topic."
     BEFORE_LOG_START = "before_log_start", "A position does not lie before the first record that still exists."
+    EXPIRING = (
+        "expiring",
+        "The record at a position is younger than the topic's retention.ms, and will still be so in an hour.",
+    )
     BEYOND_LOG_END = (
         "beyond_log_end",
         "A position does not lie beyond the end of the log: the consumer would fall back to auto.offset.reset.",

@@ -8,12 +8,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
-from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.doors import Control, Opened, open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.common import is_true, owner_of, page_of, run_key
+from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
+from airflow_provider_connect_offsets.offsets.flags import is_true
+from airflow_provider_connect_offsets.operators.approval import AskOperator
+from airflow_provider_connect_offsets.operators.common import owner_of, page_of, report_at, run_key
+from airflow_provider_connect_offsets.operators.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class ApproveOffsetPlanOperator(ApprovalOperator):
+class ApproveOffsetPlanOperator(AskOperator):
     """Ask a person whether the plan is to be applied; an ``ApprovalOperator`` that knows when not to ask.
 
     ``summary`` is what the plan task returned. With ``approval`` false it goes on at once; with ``plan_only`` true it
@@ -36,7 +39,8 @@ class ApproveOffsetPlanOperator(ApprovalOperator):
     is stopped or changed, and the page says so.
     """
 
-    template_fields: Sequence[str] = (*ApprovalOperator.template_fields, "summary", "approval", "plan_only")
+    template_fields: Sequence[str] = (*AskOperator.template_fields, "summary", "approval", "plan_only")
+    operator_extra_links = (ReportLink(),)
 
     def __init__(
         self, *, summary: Any, approval: bool | str = True, plan_only: bool | str = False, **kwargs: Any
@@ -54,12 +58,18 @@ class ApproveOffsetPlanOperator(ApprovalOperator):
 
         if plan_only:
             self.page(Pending.DRY_RUN)
-            raise AirflowSkipException(f"Dry run: nothing is stopped or changed. The plan: {self.summary['report']}")
+            address = report_address(self.summary["report"], dag_id=self.dag_id)
+            raise AirflowSkipException(f"Dry run: nothing is stopped or changed. The plan: {address}")
         if not ask:
             return None
         self.page(Pending.APPROVAL)
         self.subject, self.body = self.question()
         return super().execute(context)
+
+    @property
+    def link(self) -> str | None:
+        """Where a browser opens the report; None where reports are not served."""
+        return report_url(self.summary["report"], dag_id=self.dag_id)
 
     def page(self, pending: Pending) -> None:
         """Write the page anew."""
@@ -70,17 +80,14 @@ class ApproveOffsetPlanOperator(ApprovalOperator):
         from airflow_provider_connect_offsets.report import Change, question  # noqa: PLC0415
 
         change = Change.read(_directory(self.summary["run_uri"]))
-        return f"Change the offsets of {self.summary['connector']}?", question(change)
+        return f"Change the offsets of {self.summary['connector']}?", question(change, link=self.link)
 
-    def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
-        """Go on, or skip the rest and let the page say that the plan was rejected."""
+    def record_rejection(self) -> None:
+        """Let log and report say that the plan was rejected."""
         from airflow_provider_connect_offsets.report import Pending  # noqa: PLC0415
 
-        answer = super().execute_complete(context, event)
-        if self.REJECT in answer["chosen_options"]:
-            self.log.warning("Rejected, so nothing was stopped or changed: %s", self.question()[0])
-            self.page(Pending.REJECTED)
-        return answer
+        self.log.warning("Rejected, so nothing was stopped or changed: %s", self.question()[0])
+        self.page(Pending.REJECTED)
 
 
 class BeginOffsetChangeOperator(BaseOperator):
@@ -93,6 +100,7 @@ class BeginOffsetChangeOperator(BaseOperator):
     """
 
     template_fields: Sequence[str] = ("run_uri", "connect_conn_id", "kafka_conn_id", "control", "hold", "plan_ttl")
+    operator_extra_links = (ReportLink(),)
 
     def __init__(
         self,
@@ -139,11 +147,12 @@ class ApplyOffsetPlanOperator(BaseOperator):
     ``digest`` is the plan's that was approved: a plan that has become another one since is refused. ``patience``:
     seconds that each state of the connector is waited for. A retry finishes or restores what the attempt before left.
 
-    Returns the outcome without its rows: ``result``, ``message``, ``downtime_seconds``, and the page's URI.
+    Returns the outcome without its rows: ``result``, ``message``, ``downtime_seconds``, and the report's URI and URL.
     """
 
     template_fields: Sequence[str] = ("run_uri", "digest", "connect_conn_id", "kafka_conn_id", "control", "patience")
     ui_color = "#f3e3d3"
+    operator_extra_links = (ReportLink(),)
 
     def __init__(
         self,
@@ -181,7 +190,7 @@ class ApplyOffsetPlanOperator(BaseOperator):
         self.log.info(outcome.message)
         for warning in outcome.warnings:
             self.log.warning(warning)
-        return summary_of(outcome, page)
+        return summary_of(outcome, page, dag_id=self.dag_id)
 
     def on_kill(self) -> None:
         """Break off where the change is: what was written is put back on the way out, or by who comes next.
@@ -217,19 +226,20 @@ def _tell_of(error: BaseException, plan: OffsetPlan, journal: Journal, owner: Ow
     from airflow_provider_connect_offsets.change import outcomes  # noqa: PLC0415
 
     try:
-        outcomes.failed(plan, owner, error, journal.record_of(owner.run, plan.digest)).write(run.outcome)
+        earlier = journal.record_of(owner.run, plan.digest, since=plan.observed_at)
+        outcomes.failed(plan, owner, error, earlier).write(run.outcome)
     except Exception:
         log.warning("The outcome %s could not be written.", run.outcome, exc_info=True)
 
 
-def summary_of(outcome: Outcome, page: str) -> dict[str, Any]:
+def summary_of(outcome: Outcome, page: str, *, dag_id: str) -> dict[str, Any]:
     """What a task hands on of an outcome."""
     return {
         "connector": outcome.connector,
         "result": outcome.result.value,
         "message": outcome.message,
         "downtime_seconds": outcome.downtime_seconds,
-        "report": page,
+        **report_at(page, dag_id=dag_id),
     }
 
 

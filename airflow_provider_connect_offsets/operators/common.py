@@ -1,4 +1,4 @@
-"""What all operators share: where their run keeps its datasets, who they are to a journal, and how they fail."""
+"""What all operators share: who they are to a journal, and how they write and name their reports."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.hooks.doors import workspace_uri
+from airflow_provider_connect_offsets.hooks.reports import report_url
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -33,16 +32,6 @@ def owner_of(context: Context) -> Owner:
     return Owner.here(run=run_key(context), task=str(context["ti"].task_id))
 
 
-def directory_of(context: Context, *, part: str) -> RunDirectory:
-    """The directory for the datasets of this run; ``part`` and the map index keep several changes of it apart."""
-    from airflow_provider_connect_offsets.workspace.layout import run_directory  # noqa: PLC0415
-
-    instance: Any = context["ti"]
-    mapped = str(instance.map_index) if instance.map_index is not None and instance.map_index >= 0 else ""
-    parts = "-".join(word for word in (part, mapped) if word)
-    return run_directory(workspace_uri(), dag_id=instance.dag_id, run_id=instance.run_id, part=parts)
-
-
 def page_of(run: RunDirectory, *, pending: Pending | None = None) -> str:
     """Write the run's page anew, and return its URI; ``pending`` is why its plan is not applied yet."""
     from airflow_provider_connect_offsets.report import write_page  # noqa: PLC0415
@@ -62,9 +51,11 @@ def page_written(write: Callable[[], object], uri: str) -> str:
     return uri
 
 
-def is_true(value: object) -> bool:
-    """Read a flag that a template may have made a text; raises :class:`InvalidInput` for anything else."""
-    text = str(value).strip().lower()
-    if text not in {"true", "false", "none", ""}:
-        raise InvalidInput(f"{value!r} is neither true nor false.")
-    return text == "true"
+def report_at(uri: str, *, dag_id: str) -> dict[str, str | None]:
+    """What a task's summary says of its report: ``report``, where it is, and ``report_url``, where a browser opens it.
+
+    ``report_url`` is None where reports are not served.
+    """
+    url = report_url(uri, dag_id=dag_id)
+    log.info("The report: %s", url or uri)
+    return {"report": uri, "report_url": url}

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from airflow.providers.common.compat.sdk import AirflowFailException, conf
+from airflow.providers.common.compat.sdk import conf
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
 from airflow_provider_connect_offsets.hooks.doors import Control, Opened, open_doors
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
 from airflow_provider_connect_offsets.operators.common import owner_of
+from airflow_provider_connect_offsets.operators.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Seconds for which a step keeps the connector held for the next one.
 HOLD = 3600.0
+#: Airflow ends a task whose triggerer is gone so many seconds after a living one would have.
+GRACE = 60.0
 
 
 class _ConnectorOperator(BaseOperator):
@@ -47,12 +52,12 @@ class _ConnectorOperator(BaseOperator):
 
     def execute(self, context: Context) -> Any:
         """Take the step; fails with one sentence that names the connector."""
-        patience = float(self.patience)
-        with (
-            failing_clearly(),
-            open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=patience) as opened,
-        ):
+        with failing_clearly(), self._opened() as opened:
             return self.step(opened, context)
+
+    def _opened(self) -> AbstractContextManager[Opened]:
+        patience = float(self.patience)
+        return open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=patience)
 
     def step(self, opened: Opened, context: Context) -> Any:
         """What the operator does while the doors are open."""
@@ -96,40 +101,49 @@ class _StateOperator(_ConnectorOperator):
         return self._there(opened, target, before)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> str:
-        """Go on where the triggerer has seen the state; fails where it can never be reached."""
+        """Go on where the triggerer has seen the state; fails as if it had been waited for here."""
         del context
-        if not event["reached"]:
-            raise AirflowFailException(event["message"])
-        patience = float(self.patience)
-        with (
-            failing_clearly(),
-            open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=patience) as opened,
-        ):
-            return self._there(opened, self.target(), event["before"])
+        with failing_clearly(), self._opened() as opened:
+            raise_failure(event)
+            # Seen with its tasks, or without any when time was up: it has none to wait for.
+            return self._there(opened, self.target(), event["before"], tasks=0)
 
-    def _there(self, opened: Opened, target: State, before: str) -> str:
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
+        """Go on after a triggerer; where none was there to send an event, the state says how the task fails."""
+        if next_method != "execute_complete":
+            from airflow_provider_connect_offsets.change import steps  # noqa: PLC0415
+
+            with failing_clearly(), self._opened() as opened:
+                status = opened.doors.control.status(self.connector)
+                steps.refuse_failed(status, self.connector, self.target())
+                steps.refuse_unless_in(status, self.connector, self.target(), patience=float(self.patience))
+        return super().resume_execution(next_method, next_kwargs, context)
+
+    def _there(self, opened: Opened, target: State, before: str, *, tasks: int | None = None) -> str:
         from airflow_provider_connect_offsets.change import steps  # noqa: PLC0415
         from airflow_provider_connect_offsets.stores.protocols import State  # noqa: PLC0415
 
         if target is State.STOPPED:
             steps.await_stopped(opened.doors, self.connector)
         else:
-            steps.await_state(opened.doors, self.connector, target)
+            steps.await_state(opened.doors, self.connector, target, tasks=tasks)
         self.log.info("%r was %s and is %s.", self.connector, before, target)
         return self.answer(before)
 
     def _defer_until(self, target: State, before: str) -> NoReturn:
-        from airflow_provider_connect_offsets.triggers.waiting import ConnectorStateTrigger  # noqa: PLC0415
+        from airflow_provider_connect_offsets.triggers.waiting import StateChangeTrigger  # noqa: PLC0415
 
-        trigger = ConnectorStateTrigger(
+        patience = float(self.patience)
+        trigger = StateChangeTrigger(
             connector=self.connector,
             state=target.value,
             connect_conn_id=self.connect_conn_id,
             before=before,
             most=0.1,  # what is waited too long is downtime
-            until=time.time() + float(self.patience),
+            until=time.time() + patience,
+            patience=patience,
         )
-        self.defer(trigger=trigger, method_name="execute_complete")
+        self.defer(trigger=trigger, method_name="execute_complete", timeout=timedelta(seconds=patience + GRACE))
 
 
 class StopConnectorOperator(_StateOperator):
@@ -189,6 +203,7 @@ class GetConnectorOffsetsOperator(_ConnectorOperator):
     """
 
     template_fields: Sequence[str] = (*_ConnectorOperator.template_fields, "uri", "run_uri")
+    operator_extra_links = (ReportLink(),)
 
     def __init__(self, *, uri: str = "", run_uri: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -198,15 +213,15 @@ class GetConnectorOffsetsOperator(_ConnectorOperator):
     def step(self, opened: Opened, context: Context) -> str:
         """Read."""
         from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
+        from airflow_provider_connect_offsets.hooks.runs import directory_of  # noqa: PLC0415
         from airflow_provider_connect_offsets.offsets.document import kip199_document  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operators.common import directory_of  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.files import write_bytes  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.layout import join, path_segment  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.layout import join, unique_segment  # noqa: PLC0415
 
         if self.run_uri:
             stepwise.read_back(opened.doors, opened.journal(self.connector), owner_of(context), seconds=HOLD)
         offsets = opened.doors.offsets.read_offsets(self.connector)
-        name = f"{path_segment(context['ti'].task_id)}.json"
+        name = f"{unique_segment(context['ti'].task_id)}.json"
         uri = self.uri or join(directory_of(context, part="").uri, name)
         write_bytes(uri, kip199_document({self.connector: offsets}).encode())
         self.log.info("%r has offsets for %d partitions; written to %s", self.connector, len(offsets.stored()), uri)
@@ -222,6 +237,7 @@ class AlterConnectorOffsetsOperator(_ConnectorOperator):
     """
 
     template_fields: Sequence[str] = (*_ConnectorOperator.template_fields, "offsets", "run_uri", "digest")
+    operator_extra_links = (ReportLink(),)
     template_fields_renderers: ClassVar[dict[str, str]] = {"offsets": "json"}
 
     def __init__(

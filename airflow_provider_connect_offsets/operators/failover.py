@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefused
 from airflow_provider_connect_offsets.hooks.failover import Described, OpenedFailover, open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.reports import report_address
+from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.offsets.flags import is_true
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
-from airflow_provider_connect_offsets.operators.common import directory_of, is_true, owner_of
+from airflow_provider_connect_offsets.operators.common import owner_of, report_at
 from airflow_provider_connect_offsets.operators.failover_flow import (
     HOLD,
     FailoverOperator,
@@ -180,8 +183,8 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
     ``application``, ``py_files`` and ``application_args``, which are the job's own. Fails where the gate is closed:
     fewer partitions than ``min_coverage`` asks for can be moved, or records disprove a claim; nothing was committed.
 
-    Writes the dataset ``translation``, the page and a CSV. Returns ``run_uri``, ``report``, ``digest`` and counts, each
-    an XCom of its own too, so that ``translate.output["digest"]`` works.
+    Writes the dataset ``translation``, the report and a CSV. Returns ``run_uri``, ``report``, ``report_url``,
+    ``digest`` and counts, each an XCom of its own too, so that ``translate.output["digest"]`` works.
     """
 
     application_name = "connect-offsets-translation"
@@ -203,10 +206,11 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
             raise PlanRefused(f"No group was moved. {' '.join(summary['errors'])}")
         self.log.info("%s", as_text(failover_table(Failover.read(directory))))
         page = failover_page(directory)
-        self.log.info("The page: %s", page)
+        report = report_at(page, dag_id=self.dag_id)
         if summary["errors"]:
-            raise PlanRefused(f"No group was moved. {' '.join(summary['errors'])} The page: {page}")
-        return {"run_uri": self.run_uri, "report": page, **{name: summary[name] for name in _HANDED_ON}}
+            address = report_address(page, dag_id=self.dag_id)
+            raise PlanRefused(f"No group was moved. {' '.join(summary['errors'])} The report: {address}")
+        return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}
 
 
 class ApproveFailoverOperator(ApproveOffsetPlanOperator):
@@ -221,7 +225,7 @@ class ApproveFailoverOperator(ApproveOffsetPlanOperator):
         from airflow_provider_connect_offsets.report import Failover, failover_question  # noqa: PLC0415
 
         found = Failover.read(directory_at(self.summary["run_uri"]))
-        return f"Move {found.title[0].lower()}{found.title[1:]}?", failover_question(found)
+        return f"Move {found.title[0].lower()}{found.title[1:]}?", failover_question(found, link=self.link)
 
 
 class BeginFailoverOperator(FailoverOperator):

@@ -9,6 +9,7 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.failover import FailoverConnections
 from airflow_provider_connect_offsets.operators.common import page_written
+from airflow_provider_connect_offsets.operators.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
@@ -33,6 +34,7 @@ class FailoverOperator(BaseOperator):
         "forward_connect_conn_id",
         "patience",
     )
+    operator_extra_links = (ReportLink(),)
 
     def __init__(
         self,

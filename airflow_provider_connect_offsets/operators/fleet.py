@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, PlanRefused, StoreError
 from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.operators.apply import (
     ApplyOffsetPlanOperator,
     ApproveOffsetPlanOperator,
     BeginOffsetChangeOperator,
     applied,
 )
-from airflow_provider_connect_offsets.operators.common import directory_of, owner_of, page_of, page_written, run_key
+from airflow_provider_connect_offsets.operators.common import owner_of, page_of, page_written, report_at, run_key
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.restore import RestoreConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnectorOffsetsOperator
@@ -76,13 +77,14 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
 
         change = FleetChange.read(_fleet(self.run_uri))
         self.log.info("The plans:\n%s", as_text(fleet_table(change)))
-        page = _page(self.run_uri)
-        self.log.info("The page: %s", page)
+        for run in _fleet(self.run_uri).members().values():
+            page_of(run)  # which the fleet's report links to, and an approver may want to see
+        report = report_at(_page(self.run_uri), dag_id=self.dag_id)
         refused = change.errors()
         if refused:
             more = f" (and {len(refused) - 1} more connectors)" if len(refused) > 1 else ""
             raise PlanRefused(f"Nothing was stopped or changed. {next(iter(refused.values()))}{more}")
-        return {"run_uri": self.run_uri, "report": page, **change.sums(), "digest": change.digest}
+        return {"run_uri": self.run_uri, **report, **change.sums(), "digest": change.digest}
 
 
 class ApproveFleetOperator(ApproveOffsetPlanOperator):
@@ -97,7 +99,7 @@ class ApproveFleetOperator(ApproveOffsetPlanOperator):
         from airflow_provider_connect_offsets.report import FleetChange, fleet_question  # noqa: PLC0415
 
         change = FleetChange.read(_fleet(self.summary["run_uri"]))
-        return f"Change the offsets of {len(change.members)} connectors?", fleet_question(change)
+        return f"Change the offsets of {len(change.members)} connectors?", fleet_question(change, link=self.link)
 
 
 class BeginFleetChangeOperator(BeginOffsetChangeOperator):
@@ -130,7 +132,8 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
     After ``max_failures`` failures no further connector is stopped. ``digest`` is that of all plans together, as they
     were approved. A retry goes on with those that are not applied yet.
 
-    Fails where any connector was not changed, and names them. Returns how many were applied, and the page's URI.
+    Fails where any connector was not changed, and names them. Returns how many were applied, and the
+    report's URI and URL.
     """
 
     template_fields: Sequence[str] = (*ApplyOffsetPlanOperator.template_fields, "max_down", "max_failures")
@@ -160,7 +163,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
         results = [outcome.result.value for outcome in ended.values() if not isinstance(outcome, Exception)]
         counts = {result: results.count(result) for result in sorted(set(results))}
         self.log.info("All %d connectors are as planned: %s", len(plans), counts)
-        return {"connectors": len(plans), **counts, "report": _fleet(self.run_uri).report}
+        return {"connectors": len(plans), **counts, **report_at(_fleet(self.run_uri).report, dag_id=self.dag_id)}
 
     def on_kill(self) -> None:
         """Stop no further connector; those that are down at this moment are finished, which takes seconds."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.flow import FlowConnections
-from airflow_provider_connect_offsets.operators.common import is_true
+from airflow_provider_connect_offsets.offsets.flags import is_true
+from airflow_provider_connect_offsets.operators.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.change.flow_snapshot import Asked
@@ -21,6 +22,7 @@ class FlowOperator(BaseOperator):
     """An operator that goes through the doors of a flow; ``control`` as with ``SnapshotConnectorOffsetsOperator``."""
 
     template_fields: Sequence[str] = CONNECTIONS
+    operator_extra_links = (ReportLink(),)
 
     def __init__(
         self,

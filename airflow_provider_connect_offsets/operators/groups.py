@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.hooks.failover import open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.common import is_true, owner_of
+from airflow_provider_connect_offsets.offsets.flags import is_true
+from airflow_provider_connect_offsets.operators.common import owner_of, report_at
 from airflow_provider_connect_offsets.operators.failover_flow import (
     HOLD,
     FailoverOperator,
@@ -27,7 +28,7 @@ class CommitGroupOffsetsOperator(FailoverOperator):
     that anyone is in, or that has moved since, is left alone, and the task fails at the end and names it; a retry
     commits what is left. Of a planned failover the flow's connectors stay STOPPED, unless ``resume_flow``.
 
-    Returns how many groups and partitions stand where they were to, and the URI of the page.
+    Returns how many groups and partitions stand where they were to, and the URI and URL of the report.
     """
 
     template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri", "digest", "resume_flow")
@@ -62,7 +63,7 @@ class CommitGroupOffsetsOperator(FailoverOperator):
                         held.leave_stopped(journal, owner_of(context), seconds=HOLD)
                         self.log.warning("%r stays STOPPED; start it when records are to flow again.", name)
         self.log.info("%d groups, %d partitions: committed and proved.", moved.groups, moved.partitions)
-        return {"groups": moved.groups, "partitions": moved.partitions, "report": page}
+        return {"groups": moved.groups, "partitions": moved.partitions, **report_at(page, dag_id=self.dag_id)}
 
 
 class RestoreGroupOffsetsOperator(FailoverOperator):

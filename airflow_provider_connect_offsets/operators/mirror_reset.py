@@ -12,15 +12,17 @@ from airflow_provider_connect_offsets.exceptions import LeftStopped
 from airflow_provider_connect_offsets.hooks.doors import Control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.flow import open_flow
+from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.operators.apply import (
     ApplyOffsetPlanOperator,
     ApproveOffsetPlanOperator,
     recorded,
     summary_of,
 )
-from airflow_provider_connect_offsets.operators.common import directory_of, owner_of, page_written, run_key
+from airflow_provider_connect_offsets.operators.common import owner_of, page_written, report_at, run_key
 from airflow_provider_connect_offsets.operators.flow import CONNECTIONS, FlowOperator, asked_of, reset_directory
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
+from airflow_provider_connect_offsets.operators.restore import refuse_deleted
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -126,7 +128,7 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
         self.log.info("Topic by topic:\n%s", as_text(reset_table(Reset.read(run))))
         summary = read_json(run.summary)
         more = {name: summary[name] for name in ("duplicates", "syncs", "checkpoints", "stale_checkpoints")}
-        return {**told, **more, "digest": read_reset(run).digest, "report": _page(run)}
+        return {**told, **more, "digest": read_reset(run).digest, **report_at(_page(run), dag_id=self.dag_id)}
 
 
 class ApproveMirrorResetOperator(ApproveOffsetPlanOperator):
@@ -141,7 +143,7 @@ class ApproveMirrorResetOperator(ApproveOffsetPlanOperator):
         from airflow_provider_connect_offsets.report import Reset, reset_question  # noqa: PLC0415
 
         reset = Reset.read(reset_directory(self.summary["run_uri"]))
-        return f"Reset the flow of {self.summary['connector']}?", reset_question(reset)
+        return f"Reset the flow of {self.summary['connector']}?", reset_question(reset, link=self.link)
 
 
 class BeginMirrorResetOperator(FlowOperator):
@@ -184,7 +186,7 @@ class ApplyMirrorResetOperator(FlowOperator):
     anything fails, offsets, states and cleanup policies are put back; syncs that are gone by then are not, and the
     message says so. A retry finishes or restores what the attempt before left.
 
-    Returns the outcome without its rows: ``result``, ``message``, ``downtime_seconds``, and the page's URI.
+    Returns the outcome without its rows: ``result``, ``message``, ``downtime_seconds``, and the report's URI and URL.
     """
 
     template_fields: Sequence[str] = (*CONNECTIONS, "run_uri", "digest", "patience", "sync_patience")
@@ -216,7 +218,7 @@ class ApplyMirrorResetOperator(FlowOperator):
         self.log.info(outcome.message)
         for warning in outcome.warnings:
             self.log.warning(warning)
-        return summary_of(outcome, page)
+        return summary_of(outcome, page, dag_id=self.dag_id)
 
     on_kill = ApplyOffsetPlanOperator.on_kill
 
@@ -247,10 +249,11 @@ class RestoreMirrorFlowOperator(FlowOperator):
         ):
             plan = read_reset(run)
             outcome = take_back_reset(plan, opened.doors, opened.held(plan.reset), owner_of(context))
-        if outcome is None:
-            return "Nothing was left to restore."
-        outcome.write(run.outcome)
-        _page(run)
+            if outcome is None:
+                return "Nothing was left to restore."
+            outcome.write(run.outcome)
+            _page(run)
+            refuse_deleted(outcome)
         return outcome.message
 
 

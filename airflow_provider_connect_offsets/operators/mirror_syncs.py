@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.flow import open_flow
-from airflow_provider_connect_offsets.operators.common import directory_of, is_true, owner_of
+from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.offsets.flags import is_true
+from airflow_provider_connect_offsets.operators.common import owner_of
 from airflow_provider_connect_offsets.operators.flow import CONNECTIONS, FlowOperator, asked_of, reset_directory
 
 if TYPE_CHECKING:

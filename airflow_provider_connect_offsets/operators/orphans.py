@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
-from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.common import directory_of, is_true, page_written
+from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
+from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.offsets.flags import is_true
+from airflow_provider_connect_offsets.operators.approval import AskOperator
+from airflow_provider_connect_offsets.operators.common import page_written, report_at
+from airflow_provider_connect_offsets.operators.links import ReportLink
 from airflow_provider_connect_offsets.operators.spark import OffsetsJobOperator
 
 if TYPE_CHECKING:
@@ -55,6 +59,7 @@ class SnapshotStoredOffsetsOperator(BaseOperator):
         "part",
     )
     ui_color = "#dbe7f3"
+    operator_extra_links = (ReportLink(),)
 
     def __init__(
         self,
@@ -127,12 +132,11 @@ class FindOrphanedOffsetsOperator(OffsetsJobOperator):
         if summary["problem"]:
             raise InvalidRequest(f"Nothing was removed. {summary['problem']}")
         self.log.info("%s", as_text(orphans_table(Orphans.read(directory))))
-        page = _page(directory)
-        self.log.info("The page: %s", page)
-        return {"run_uri": self.run_uri, "report": page, **{name: summary[name] for name in _HANDED_ON}}
+        report = report_at(_page(directory), dag_id=self.dag_id)
+        return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}
 
 
-class ApproveRemovalOperator(ApprovalOperator):
+class ApproveRemovalOperator(AskOperator):
     """Ask a person whether the orphaned offsets are to be removed; an ``ApprovalOperator`` that knows when not to ask.
 
     ``summary`` is what the search returned. With ``remove`` false, or where nothing is orphaned, it skips what follows;
@@ -141,7 +145,8 @@ class ApproveRemovalOperator(ApprovalOperator):
     Reject, the end of ``response_timeout``: nothing is removed, and the page says so.
     """
 
-    template_fields: Sequence[str] = (*ApprovalOperator.template_fields, "summary", "remove", "approval")
+    template_fields: Sequence[str] = (*AskOperator.template_fields, "summary", "remove", "approval")
+    operator_extra_links = (ReportLink(),)
 
     def __init__(self, *, summary: Any, remove: bool | str = False, approval: bool | str = True, **kwargs: Any) -> None:
         super().__init__(**{"subject": "Removal of orphaned offsets", **kwargs})
@@ -157,10 +162,10 @@ class ApproveRemovalOperator(ApprovalOperator):
             remove, ask = is_true(self.remove), is_true(self.approval)
         directory = _directory(self.summary["run_uri"])
         if not self.summary["orphaned"]:
-            raise AirflowSkipException(f"No offset is orphaned. The page: {directory.report}")
+            raise AirflowSkipException(f"No offset is orphaned. The report: {self.address}")
         if not remove:
             _page(directory, pending=OrphansPending.REPORT)
-            raise AirflowSkipException(f"Nothing is removed, as remove is false. The page: {directory.report}")
+            raise AirflowSkipException(f"Nothing is removed, as remove is false. The report: {self.address}")
         if not ask:
             with failing_clearly():
                 self.refuse_unproved()
@@ -169,14 +174,19 @@ class ApproveRemovalOperator(ApprovalOperator):
         self.subject, self.body = self.question()
         return super().execute(context)
 
+    @property
+    def address(self) -> str:
+        """Where the report is, for a message."""
+        return report_address(_directory(self.summary["run_uri"]).report, dag_id=self.dag_id)
+
     def refuse_unproved(self) -> None:
         """Raise :class:`InvalidInput` where the topic may be another Connect cluster's, and nobody is asked."""
         if self.summary["existing"]:
             return
         raise InvalidInput(
             "Nothing was removed. No connector of this Connect cluster has an offset in the topic, so nothing shows "
-            "that it is this cluster's, and not that of another one on the same Kafka. Look at the page "
-            f"{self.summary['report']}, and run it again with approval=true if it is."
+            "that it is this cluster's, and not that of another one on the same Kafka. Look at the report "
+            f"{self.address}, and run it again with approval=true if it is."
         )
 
     def question(self) -> tuple[str, str]:
@@ -184,18 +194,15 @@ class ApproveRemovalOperator(ApprovalOperator):
         from airflow_provider_connect_offsets.report import Orphans, orphans_question  # noqa: PLC0415
 
         found = Orphans.read(_directory(self.summary["run_uri"]))
-        return f"Remove the offsets of {found.gone}?", orphans_question(found)
+        link = report_url(found.directory.report, dag_id=self.dag_id)
+        return f"Remove the offsets of {found.gone}?", orphans_question(found, link=link)
 
-    def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
-        """Go on, or skip the rest and let the page say that the removal was rejected."""
+    def record_rejection(self) -> None:
+        """Let log and report say that the removal was rejected."""
         from airflow_provider_connect_offsets.report import OrphansPending  # noqa: PLC0415
 
-        answer = super().execute_complete(context, event)
-        if self.REJECT in answer["chosen_options"]:
-            directory = _directory(self.summary["run_uri"])
-            self.log.warning("Rejected, so nothing was removed. The page: %s", directory.report)
-            _page(directory, pending=OrphansPending.REJECTED)
-        return answer
+        self.log.warning("Rejected, so nothing was removed. The report: %s", self.address)
+        _page(_directory(self.summary["run_uri"]), pending=OrphansPending.REJECTED)
 
 
 class RemoveOrphanedOffsetsOperator(BaseOperator):
@@ -206,11 +213,13 @@ class RemoveOrphanedOffsetsOperator(BaseOperator):
     anything was written since the snapshot, is left alone; the task then fails at the end, and says what was removed
     and what was not. A retry removes what is left.
 
-    Returns how many connectors and partitions were removed, and the URIs of ``removed.json`` and of the page.
+    Returns how many connectors and partitions were removed, the URIs of ``removed.json`` and of the report, and
+    the report's URL.
     """
 
     template_fields: Sequence[str] = ("run_uri", "digest", "connect_conn_id", "kafka_conn_id")
     ui_color = "#f3e3d3"
+    operator_extra_links = (ReportLink(),)
 
     def __init__(
         self,
@@ -249,7 +258,7 @@ class RemoveOrphanedOffsetsOperator(BaseOperator):
                     page = _page(directory)
         told = {"connectors": len(removal.removed), "partitions": removal.partitions}
         self.log.info("Removed and proved: %s. They can be put back from %s", told, directory.removed)
-        return {**told, "removed": directory.removed, "report": page}
+        return {**told, "removed": directory.removed, **report_at(page, dag_id=self.dag_id)}
 
 
 def _directory(run_uri: str) -> OrphansDirectory:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import PlanRefused
-from airflow_provider_connect_offsets.operators.common import page_of
+from airflow_provider_connect_offsets.operators.common import page_of, report_at
 from airflow_provider_connect_offsets.operators.spark import OffsetsJobOperator
 
 _NAMED_IN_ERROR = 3
@@ -55,12 +55,11 @@ class PlanConnectorOffsetsOperator(OffsetsJobOperator):
         change = Change.read(run)
         self.log.info("The plan:\n%s", as_text(plan_table(change)))
         self.log.info("The verdicts:\n%s", as_text(verdict_table(change)))
-        page = page_of(run)
-        self.log.info("The page: %s", page)
+        report = report_at(page_of(run), dag_id=self.dag_id)
         errors = summary["errors"]
         if errors:
             more = (
                 f" (and {summary['verdicts']['error'] - _NAMED_IN_ERROR} more)" if len(errors) > _NAMED_IN_ERROR else ""
             )
             raise PlanRefused(f"Nothing was stopped or changed. {' '.join(errors[:_NAMED_IN_ERROR])}{more}")
-        return {"run_uri": self.run_uri, "report": page, **{name: summary[name] for name in _HANDED_ON}}
+        return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}

@@ -11,7 +11,9 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.doors import open_doors, workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.common import directory_of, page_written
+from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.operators.common import page_written, report_at
+from airflow_provider_connect_offsets.operators.links import ReportLink
 from airflow_provider_connect_offsets.operators.spark import OffsetsJobOperator
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
         "part",
     )
     ui_color = "#dbe7f3"
+    operator_extra_links = (ReportLink(),)
 
     def __init__(  # noqa: PLR0913 - a flow and its connections, each by its name
         self,
@@ -133,7 +136,7 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
     ``application_args``, which are the job's own.
 
     Writes the datasets ``readiness`` and ``group_readiness`` and the run's page. Succeeds whatever it finds; returns
-    ``run_uri``, ``report``, ``ready``, ``worst`` and counts, each an XCom of its own too.
+    ``run_uri``, ``report``, ``report_url``, ``ready``, ``worst`` and counts, each an XCom of its own too.
     """
 
     template_fields: Sequence[str] = (*OffsetsJobOperator.template_fields, "keep")
@@ -162,16 +165,16 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
             readiness_table,
             write_readiness_page,
         )
-        from airflow_provider_connect_offsets.workspace.layout import join, path_segment  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.layout import join, unique_segment  # noqa: PLC0415
 
         directory = _directory(self.run_uri)
         found = Readiness.read(directory)
         self.log.info("%s", as_text(readiness_table(found)))
         page = page_written(lambda: write_readiness_page(directory), directory.report)
-        self.log.info("The page: %s", page)
-        for gone in forget_earlier(found.summary, keep_under=join(workspace_uri(), path_segment(self.dag_id))):
+        report = report_at(page, dag_id=self.dag_id)
+        for gone in forget_earlier(found.summary, keep_under=join(workspace_uri(), unique_segment(self.dag_id))):
             self.log.info("Removed, as the history keeps %s runs: %s", self.keep, gone)
-        return {"run_uri": self.run_uri, "report": page, **{name: found.summary[name] for name in _HANDED_ON}}
+        return {"run_uri": self.run_uri, **report, **{name: found.summary[name] for name in _HANDED_ON}}
 
 
 class RequireMirrorReadyOperator(BaseOperator):
@@ -179,6 +182,7 @@ class RequireMirrorReadyOperator(BaseOperator):
 
     template_fields: Sequence[str] = ("summary",)
     ui_color = "#f3e3d3"
+    operator_extra_links = (ReportLink(),)
 
     def __init__(self, *, summary: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -187,12 +191,12 @@ class RequireMirrorReadyOperator(BaseOperator):
     def execute(self, context: Context) -> None:
         """Tell."""
         del context
-        report = self.summary["report"]
+        report = self.summary.get("report_url") or self.summary["report"]
         if not self.summary["ready"]:
             errors = self.summary["verdicts"]["error"]
             more = f" And {errors - 1:,} more errors." if errors > 1 else ""
             raise AirflowFailException(f"Not ready for a failover. {self.summary['worst']['message']}{more} {report}")
-        self.log.info("Ready for a failover: no threshold is crossed. The page: %s", report)
+        self.log.info("Ready for a failover: no threshold is crossed. The report: %s", report)
 
 
 def _directory(run_uri: str) -> ReadinessDirectory:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.exceptions import LeftStopped
+from airflow_provider_connect_offsets.exceptions import LeftStopped, RecordsDeleted
 from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.common import owner_of, page_of
+from airflow_provider_connect_offsets.operators.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+    from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
 class RestoreConnectorOffsetsOperator(BaseOperator):
@@ -27,6 +29,7 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
 
     template_fields: Sequence[str] = ("run_uri", "connect_conn_id", "kafka_conn_id", "control", "patience")
     ui_color = "#f3d3d3"
+    operator_extra_links = (ReportLink(),)
 
     def __init__(
         self,
@@ -59,7 +62,10 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
         return told or "Nothing was left to restore."
 
     def take_back(self, run: RunDirectory, opened: Opened, context: Context) -> str | None:
-        """Restore one connector, and say what was done; None where nothing was left."""
+        """Restore one connector, and say what was done; None where nothing was left.
+
+        Raises :class:`RecordsDeleted` where the plan turns out applied, and records at its positions are gone.
+        """
         from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
         from airflow_provider_connect_offsets.change.plans import read_plan  # noqa: PLC0415
 
@@ -69,4 +75,13 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
             return None
         outcome.write(run.outcome)
         page_of(run)
+        refuse_deleted(outcome)
         return outcome.message
+
+
+def refuse_deleted(outcome: Outcome) -> None:
+    """Raise :class:`RecordsDeleted` for a change that was applied while records at its positions were deleted."""
+    from airflow_provider_connect_offsets.workspace.outcome import Result  # noqa: PLC0415
+
+    if outcome.result is Result.RECORDS_DELETED:
+        raise RecordsDeleted(outcome.message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,9 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.doors import open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.common import directory_of
+from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.offsets.flags import is_true
+from airflow_provider_connect_offsets.operators.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -23,7 +26,8 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
 
     Reads only. ``to``, ``value``, ``topics`` and ``partitions`` are a request's (``offsets.request``);
     ``kafka_conn_id`` is the cluster that the positions refer to, and may be empty for connectors whose offsets are no
-    positions. ``part`` keeps several changes of one DAG run apart.
+    positions. ``only_back``: partitions that have not come so far are left where they are. ``part`` keeps several
+    changes of one DAG run apart.
 
     Returns the URI of the run's directory, which all later tasks take as ``run_uri``.
     """
@@ -38,8 +42,10 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
         "kafka_conn_id",
         "control",
         "part",
+        "only_back",
     )
     ui_color = "#dbe7f3"
+    operator_extra_links = (ReportLink(),)
 
     def __init__(  # noqa: PLR0913 - a request and its connections, each by its name
         self,
@@ -53,6 +59,7 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
         kafka_conn_id: str | None = "kafka_default",
         control: str = "rest",
         part: str = "",
+        only_back: bool | str = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -65,6 +72,7 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
         self.kafka_conn_id = kafka_conn_id
         self.control = control
         self.part = part
+        self.only_back = only_back
 
     def execute(self, context: Context) -> str:
         """Write the snapshot; fails before it touches anything where the request makes no sense."""
@@ -88,7 +96,7 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
         """What was asked for of ``connector``; raises :class:`InvalidRequest`."""
         from airflow_provider_connect_offsets.offsets.request import Request  # noqa: PLC0415
 
-        return Request.parse(
+        asked = Request.parse(
             connector=connector,
             to=self.to,
             value=self.value,
@@ -96,3 +104,4 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
             partitions=self.partitions,
             now=now,
         )
+        return replace(asked, only_back=is_true(self.only_back))

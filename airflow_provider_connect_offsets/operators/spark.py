@@ -15,11 +15,10 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow_provider_connect_offsets.hooks.connections import connection_of
 from airflow_provider_connect_offsets.hooks.doors import class_archive
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.operators.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-_QUIET = {"spark.ui.enabled": "false"}
 
 
 class OffsetsJobOperator(SparkSubmitOperator):
@@ -31,6 +30,7 @@ class OffsetsJobOperator(SparkSubmitOperator):
     """
 
     template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "run_uri", "_conn_id")
+    operator_extra_links = (ReportLink(),)
     application_name: str
 
     def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
@@ -51,7 +51,7 @@ class OffsetsJobOperator(SparkSubmitOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         """Submit the job, then show and judge what it found."""
-        from airflow_provider_connect_offsets.pipeline.class_archive import class_archive_settings  # noqa: PLC0415
+        from airflow_provider_connect_offsets.pipeline.class_archive import quick_start  # noqa: PLC0415
         from airflow_provider_connect_offsets.pipeline.shipping import (  # noqa: PLC0415
             spark_submit_path,
             write_py_files,
@@ -62,13 +62,16 @@ class OffsetsJobOperator(SparkSubmitOperator):
             connection = connection_of(
                 self._conn_id, conn_type=None, example="--conn-type spark --conn-host 'local[*]'"
             )
+            here: dict[str, str] = {}
+            if (self._deploy_mode or connection.extra_dejson.get("deploy-mode")) != "cluster":
+                here |= quick_start(class_archive())
             if str(connection.host).startswith("local"):
                 # The Python that runs this task has what the job needs; the path may lead to another one.
-                self.env_vars = {"PYSPARK_PYTHON": sys.executable, **(self.env_vars or {})}
+                here |= {"PYSPARK_PYTHON": sys.executable}
+            self.env_vars = {**here, **(self.env_vars or {})}
             self.application = str(self.job())
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
             self.application_args = self.directories()
-            self.conf = {**_QUIET, **class_archive_settings(class_archive()), **(self.conf or {})}
             # Where one is on the path, the connection may name another one.
             beside = None if shutil.which("spark-submit") else spark_submit_path()
             self._spark_binary = self._spark_binary or beside

@@ -18,7 +18,6 @@ import tempfile
 from pathlib import Path
 
 from airflow_provider_connect_offsets.pipeline.shipping import (
-    JAVA_OPTIONS,
     PACKAGE,
     QUICK_START,
     spark_submit_path,
@@ -28,12 +27,20 @@ from airflow_provider_connect_offsets.pipeline.shipping import (
 _USAGE = "usage: python -m airflow_provider_connect_offsets.pipeline.class_archive FILE\n"
 
 
-def class_archive_settings(archive: str) -> dict[str, str]:
-    """Spark's settings for a quick start, with that archive; without it where the file is not there."""
-    if not archive or not Path(archive).is_file():
-        return QUICK_START
-    options = f"{QUICK_START[JAVA_OPTIONS]} -XX:SharedArchiveFile={archive}"
-    return {**QUICK_START, JAVA_OPTIONS: options}
+# Options of spark-submit's own JVM, which is the driver's unless that runs in the cluster. Spark puts those of
+# spark.driver.defaultJavaOptions and spark.driver.extraJavaOptions after these, so what users set there holds.
+_SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
+
+
+def quick_start(archive: str) -> dict[str, str]:
+    """Environment in which ``spark-submit`` starts quickly, with that archive; without it where the file is missing."""
+    there = bool(archive) and Path(archive).is_file()
+    return _submit_options(f"-XX:SharedArchiveFile={archive}" if there else "")
+
+
+def _submit_options(more: str) -> dict[str, str]:
+    options = (QUICK_START, more, os.environ.get(_SUBMIT_OPTIONS, ""))
+    return {_SUBMIT_OPTIONS: " ".join(option for option in options if option)}
 
 
 def write_class_archive(target: Path, spark_submit: str) -> str:
@@ -43,15 +50,13 @@ def write_class_archive(target: Path, spark_submit: str) -> str:
     """
     with tempfile.TemporaryDirectory(prefix="connect-offsets-") as scratch:
         made = target.with_name(f".{target.name}.{os.getpid()}")
-        options = f"{QUICK_START[JAVA_OPTIONS]} -XX:ArchiveClassesAtExit={made}"
-        settings = {**QUICK_START, "spark.ui.enabled": "false", JAVA_OPTIONS: options}
-        confs = [f"--conf={name}={value}" for name, value in settings.items()]
         shipped = write_py_files(Path(scratch, "connect_offsets.zip"))
         job = [str(PACKAGE / "pipeline" / "rehearsal_job.py"), Path(scratch, "run").as_uri()]
-        here = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+        options = _submit_options(f"-XX:ArchiveClassesAtExit={made}")
+        here = {**os.environ, **options, "PYSPARK_PYTHON": sys.executable}
         try:
             done = subprocess.run(  # noqa: S603 - the program that was found, with words of our own
-                [spark_submit, "--master", "local[2]", *confs, "--py-files", str(shipped), *job],
+                [spark_submit, "--master", "local[2]", "--py-files", str(shipped), *job],
                 check=False,
                 capture_output=True,
                 text=True,

@@ -5,6 +5,7 @@ Adds to the frame of ``targets``::
     named boolean          the request names this very partition or position, so a wrong one is an error
     removes boolean        an offset is to be removed, which is never wrong in itself
     stuck boolean          it was selected, but can't be moved to where the request says
+    ahead boolean          the request goes back only, and the connector has not come as far as it says
     action, reason string  as in ``offset_plan``
     records_again, records_skipped long
 """
@@ -41,7 +42,13 @@ def with_stuck(rows: DataFrame, request: Request, subject: Subject) -> DataFrame
         rows.withColumn("named", F.lit(request.to.by_list or request.to is To.OFFSET))
         .withColumn("removes", removes)
         .withColumn("stuck", stuck)
+        .withColumn("ahead", _is_ahead(request))
     )
+
+
+def _is_ahead(request: Request) -> Column:
+    """Whether the place that is asked for is not known to lie behind the connector, where it is to go back only."""
+    return F.lit(request.only_back) & F.coalesce(F.col("after_position") > F.col("here"), F.expr("true"))
 
 
 def is_astray() -> Column:
@@ -54,7 +61,7 @@ def with_action(rows: DataFrame, request: Request) -> DataFrame:
     """Add ``action``; rows that are left alone keep what they have, in ``after`` and ``after_position`` too."""
     lost = F.col("stuck") & F.lit(not request.to.by_list)
     stays = F.lit(request.to is To.CURRENT) | F.col("after").eqNullSafe(F.col("before"))
-    kept = ~F.col("selected") | lost | stays
+    kept = ~F.col("selected") | lost | stays | F.col("ahead")
     action = (
         F.when(kept, Action.KEEP.value).when(F.col("after").isNull(), Action.CLEAR.value).otherwise(Action.SET.value)
     )
@@ -88,6 +95,7 @@ def with_reason(rows: DataFrame, request: Request) -> DataFrame:
     reason = (
         F.when(~F.col("selected"), F.lit("not selected"))
         .when(keeps & F.col("stuck"), F.lit("left alone"))
+        .when(keeps & F.col("ahead"), F.lit("has not come so far, and is to go back only"))
         .when(keeps, F.lit("stands there already"))
         .when(F.col("records_again") > 0, F.concat(asked, F.lit(": "), count("records_again"), F.lit(" again")))
         .when(F.col("records_skipped") > 0, F.concat(asked, F.lit(": "), count("records_skipped"), F.lit(" never")))

@@ -1,4 +1,4 @@
-"""Spark's side of the dataset schemas, and the values that the jobs take from a snapshot to the driver."""
+"""Datasets as Spark reads and writes them, and the values that the jobs take from a snapshot to the driver."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from pyspark.sql import types as T
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.offsets.families import FAMILIES, ConnectorType, Family
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
-from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.pipeline import jvm
+from airflow_provider_connect_offsets.workspace.layout import MARKER, RunDirectory, join
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
     CONNECTORS,
@@ -32,6 +33,10 @@ _TYPES: Mapping[Kind, T.DataType] = {
     Kind.TIMESTAMP: T.TimestampType(),
 }
 
+# A part that is missing or damaged is an error whatever the session is set to: a plan made without it would be wrong.
+WHOLE = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
+_MARKED = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
+
 
 def struct_type(schema: Schema) -> T.StructType:
     """Give Spark's schema of a dataset."""
@@ -43,6 +48,33 @@ def shaped(frame: DataFrame, schema: Schema) -> DataFrame:
     # As texts, which the JVM is handed all at once: each column that is put together from here takes several calls.
     columns = [f"CAST(`{c.name}` AS {_TYPES[c.kind].simpleString()}) AS `{c.name}`" for c in schema.columns]
     return frame.selectExpr(*columns)
+
+
+def read_dataset(spark: SparkSession, uri: str, schema: Schema) -> DataFrame:
+    """Read a dataset; a nullable column that was added to the schema later is null in it.
+
+    The schema is known, which saves Spark a job to find it out. Raises :class:`DatasetError` for a dataset that is
+    missing or unfinished, or without a column that must not be null.
+    """
+    if not is_finished(spark, uri):
+        raise DatasetError(f"the dataset {schema.name} at {uri} does not exist, or was never finished (no {MARKER})")
+    absent = jvm.absent_columns(spark, uri, [column.name for column in schema.columns if not column.nullable])
+    if absent:
+        raise DatasetError(f"{uri} is no dataset {schema.name}: {', '.join(absent)} is missing, and may not be null")
+    return spark.read.schema(struct_type(schema)).options(**WHOLE).parquet(uri)
+
+
+def is_finished(spark: SparkSession, uri: str) -> bool:
+    """Whether a dataset is there, whole."""
+    return jvm.exists(spark, join(uri, MARKER))
+
+
+def write_dataset(frame: DataFrame, uri: str) -> None:
+    """Write a dataset in place of what is there, with the marker that its readers ask for.
+
+    Hadoop writes the marker last; clusters on object stores are often configured to write none.
+    """
+    frame.write.mode("overwrite").option(_MARKED, "true").parquet(uri)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +91,11 @@ class Snapshot:
 
     @classmethod
     def read(cls, spark: SparkSession, directory: RunDirectory) -> Snapshot:
-        """Read the datasets; their schemas are known, which saves Spark a job for each to find them out."""
+        """Read the datasets."""
         return cls(
-            connectors=spark.read.schema(struct_type(CONNECTORS)).parquet(directory.connectors),
-            offsets=spark.read.schema(struct_type(CONNECTOR_OFFSETS)).parquet(directory.connector_offsets),
-            bounds=spark.read.schema(struct_type(LOG_BOUNDS)).parquet(directory.log_bounds),
+            connectors=read_dataset(spark, directory.connectors, CONNECTORS),
+            offsets=read_dataset(spark, directory.connector_offsets, CONNECTOR_OFFSETS),
+            bounds=read_dataset(spark, directory.log_bounds, LOG_BOUNDS),
         )
 
 

@@ -7,11 +7,14 @@ Connect.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j comes without types
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.exceptions import DatasetError
 
 # pyspark makes its own exceptions of some of Java's, and hands on the others as they come.
 JVM_ERRORS = (PySparkException, Py4JJavaError)
@@ -47,6 +50,54 @@ def remove(spark: SparkSession, uri: str) -> None:
     """Remove a file, where there is one."""
     file_system, path = _locate(spark, uri)
     file_system.delete(path, False)  # noqa: FBT003 - Java has no keyword arguments
+
+
+def remove_tree(spark: SparkSession, uri: str) -> None:
+    """Remove a directory with all that is in it, where there is one."""
+    file_system, path = _locate(spark, uri)
+    file_system.delete(path, True)  # noqa: FBT003 - Java has no keyword arguments
+
+
+def move(spark: SparkSession, source: str, target: str) -> None:
+    """Move a file, in place of what is at ``target``; both are on the same file system."""
+    file_system, path = _locate(spark, target)
+    file_system.mkdirs(path.getParent())
+    file_system.delete(path, False)  # noqa: FBT003 - Java has no keyword arguments
+    if not file_system.rename(_locate(spark, source)[1], path):
+        raise DatasetError(f"{source} can't be moved to {target}")
+
+
+def first_part(spark: SparkSession, uri: str) -> str | None:
+    """The URI of a dataset's first file of Parquet; None where it has none."""
+    file_system, path = _locate(spark, uri)
+    listed = file_system.listFiles(path, False)  # noqa: FBT003 - Java has no keyword arguments
+    while listed.hasNext():
+        found = listed.next().getPath()
+        if found.getName().endswith(".parquet"):
+            return str(found.toString())
+    return None
+
+
+def absent_columns(spark: SparkSession, uri: str, names: Iterable[str]) -> list[str]:
+    """Those of ``names`` that the dataset's first part lacks; all parts of a dataset are of one schema.
+
+    Raises :class:`DatasetError` for a part that is damaged.
+    """
+    part = first_part(spark, uri)
+    if part is None:
+        return []
+    hadoop = _jvm(spark).org.apache.parquet.hadoop
+    configuration = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
+    file = hadoop.util.HadoopInputFile.fromPath(_jvm(spark).org.apache.hadoop.fs.Path(part), configuration)
+    try:
+        reader = hadoop.ParquetFileReader.open(file)
+    except JVM_ERRORS as error:
+        raise DatasetError(f"{part} is no part of a dataset: {root_cause(error)}") from error
+    try:
+        columns = reader.getFooter().getFileMetaData().getSchema()
+        return [name for name in names if not columns.containsField(name)]
+    finally:
+        reader.close()
 
 
 def pattern_problem(spark: SparkSession, pattern: str) -> str | None:

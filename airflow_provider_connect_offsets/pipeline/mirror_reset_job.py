@@ -16,17 +16,24 @@ from airflow_provider_connect_offsets.pipeline.unzipped import is_copy
 
 sys.path.sort(key=is_copy)
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.pipeline import jvm, mirror_reset
-from airflow_provider_connect_offsets.pipeline.frames import Snapshot, Subject, struct_type, verdict_frame
+from airflow_provider_connect_offsets.pipeline.frames import (
+    Snapshot,
+    Subject,
+    read_dataset,
+    verdict_frame,
+    write_dataset,
+)
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, latest_checkpoints, offset_syncs
 from airflow_provider_connect_offsets.pipeline.plan import Planned, plan
-from airflow_provider_connect_offsets.pipeline.plan_job import SETTINGS, publish, summarise
+from airflow_provider_connect_offsets.pipeline.plan_job import DEFAULTS, publish, summarise
+from airflow_provider_connect_offsets.pipeline.session import Job
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
-from airflow_provider_connect_offsets.workspace.schemas import LOG_BOUNDS, RESET_TOPICS, STORED_RECORDS, Schema
+from airflow_provider_connect_offsets.workspace.schemas import LOG_BOUNDS, RESET_TOPICS, STORED_RECORDS
 
 
 def run(spark: SparkSession, directory: ResetDirectory) -> dict[str, Any]:
@@ -48,17 +55,17 @@ def _beside(
     spark: SparkSession, directory: ResetDirectory, reset: FlowReset, snapshot: Snapshot, planned: Planned
 ) -> dict[str, Any]:
     """Write ``reset_topics``, and sum it up."""
-    bounds = _read(spark, directory.target_bounds, LOG_BOUNDS)
-    syncs = offset_syncs(_read(spark, directory.sync_records, STORED_RECORDS))
+    bounds = read_dataset(spark, directory.target_bounds, LOG_BOUNDS)
+    syncs = offset_syncs(read_dataset(spark, directory.sync_records, STORED_RECORDS))
     if planned.effects is None:
         again = spark.createDataFrame([], "topic string, partitions long, records_again long, duplicates long")
     else:
         again = mirror_reset.replicated_again(planned.effects, bounds, reset.flow)
     found = mirror_reset.reset_topics(again, syncs, Subject.of(snapshot.connectors, reset.source_connector))
-    found.coalesce(1).sortWithinPartitions("topic").write.mode("overwrite").parquet(directory.reset_topics)
-    latest = latest_checkpoints(checkpoints(_read(spark, directory.checkpoint_records, STORED_RECORDS)))
+    write_dataset(found.coalesce(1).sortWithinPartitions("topic"), directory.reset_topics)
+    latest = latest_checkpoints(checkpoints(read_dataset(spark, directory.checkpoint_records, STORED_RECORDS)))
     stale = mirror_reset.beyond_the_end(latest, snapshot.bounds, bounds, reset.flow)
-    summed = mirror_reset.totals(_read(spark, directory.reset_topics, RESET_TOPICS))
+    summed = mirror_reset.totals(read_dataset(spark, directory.reset_topics, RESET_TOPICS))
     return {
         **summed,
         "checkpoints": latest.count(),
@@ -67,22 +74,14 @@ def _beside(
     }
 
 
-def _read(spark: SparkSession, uri: str, schema: Schema) -> DataFrame:
-    return spark.read.schema(struct_type(schema)).parquet(uri)
-
-
-def main(arguments: list[str]) -> int:
-    """Run as a Spark application."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: mirror_reset_job.py RUN_DIRECTORY\n")
-        return 2
-    spark = SparkSession.builder.appName("connect-offsets mirror reset").getOrCreate()
-    for name, value in SETTINGS.items():
-        spark.conf.set(name, value)
-    run(spark, ResetDirectory(arguments[0]))
-    spark.stop()
-    return 0
+JOB = Job(
+    name="connect-offsets mirror reset",
+    usage="mirror_reset_job.py RUN_DIRECTORY",
+    run=lambda spark, arguments: run(spark, ResetDirectory(*arguments)),
+    takes={1},
+    defaults=DEFAULTS,
+)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(JOB.main(sys.argv[1:]))

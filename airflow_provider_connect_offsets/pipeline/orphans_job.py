@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.orphans import OrphanRequest
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.counts import digest_of
-from airflow_provider_connect_offsets.pipeline.frames import struct_type
+from airflow_provider_connect_offsets.pipeline.frames import read_dataset, write_dataset
 from airflow_provider_connect_offsets.pipeline.orphans import (
     by_connector,
     key_counts,
@@ -31,12 +31,13 @@ from airflow_provider_connect_offsets.pipeline.orphans import (
     orphans,
     owned,
 )
+from airflow_provider_connect_offsets.pipeline.session import Job
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.schemas import ORPHANS, STORED_RECORDS
 
 LISTED = 100
 # A compacted topic has a few million records at most: more tasks would only cost time, and leave a file each.
-SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.sql.shuffle.partitions": "8"}
+DEFAULTS = {"spark.sql.shuffle.partitions": "8"}
 
 
 def run(spark: SparkSession, directory: OrphansDirectory) -> dict[str, Any]:
@@ -59,14 +60,14 @@ def run(spark: SparkSession, directory: OrphansDirectory) -> dict[str, Any]:
 def _found(spark: SparkSession, directory: OrphansDirectory, request: OrphanRequest) -> dict[str, Any]:
     names = json.loads(jvm.read_text(spark, directory.known))["connectors"]
     known = spark.createDataFrame([(name,) for name in names], "connector string")
-    records = spark.read.schema(struct_type(STORED_RECORDS)).parquet(directory.stored_records)
+    records = read_dataset(spark, directory.stored_records, STORED_RECORDS)
     keys = owned(last_of_each_key(records), known).persist()
     try:
         counts = keys.agg(*key_counts()).first()
-        orphans(keys, request).write.mode("overwrite").parquet(directory.orphans)
+        write_dataset(orphans(keys, request), directory.orphans)
     finally:
         keys.unpersist()
-    found = spark.read.schema(struct_type(ORPHANS)).parquet(directory.orphans)
+    found = read_dataset(spark, directory.orphans, ORPHANS)
     return {"problem": None, "known": len(names), **({} if counts is None else counts.asDict()), **summarise(found)}
 
 
@@ -90,18 +91,14 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "written_at": written_at.isoformat(timespec="milliseconds")}
 
 
-def main(arguments: list[str]) -> int:
-    """Run as a Spark application."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: orphans_job.py RUN_DIRECTORY\n")
-        return 2
-    spark = SparkSession.builder.appName("connect-offsets orphans").getOrCreate()
-    for name, value in SETTINGS.items():
-        spark.conf.set(name, value)
-    run(spark, OrphansDirectory(arguments[0]))
-    spark.stop()
-    return 0
+JOB = Job(
+    name="connect-offsets orphans",
+    usage="orphans_job.py RUN_DIRECTORY",
+    run=lambda spark, arguments: run(spark, OrphansDirectory(*arguments)),
+    takes={1},
+    defaults=DEFAULTS,
+)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(JOB.main(sys.argv[1:]))

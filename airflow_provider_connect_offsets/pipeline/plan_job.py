@@ -23,15 +23,16 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline import jvm
-from airflow_provider_connect_offsets.pipeline.frames import Snapshot
+from airflow_provider_connect_offsets.pipeline.frames import Snapshot, write_dataset
 from airflow_provider_connect_offsets.pipeline.plan import Planned, plan
+from airflow_provider_connect_offsets.pipeline.session import Job
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 SAMPLE = 20
 # Most of a small plan's time goes into Spark's driver, one thread at a time.
 AT_ONCE = 4
 # A plan is as small as one connector's offsets: more tasks, or plans adapted while they run, would only cost time.
-SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false"}
+DEFAULTS = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false"}
 
 
 def run(spark: SparkSession, directory: RunDirectory) -> dict[str, Any]:
@@ -47,8 +48,8 @@ def publish(spark: SparkSession, directory: RunDirectory, planned: Planned, summ
     """Write the datasets of a plan and, last of all, its summary; return that."""
     # One file each: a plan is as large as one connector's offsets, and people open it.
     in_order = planned.rows.coalesce(1).sortWithinPartitions("topic", "kafka_partition", "partition")
-    in_order.write.mode("overwrite").parquet(directory.offset_plan)
-    planned.verdicts.coalesce(1).write.mode("overwrite").parquet(directory.verdicts)
+    write_dataset(in_order, directory.offset_plan)
+    write_dataset(planned.verdicts.coalesce(1), directory.verdicts)
     text = json.dumps(summary, indent=2, sort_keys=True, ensure_ascii=False)
     jvm.write_text(spark, directory.summary, text + "\n")
     return summary
@@ -97,20 +98,20 @@ def _messages(sample: list[dict[str, Any]], severity: Severity) -> list[str]:
     return [row["message"] for row in sample if row["severity"] == severity][:SAMPLE]
 
 
-def main(arguments: list[str]) -> int:
-    """Run as a Spark application."""
-    if not arguments:
-        sys.stderr.write("usage: plan_job.py RUN_DIRECTORY [RUN_DIRECTORY ...]\n")
-        return 2
-    spark = SparkSession.builder.appName("connect-offsets plan").getOrCreate()
-    for name, value in SETTINGS.items():
-        spark.conf.set(name, value)
+def _run_all(spark: SparkSession, uris: list[str]) -> None:
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-        for _summary in pool.map(lambda uri: run(spark, RunDirectory(uri)), arguments):
+        for _summary in pool.map(lambda uri: run(spark, RunDirectory(uri)), uris):
             pass  # each has written its own; the first error ends the application
-    spark.stop()
-    return 0
+
+
+JOB = Job(
+    name="connect-offsets plan",
+    usage="plan_job.py RUN_DIRECTORY [RUN_DIRECTORY ...]",
+    run=_run_all,
+    takes=range(1, sys.maxsize),
+    defaults=DEFAULTS,
+)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(JOB.main(sys.argv[1:]))

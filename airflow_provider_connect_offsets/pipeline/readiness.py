@@ -128,13 +128,9 @@ def with_progress(rows: DataFrame, history: DataFrame, *, stuck_after: int) -> D
     )
 
 
-def remembered(rows: DataFrame, history: DataFrame, *, run_uri: str, since: datetime) -> DataFrame:
-    """Dataset ``lag_history``: this run, and of the earlier ones those from ``since`` on.
-
-    rows: dataset ``readiness`` of this run; history: dataset ``lag_history`` of earlier ones
-    """
-    ours = shaped(rows.withColumn("run_uri", F.lit(run_uri)), LAG_HISTORY)
-    return history.where(F.col("observed_at") >= F.lit(since)).unionByName(ours)
+def as_history(rows: DataFrame, *, run_uri: str) -> DataFrame:
+    """Rows of a run for the dataset ``lag_history``. rows: dataset ``readiness``."""
+    return shaped(rows.withColumn("run_uri", F.lit(run_uri)), LAG_HISTORY)
 
 
 def trend(history: DataFrame, *, drawn: int = DRAWN) -> DataFrame:

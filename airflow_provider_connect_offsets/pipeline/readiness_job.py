@@ -1,8 +1,9 @@
 """spark-submit's entry for a flow's readiness: ``readiness_job.py RUN_DIRECTORY [KEEP]``.
 
 Reads what the snapshot has written under the run directory (a URI that Hadoop understands) and the history of earlier
-runs, and writes ``readiness``, ``group_readiness``, ``lag_trend``, ``verdicts``, the history of the last ``KEEP`` runs,
-and, last of all, ``summary.json``. What is wrong with the flow stands there; the exit code says only whether it ran.
+runs, and writes ``readiness``, ``group_readiness``, ``lag_trend`` of the last ``KEEP`` runs, ``verdicts``, this
+run's file of the history, and, last of all, ``summary.json``. What is wrong with the flow stands there; the exit code
+says only whether it ran.
 """
 
 from __future__ import annotations
@@ -28,13 +29,15 @@ from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.flow_rules import FlowConnector, flow_verdicts
-from airflow_provider_connect_offsets.pipeline.frames import shaped, struct_type
+from airflow_provider_connect_offsets.pipeline.frames import WHOLE, read_dataset, shaped, struct_type, write_dataset
 from airflow_provider_connect_offsets.pipeline.group_readiness import group_readiness
 from airflow_provider_connect_offsets.pipeline.group_rules import by_group, group_verdicts
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, latest_checkpoints, offset_syncs
 from airflow_provider_connect_offsets.pipeline.plan_job import sampled
-from airflow_provider_connect_offsets.pipeline.readiness import Seen, readiness, remembered, trend, with_progress
+from airflow_provider_connect_offsets.pipeline.readiness import Seen, as_history, readiness, trend, with_progress
 from airflow_provider_connect_offsets.pipeline.readiness_rules import partition_verdicts
+from airflow_provider_connect_offsets.pipeline.session import Job
+from airflow_provider_connect_offsets.workspace.layout import join
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
@@ -55,8 +58,7 @@ KEEP = 672
 LISTED = 100
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Thousands of partitions and some hundred thousand positions of groups at most: more tasks would only cost time.
-SETTINGS = {
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+DEFAULTS = {
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.adaptive.enabled": "false",
 }
@@ -93,12 +95,12 @@ class _Run:
         return datetime.fromisoformat(self.snapshot["observed_at"])
 
     def read(self, uri: str, schema: Schema) -> DataFrame:
-        """Read a dataset; its schema is known, which saves Spark a job to find it out."""
-        return self.spark.read.schema(struct_type(schema)).parquet(uri)
+        """Read a dataset."""
+        return read_dataset(self.spark, uri, schema)
 
     def write(self, frame: DataFrame, uri: str, schema: Schema) -> DataFrame:
         """Write a dataset as one file, and give it as it was written."""
-        frame.coalesce(1).write.mode("overwrite").parquet(uri)
+        write_dataset(frame.coalesce(1), uri)
         return self.read(uri, schema)
 
     def connectors(self) -> dict[str, FlowConnector]:
@@ -108,12 +110,25 @@ class _Run:
 
     def history(self) -> DataFrame:
         """The history of earlier runs; what an earlier attempt of this one has written is none."""
-        uri = self.snapshot["history"]
-        if uri is None:
-            return self.spark.createDataFrame([], struct_type(LAG_HISTORY))
-        return self.read(uri, LAG_HISTORY).where(
-            (F.col("run_uri") != self.directory.uri) & (F.col("observed_at") < F.lit(self.observed_at))
+        root = self.snapshot["next_history"].rpartition("/")[0]
+        shape = struct_type(LAG_HISTORY)
+        if not jvm.exists(self.spark, root):
+            return self.spark.createDataFrame([], shape)
+        return (
+            self.spark.read.schema(shape)
+            .options(**WHOLE)
+            .parquet(root)
+            .where((F.col("run_uri") != self.directory.uri) & (F.col("observed_at") < F.lit(self.observed_at)))
         )
+
+    def append_to_history(self, rows: DataFrame) -> None:
+        """Publish the rows as a file of their own, whole or not at all; a retry replaces it."""
+        scratch = join(self.directory.uri, LAG_HISTORY.name)
+        write_dataset(rows.coalesce(1), scratch)
+        part = jvm.first_part(self.spark, scratch)
+        if part is not None:
+            jvm.move(self.spark, part, self.snapshot["next_history"])
+        jvm.remove_tree(self.spark, scratch)
 
 
 def run(spark: SparkSession, directory: ReadinessDirectory, *, keep: int = KEEP) -> dict[str, Any]:
@@ -144,13 +159,13 @@ def _judged(one: _Run, *, keep: int) -> dict[str, Any]:
         GROUP_READINESS,
     )
     syncs.unpersist()
-    history = one.history()
+    history = one.history().persist()
     earlier = _runs(history)
     since = min((at for at, _ in earlier[: keep - 1]), default=one.observed_at)
-    kept = one.write(
-        remembered(rows, history, run_uri=directory.uri, since=since), one.snapshot["next_history"], LAG_HISTORY
-    )
-    trend(kept).coalesce(1).write.mode("overwrite").parquet(directory.lag_trend)
+    ours = as_history(rows, run_uri=directory.uri)
+    one.append_to_history(ours)
+    kept = history.where(F.col("observed_at") >= F.lit(since)).unionByName(ours)
+    write_dataset(trend(kept).coalesce(1), directory.lag_trend)
 
     totals = by_group(
         groups.withColumn("observed_at", F.lit(one.observed_at)),
@@ -170,8 +185,10 @@ def _judged(one: _Run, *, keep: int) -> dict[str, Any]:
         "group_lines": _lines(totals, F.desc(F.col("partitions") - F.col("covered")), F.desc("rereads"), "group"),
         "partition_lines": _partition_lines(rows),
         "expired": sorted(uri for _, uri in earlier[keep - 1 :]),
+        "history_since": since.isoformat(),
         "judged_at": datetime.now(tz=UTC).isoformat(timespec="milliseconds"),
     }
+    history.unpersist()
     weighed.unpersist()
     totals.unpersist()
     return summary
@@ -260,18 +277,19 @@ def _runs(history: DataFrame) -> list[tuple[datetime, str]]:
     return sorted(((_EPOCH + timedelta(microseconds=row["at"]), row["run_uri"]) for row in rows), reverse=True)
 
 
-def main(arguments: list[str]) -> int:
-    """Run as a Spark application."""
-    if len(arguments) not in {1, 2}:
-        sys.stderr.write("usage: readiness_job.py RUN_DIRECTORY [KEEP]\n")
-        return 2
-    spark = SparkSession.builder.appName("connect-offsets readiness").getOrCreate()
-    for name, value in SETTINGS.items():
-        spark.conf.set(name, value)
-    run(spark, ReadinessDirectory(arguments[0]), keep=int(arguments[1]) if len(arguments) == 2 else KEEP)
-    spark.stop()
-    return 0
+def _run(spark: SparkSession, arguments: list[str]) -> None:
+    uri, *keep = arguments
+    run(spark, ReadinessDirectory(uri), keep=int(keep[0]) if keep else KEEP)
+
+
+JOB = Job(
+    name="connect-offsets readiness",
+    usage="readiness_job.py RUN_DIRECTORY [KEEP]",
+    run=_run,
+    takes={1, 2},
+    defaults=DEFAULTS,
+)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(JOB.main(sys.argv[1:]))

@@ -20,7 +20,8 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.pipeline import jvm, translate_job
-from airflow_provider_connect_offsets.pipeline.frames import struct_type
+from airflow_provider_connect_offsets.pipeline.frames import struct_type, write_dataset
+from airflow_provider_connect_offsets.pipeline.session import open_session
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     GROUP_OFFSETS,
@@ -48,7 +49,7 @@ def rehearse(spark: SparkSession, directory: FailoverDirectory) -> dict[str, Any
 
 
 def _write(spark: SparkSession, uri: str, schema: Schema, rows: list[tuple[Any, ...]]) -> None:
-    spark.createDataFrame(rows, struct_type(schema)).write.mode("overwrite").parquet(uri)
+    write_dataset(spark.createDataFrame(rows, struct_type(schema)), uri)
 
 
 def _checkpoint(number: int) -> tuple[Any, ...]:
@@ -69,7 +70,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         sys.stderr.write("usage: rehearsal_job.py RUN_DIRECTORY\n")
         return 2
-    spark = SparkSession.builder.appName("connect-offsets rehearsal").getOrCreate()
+    spark = open_session("connect-offsets rehearsal", {})
     errors = rehearse(spark, FailoverDirectory(arguments[0]))["errors"]
     spark.stop()
     return 1 if errors else 0

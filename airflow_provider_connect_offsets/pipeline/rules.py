@@ -32,7 +32,7 @@ def row_verdicts(
     """
     found = [_duplicate(request), *consequences_of_clear(subject)]
     if subject.family.has_positions:
-        found += [*_existence(similar), *_bounds(request, subject), *consequences(request, subject)]
+        found += [*_existence(similar), *_bounds(request, subject), *_retention(), *consequences(request, subject)]
     every = F.concat(_family_findings(), F.array_compact(F.array(*found)))
     spoken = F.concat(F.lit(f"`{subject.name}`, "), _place(), F.lit(": "), F.col("finding.message"))
     return shaped(
@@ -178,6 +178,35 @@ def _bounds(request: Request, subject: Subject) -> list[Column]:
             Severity.WARNING,
             F.col("selected") & ~F.col("stuck") & oldest,
             F.format_string("it resumes at the log start %d: the records before are gone.", start),
+        ),
+    ]
+
+
+def _retention() -> list[Column]:
+    """Records at a requested position that the brokers may delete before the connector has read them."""
+    position, kept = F.col("after_position"), F.col("retention_ms")
+    there = is_changed() & ~is_astray() & position.between(F.col("log_start"), F.col("log_end"))
+    expired = position < F.col("expired_offset")
+    text = "the record at position %d is older than retention.ms=%d"
+    expiring = ~expired & (position < F.col("expiring_offset"))
+    advice = (
+        "If the brokers delete it before the connector resumes, nothing is changed. Raise retention.ms of the topic "
+        "first, and lower it again once the records are read."
+    )
+    return [
+        finding(
+            Rule.EXPIRING,
+            Severity.WARNING,
+            there & expired,
+            F.format_string(f"{text}. ", position, kept),
+            advice,
+        ),
+        finding(
+            Rule.EXPIRING,
+            Severity.WARNING,
+            there & expiring,
+            F.format_string(f"{text} within the hour. ", position, kept),
+            advice,
         ),
     ]
 

@@ -6,6 +6,7 @@ The steps pass on one frame, a row per source partition::
     topic string, kafka_partition int  null where the family has none
     before_position long               the position that ``before`` means
     log_start, log_end, lookup_offset long   null where there is no such log
+    retention_ms, expired_offset, expiring_offset long   as in ``log_bounds``
     topic_exists, consumed boolean     whether the cluster has the topic, and whether the connector reads it
     reset_position long                where auto.offset.reset starts without an offset; null where that can't be told
     here long                          where the connector stands: before_position, or else reset_position
@@ -81,7 +82,10 @@ def with_logs(known: DataFrame, bounds: DataFrame, subject: Subject) -> DataFram
     """
     if not subject.family.has_positions:
         bounds = bounds.limit(0)
-    logs = bounds.select("topic", "kafka_partition", "log_start", "log_end", "lookup_offset")
+    logs = bounds.select(
+        *("topic", "kafka_partition", "log_start", "log_end", "lookup_offset"),
+        *("retention_ms", "expired_offset", "expiring_offset"),
+    )
     per_topic = Window.partitionBy("topic")
     reset_position = {OffsetReset.EARLIEST: F.col("log_start"), OffsetReset.LATEST: F.col("log_end")}.get(
         subject.family.offset_reset(subject.config), F.lit(None).cast("long")

@@ -38,9 +38,10 @@ from airflow_provider_connect_offsets.pipeline.failover import (
     compare_ranges,
     translated,
 )
-from airflow_provider_connect_offsets.pipeline.frames import struct_type
+from airflow_provider_connect_offsets.pipeline.frames import is_finished, read_dataset, write_dataset
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, offset_syncs
 from airflow_provider_connect_offsets.pipeline.sampling import sampled_claims
+from airflow_provider_connect_offsets.pipeline.session import Job, set_default
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     CHECKED_CLAIMS,
@@ -52,12 +53,10 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     RETURN_PARTITIONS,
     STORED_RECORDS,
     TRANSLATION,
-    Schema,
 )
 
 LISTED = 100
-# Partitions of a shuffle, on a cluster.
-AT_LEAST = 8
+CLUSTER_PARTITIONS = 8
 # Each piece of a row's digest as a number: what ``offsets.failover.row_numbers`` gives, summed up.
 _SUMS = {f"numbers_{start}": f"sum(crc32(substr(row_digest, {start + 1}, {DIGEST_PIECE})))" for start in DIGEST_PIECES}
 # Of rows that count, which those of topics without a replica don't.
@@ -78,8 +77,7 @@ _TOTALS = {
     **_SUMS,
     "without_replica": "count_if(covered IS NULL)",
 }
-SETTINGS = {
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+DEFAULTS = {
     # The datasets are a few files of a few megabytes, which Spark by default would give to one core each.
     "spark.sql.files.openCostInBytes": "64KB",
     "spark.sql.adaptive.coalescePartitions.minPartitionSize": "64KB",
@@ -102,40 +100,40 @@ def run(spark: SparkSession, directory: FailoverDirectory) -> dict[str, Any]:
 
 def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverRequest) -> Seen:
     """Read what the look at the flow wrote; digests are there only where records were read."""
-    partitions = _dataset(spark, directory.mirror_partitions, MIRROR_PARTITIONS)
-    told = checkpoints(_dataset(spark, directory.stored_checkpoints, STORED_RECORDS))
-    compared = jvm.exists(spark, f"{directory.record_digests}/_SUCCESS")
-    checked = jvm.exists(spark, f"{directory.checked_claims}/_SUCCESS")
+    partitions = read_dataset(spark, directory.mirror_partitions, MIRROR_PARTITIONS)
+    told = checkpoints(read_dataset(spark, directory.stored_checkpoints, STORED_RECORDS))
+    compared = is_finished(spark, directory.record_digests)
+    checked = is_finished(spark, directory.checked_claims)
     gone = request.mode is Mode.UNPLANNED
     return Seen(
-        group_offsets=_dataset(spark, directory.group_offsets, GROUP_OFFSETS),
+        group_offsets=read_dataset(spark, directory.group_offsets, GROUP_OFFSETS),
         partitions=_without_source(partitions) if gone else partitions,
         syncs=None if gone and request.flow.syncs_on is Side.SOURCE else _syncs(spark, directory),
         # Of each key the look has kept the last record only.
         latest=told.select("group", "topic", "kafka_partition", "upstream", "downstream"),
         members=_members(spark, json.loads(jvm.read_text(spark, directory.members))),
-        digests=_dataset(spark, directory.record_digests, RECORD_DIGESTS) if compared else None,
-        kept=None if gone else _dataset(spark, directory.kept_pairs, KEPT_PAIRS),
+        digests=read_dataset(spark, directory.record_digests, RECORD_DIGESTS) if compared else None,
+        kept=None if gone else read_dataset(spark, directory.kept_pairs, KEPT_PAIRS),
         forward=None if request.forward is None else _forward(spark, directory),
-        claims=_dataset(spark, directory.checked_claims, CHECKED_CLAIMS) if checked else None,
+        claims=read_dataset(spark, directory.checked_claims, CHECKED_CLAIMS) if checked else None,
     )
 
 
 def _forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
     """Of a failback: the flow that brought the records."""
     own = directory.forward
-    compared = jvm.exists(spark, f"{own.record_digests}/_SUCCESS")
+    compared = is_finished(spark, own.record_digests)
     return Forward(
-        here=_dataset(spark, directory.return_partitions, RETURN_PARTITIONS),
-        partitions=_dataset(spark, own.mirror_partitions, MIRROR_PARTITIONS),
-        syncs=offset_syncs(_dataset(spark, own.stored_syncs, STORED_RECORDS)),
-        digests=_dataset(spark, own.record_digests, RECORD_DIGESTS) if compared else None,
-        kept=_dataset(spark, own.kept_pairs, KEPT_PAIRS),
+        here=read_dataset(spark, directory.return_partitions, RETURN_PARTITIONS),
+        partitions=read_dataset(spark, own.mirror_partitions, MIRROR_PARTITIONS),
+        syncs=offset_syncs(read_dataset(spark, own.stored_syncs, STORED_RECORDS)),
+        digests=read_dataset(spark, own.record_digests, RECORD_DIGESTS) if compared else None,
+        kept=read_dataset(spark, own.kept_pairs, KEPT_PAIRS),
     )
 
 
 def _syncs(spark: SparkSession, directory: FailoverDirectory) -> DataFrame:
-    return offset_syncs(_dataset(spark, directory.stored_syncs, STORED_RECORDS))
+    return offset_syncs(read_dataset(spark, directory.stored_syncs, STORED_RECORDS))
 
 
 def _without_source(partitions: DataFrame) -> DataFrame:
@@ -165,22 +163,22 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
         totals = Observation()
         # Summed up while they are written: each job of its own takes Spark as long as to plan and to compile it.
         counted = rows.withColumn("row_digest", _row_digest()).observe(totals, *_totals())
-        as_dataset(counted).write.mode("overwrite").parquet(directory.translation)
-        written = _dataset(spark, directory.translation, TRANSLATION)
+        write_dataset(as_dataset(counted), directory.translation)
+        written = read_dataset(spark, directory.translation, TRANSLATION)
         summary = summarise(totals.get, written, rows)
         if request.mode is Mode.PLANNED and request.compared and seen.digests is None:
-            compare_ranges(request, seen).write.mode("overwrite").parquet(directory.compare_ranges)
+            write_dataset(compare_ranges(request, seen), directory.compare_ranges)
             if seen.forward is not None:
                 ranges = forward_ranges(asked_positions(request, seen), seen.forward, compared=request.compared)
-                ranges.write.mode("overwrite").parquet(directory.forward.compare_ranges)
+                write_dataset(ranges, directory.forward.compare_ranges)
         # Of groups that stay for now some may go in the end.
         may_rest_on_pairs = summary["by_bracket"] or summary["left_groups"]
         if request.mode is Mode.PLANNED and may_rest_on_pairs and seen.digests is None and seen.claims is None:
-            will_read = _dataset(spark, directory.compare_ranges, COMPARE_RANGES) if request.compared else None
+            will_read = read_dataset(spark, directory.compare_ranges, COMPARE_RANGES) if request.compared else None
             # What another flow has placed, the dataset doesn't tell; only a failback has such rows.
             own = rows if seen.forward else written.withColumn("by_records", F.lit(None).cast("boolean"))
             claims = sampled_claims(own, will_read, seed=summary["digest"])
-            claims.write.mode("overwrite").parquet(directory.sampled_claims)
+            write_dataset(claims, directory.sampled_claims)
     finally:
         seen.latest.unpersist()
     return {**summary, "errors": list(_errors(request, summary))}
@@ -268,29 +266,26 @@ def _row_digest() -> Column:
     return F.when(F.col("action") == Move.COMMIT.value, F.sha2(text, 256).cast("binary"))
 
 
-def _dataset(spark: SparkSession, uri: str, schema: Schema) -> DataFrame:
-    return spark.read.schema(struct_type(schema)).parquet(uri)
-
-
 def _shuffle_partitions(spark: SparkSession) -> str:
     """As many as there are cores, so that all end at the same time; a cluster may get more while the job runs."""
     context = spark.sparkContext
     cores = context.defaultParallelism
-    return str(cores if str(context.master).startswith("local") else max(AT_LEAST, cores))
+    return str(cores if str(context.master).startswith("local") else max(CLUSTER_PARTITIONS, cores))
 
 
-def main(arguments: list[str]) -> int:
-    """Run as a Spark application."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: translate_job.py RUN_DIRECTORY\n")
-        return 2
-    spark = SparkSession.builder.appName("connect-offsets translation").getOrCreate()
-    for name, value in {**SETTINGS, "spark.sql.shuffle.partitions": _shuffle_partitions(spark)}.items():
-        spark.conf.set(name, value)
-    run(spark, FailoverDirectory(arguments[0]))
-    spark.stop()
-    return 0
+def _run(spark: SparkSession, arguments: list[str]) -> None:
+    set_default(spark, "spark.sql.shuffle.partitions", _shuffle_partitions(spark))
+    run(spark, FailoverDirectory(*arguments))
+
+
+JOB = Job(
+    name="connect-offsets translation",
+    usage="translate_job.py RUN_DIRECTORY",
+    run=_run,
+    takes={1},
+    defaults=DEFAULTS,
+)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(JOB.main(sys.argv[1:]))

@@ -14,7 +14,7 @@ from rich.console import Group
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode, Move
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.page import environment
-from airflow_provider_connect_offsets.report.question import MOST_ROWS, more, page_link, plain
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, more, plain, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone
 from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
 from airflow_provider_connect_offsets.workspace import files
@@ -23,6 +23,8 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import TRANSLATION
 
 MOST_GROUPS = 500
+# What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection).
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 _WAITS = {
@@ -159,7 +161,7 @@ def failover_table(found: Failover, *, limit: int = MOST_ROWS) -> Group:
     return titled(f"{found.title}: {words.count(len(found.groups), 'group')}", table, note)
 
 
-def failover_question(found: Failover, *, limit: int = MOST_ROWS) -> str:
+def failover_question(found: Failover, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
     """Tell in Markdown which groups would be moved, and what happens to the flow; nothing has happened yet."""
     summary, request = found.summary, found.request
     planned = request.mode is Mode.PLANNED
@@ -181,7 +183,7 @@ def failover_question(found: Failover, *, limit: int = MOST_ROWS) -> str:
         f"{count} would go from `{plain(request.flow.source_alias)}` to `{plain(request.flow.target_alias)}`.",
         stopping,
         "\n".join([*rows, *more(len(found.groups), limit, "groups")]),
-        page_link(found.directory.report),
+        report_link(found.directory.report, link),
         "Nothing has been stopped or moved yet.",
     ]
     return "\n\n".join(part for part in parts if part)
@@ -206,6 +208,7 @@ def write_failover_page(directory: FailoverDirectory, *, pending: Pending | None
             groups=found.groups[:MOST_GROUPS],
             by_checkpoints=_by_checkpoints,
             datasets={name: words.without_credentials(uri) for name, uri in named},
+            links={"Translation as CSV": directory.table.rpartition("/")[2]},
         )
     )
     files.write_bytes(directory.table, _csv(iterate_dataset(directory.translation, TRANSLATION)).encode())
@@ -217,8 +220,13 @@ def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
     buffer = StringIO()
     writer = csv.DictWriter(buffer, TRANSLATION.names)
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
     return buffer.getvalue()
+
+
+def _cell(value: object) -> object:
+    """Keep a name from being a formula to whoever opens the file: anyone may name a group ``=HYPERLINK(…)``."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def _by_checkpoints(line: GroupLine) -> str:

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.page import environment
-from airflow_provider_connect_offsets.report.question import MOST_ROWS, more, number, page_link, plain
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, more, number, plain, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Tone
 from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
 from airflow_provider_connect_offsets.workspace import files
@@ -120,7 +120,7 @@ def fleet_table(change: FleetChange, *, limit: int = MOST_ROWS) -> Group:
     )
 
 
-def fleet_question(change: FleetChange, *, limit: int = MOST_ROWS) -> str:
+def fleet_question(change: FleetChange, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
     """Tell in Markdown what would change in how many connectors, and that nothing has happened yet."""
     sums = change.sums()
     partitions = f"{sums['changed']:,} of {words.count(sums['partitions'], 'partition')}"
@@ -133,7 +133,7 @@ def fleet_question(change: FleetChange, *, limit: int = MOST_ROWS) -> str:
         f"Offsets of **{words.count(len(change.members), 'connector')}**: {partitions} would be changed.",
         f"Records delivered again: **{sums['records_again']:,}**; never: **{sums['records_skipped']:,}**.",
         "\n".join([*rows, *more(len(change.lines), limit, "connectors")]),
-        page_link(change.fleet.report),
+        report_link(change.fleet.report, link),
         f"Plans `{change.digest[:12]}` are what will be applied, and no others. Nothing has been stopped yet.",
     ]
     return "\n\n".join(parts)

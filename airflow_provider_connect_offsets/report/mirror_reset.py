@@ -136,10 +136,10 @@ def reset_table(found: Reset, *, limit: int = MOST_ROWS) -> Group:
     return titled(f"Reset of the flow of {found.reset.source_connector}", table, note)
 
 
-def reset_question(found: Reset, *, limit: int = MOST_ROWS) -> str:
+def reset_question(found: Reset, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
     """Tell in Markdown what a reset would do to offsets, syncs and replicas, and that nothing has happened yet."""
     if found.summary is None:
-        return question(found.change)
+        return question(found.change, link=link)
     reset, summary = found.reset, found.summary
     emptied = " and ".join(f"`{where.topic}` on the {where.side}" for where in reset.emptied)
     cp = f"`{reset.source_connector}`" + (f" and `{reset.checkpoint_connector}`" if reset.checkpoint_connector else "")
@@ -156,7 +156,7 @@ def reset_question(found: Reset, *, limit: int = MOST_ROWS) -> str:
     parts = [
         first,
         "\n".join([*rows, *more(len(found.lines), limit, "topics")]) if found.lines else "",
-        question(found.change),
+        question(found.change, link=link),
     ]
     return "\n\n".join(part for part in parts if part)
 

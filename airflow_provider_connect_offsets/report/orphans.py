@@ -12,7 +12,7 @@ from rich.console import Group
 
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.page import environment
-from airflow_provider_connect_offsets.report.question import MOST_ROWS, more, page_link, plain
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, more, plain, report_link
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
 from airflow_provider_connect_offsets.workspace import files
@@ -164,7 +164,7 @@ def orphans_table(found: Orphans, *, limit: int = MOST_ROWS) -> Group:
     return titled(title, table, " ".join(text for text in (note, found.suspicion) if text))
 
 
-def orphans_question(found: Orphans, *, limit: int = MOST_ROWS) -> str:
+def orphans_question(found: Orphans, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
     """Tell in Markdown what would be removed and what that means, and that nothing has happened yet."""
     summary = found.summary
     offsets = f"**{words.count(summary['partitions'], 'offset')}** ({found.size})"
@@ -178,7 +178,7 @@ def orphans_question(found: Orphans, *, limit: int = MOST_ROWS) -> str:
         f"**Look twice.** {found.suspicion}" if found.suspicion else "",
         "\n".join([*rows, *more(summary["orphaned"], min(limit, len(found.lines)), "connectors")]),
         _MEANING,
-        page_link(found.directory.report),
+        report_link(found.directory.report, link),
         f"Offsets `{summary['digest'][:12]}` are what will be removed, and no others. Nothing has been removed yet.",
     ]
     return "\n\n".join(part for part in parts if part)
@@ -194,6 +194,7 @@ def write_orphans_page(directory: OrphansDirectory, *, pending: OrphansPending |
             title=f"Offsets without a connector in {found.topic}",
             written_at=words.moment(datetime.now(tz=UTC)),
             found=found,
+            links={"What was removed": directory.removed.rpartition("/")[2]},
             datasets={
                 name: words.without_credentials(uri)
                 for name, uri in (

@@ -13,8 +13,11 @@ MOST_ROWS = 20
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
-def question(change: Change, *, limit: int = MOST_ROWS) -> str:
-    """Tell what would change, worst first, what the rules found, and that nothing has happened yet."""
+def question(change: Change, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
+    """Tell what would change, worst first, what the rules found, and that nothing has happened yet.
+
+    link: where a browser opens the report; None where reports are not served.
+    """
     if change.summary is None:
         return f"There is no plan in {words.without_credentials(change.run.uri)}."
     records = f"delivered again: **{number(change.records_again)}**; never: **{number(change.records_never)}**"
@@ -24,16 +27,17 @@ def question(change: Change, *, limit: int = MOST_ROWS) -> str:
         f"Records {records}.",
         _table(change, limit),
         *_verdicts(change, limit),
-        page_link(change.run.report),
+        report_link(change.run.report, link),
         f"Plan `{change.summary.digest[:12]}` is what will be applied, and no other. Nothing has been stopped yet.",
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def page_link(uri: str) -> str:
-    """Lead to the page; its address is also shown, as not every browser follows every kind of URI."""
-    shown = words.without_credentials(uri)
-    return f"[The page with all of it](<{shown}>): `{shown}`"
+def report_link(uri: str, link: str | None) -> str:
+    """Lead to the report. Where reports are not served, say where it is: no browser follows the URI of a workspace."""
+    if link is None:
+        return f"The report with all of it: `{words.without_credentials(uri)}`"
+    return f"[The report with all of it](<{link}>)"
 
 
 def _table(change: Change, limit: int) -> str:
@@ -54,7 +58,7 @@ def _verdicts(change: Change, limit: int) -> list[str]:
 
 def more(count: int, limit: int, things: str) -> list[str]:
     """Say how many a shortened table leaves out."""
-    return ["", f"… and {count - limit:,} more {things} on the page."] if count > limit else []
+    return ["", f"… and {count - limit:,} more {things} in the report."] if count > limit else []
 
 
 def number(counted: int | None) -> str:

@@ -42,6 +42,7 @@ _ENDS = {
     Result.RESTORED: ("Restored: the change was not applied", Tone.BAD),
     Result.REFUSED: ("Refused: nothing was changed", Tone.BAD),
     Result.LEFT_STOPPED: ("LEFT STOPPED: act now", Tone.ALARM),
+    Result.RECORDS_DELETED: ("Applied, but records were deleted: look now", Tone.ALARM),
     Result.UNKNOWN: ("UNKNOWN: look now", Tone.ALARM),
 }
 
@@ -59,7 +60,7 @@ def ended(outcome: Outcome) -> Standing:
     if outcome.result is Result.APPLIED:
         return _applied(outcome)
     headline, tone = _ENDS[outcome.result]
-    return Standing(headline, tone, outcome.message)
+    return Standing(headline, tone, outcome.message, applied=outcome.result is Result.RECORDS_DELETED)
 
 
 def planned(errors: int, pending: Pending | None) -> Standing:

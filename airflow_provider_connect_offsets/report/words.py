@@ -9,7 +9,7 @@ from airflow_provider_connect_offsets.offsets.request import Request, To
 
 NOTHING_STORED = "nothing stored"
 
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
 
 
 def count(number: int, thing: str) -> str:

@@ -42,6 +42,7 @@ class ConnectorStateSensor(WaitingSensor):
             state=self.state,
             connect_conn_id=self.connect_conn_id,
             most=float(self.poke_interval),
+            until=self.until,
         )
 
 
@@ -51,7 +52,9 @@ class ConnectorPositionSensor(WaitingSensor):
     By default until at most ``max_lag`` records are left to read in each partition; with ``position``, until each is at
     that position or beyond. All partitions count that it reads or has an offset for; ``topics`` (a regular expression
     that matches whole names) and ``partitions`` (like ``0,3-5``) narrow it down. ``kafka_conn_id`` is the cluster that
-    the positions refer to. What a source connector has not flushed yet is not seen.
+    the positions refer to. What a source connector has not flushed yet is not seen. Transaction markers are no records:
+    a connector that has read all records has caught up, though it never gets to the log end behind a marker. Which
+    records it reads is told by its own ``isolation.level`` (of a sink ``consumer.override.isolation.level``).
     """
 
     template_fields: Sequence[str] = (
@@ -98,4 +101,5 @@ class ConnectorPositionSensor(WaitingSensor):
             connect_conn_id=self.connect_conn_id,
             kafka_conn_id=self.kafka_conn_id,
             most=float(self.poke_interval),
+            until=self.until,
         )

@@ -26,5 +26,5 @@ class ConsumerGroupInactiveSensor(WaitingSensor):
         from airflow_provider_connect_offsets.triggers.waiting import ConsumerGroupInactiveTrigger  # noqa: PLC0415
 
         return ConsumerGroupInactiveTrigger(
-            group=self.group, kafka_conn_id=self.kafka_conn_id, most=float(self.poke_interval)
+            group=self.group, kafka_conn_id=self.kafka_conn_id, most=float(self.poke_interval), until=self.until
         )

@@ -68,4 +68,5 @@ class MirrorLagSensor(WaitingSensor):
             source_kafka_conn_id=self.source_kafka_conn_id,
             control=self.control,
             most=float(self.poke_interval),
+            until=self.until,
         )

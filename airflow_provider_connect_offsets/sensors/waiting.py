@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import AirflowFailException, conf
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSensorTimeout, AirflowSkipException, conf
 from airflow.sdk import BaseSensorOperator
 
-from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -20,8 +24,13 @@ if TYPE_CHECKING:
 class WaitingSensor(BaseSensorOperator, ABC):
     """Waits for what its trigger looks at; ``deferrable`` frees the worker's slot meanwhile.
 
-    ``poke_interval`` is the longest time between two looks; a deferred sensor begins with short ones.
+    ``poke_interval`` is the longest time between two looks; a deferred sensor begins with short ones. Either way, what
+    may pass by itself (a worker or broker that is down, a rebalance) is waited for, what waiting can't mend fails the
+    task at once, and the end of ``timeout`` (seconds) fails it with what was seen last; none of these is retried.
     """
+
+    #: Airflow ends a task whose triggerer is gone so many seconds after a living one would have.
+    GRACE = 60.0
 
     def __init__(
         self,
@@ -31,6 +40,8 @@ class WaitingSensor(BaseSensorOperator, ABC):
     ) -> None:
         super().__init__(**kwargs)
         self.deferrable = deferrable
+        self.until: float | None = None
+        self._seen = ""
 
     @abstractmethod
     def trigger(self) -> WaitingTrigger:
@@ -38,24 +49,50 @@ class WaitingSensor(BaseSensorOperator, ABC):
 
     def execute(self, context: Context) -> None:
         """Wait here, or look once and leave the rest to a triggerer."""
-        if not self.deferrable:
-            super().execute(context)
-        elif not self.poke(context):
-            self.defer(
-                trigger=self.trigger(), method_name="execute_complete", timeout=timedelta(seconds=float(self.timeout))
-            )
+        with self._skipping_if_asked():
+            if not self.deferrable:
+                try:
+                    super().execute(context)
+                except AirflowSensorTimeout as error:
+                    raise self._too_late(self._seen) from error
+            elif not self.poke(context):
+                self.until = time.time() + float(self.timeout)
+                grace = timedelta(seconds=float(self.timeout) + self.GRACE)
+                self.defer(trigger=self.trigger(), method_name="execute_complete", timeout=grace)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> None:
-        """Go on; fails where it can never be reached."""
+        """Go on; fails where it can never be reached, and where it was not reached in time."""
         del context
+        with failing_clearly():
+            raise_failure(event)
         if not event["reached"]:
-            raise AirflowFailException(event["message"])
+            raise self._too_late(event["message"])
         self.log.info(event["message"])
 
     def poke(self, context: Context) -> bool:
         """Look once."""
         del context
-        with failing_clearly():
-            seen = self.trigger().look()
+        try:
+            with failing_clearly():
+                seen = self.trigger().look()
+        except ConnectOffsetsError as error:
+            self.log.warning("%s Looking again.", error)
+            self._seen = str(error)
+            return False
         self.log.info(seen.sentence)
+        self._seen = seen.sentence
         return seen.reached
+
+    def _too_late(self, seen: str) -> AirflowSensorTimeout:
+        return AirflowSensorTimeout(f"It was waited for {float(self.timeout):g} s, and is not there yet: {seen}")
+
+    @contextmanager
+    def _skipping_if_asked(self) -> Iterator[None]:
+        """``soft_fail`` and ``never_fail``, as Airflow has them for a task that comes back from a triggerer."""
+        try:
+            yield
+        except (AirflowFailException, AirflowSensorTimeout) as error:
+            if not self.soft_fail and not self.never_fail:
+                raise
+            name = "soft_fail" if self.soft_fail else "never_fail"
+            raise AirflowSkipException(f"Skipping due to {name} is set to True.") from error

@@ -15,6 +15,7 @@ from airflow_provider_connect_offsets.exceptions import (
     NotReady,
     OutcomeUnknown,
     Rejected,
+    Unsupported,
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
@@ -28,6 +29,7 @@ from airflow_provider_connect_offsets.stores.protocols import (
     WriteReply,
 )
 from airflow_provider_connect_offsets.stores.refusals import Call
+from airflow_provider_connect_offsets.stores.releases import Feature
 from airflow_provider_connect_offsets.stores.rest import Transport
 
 Read = TypeVar("Read")
@@ -53,7 +55,8 @@ class ConnectRest:
 
     Calls that ask for a state return as soon as the worker accepted them; waiting is the caller's. Every method raises
     :class:`~.exceptions.StoreError` by meaning: ``Unreachable``, ``NotReady``, ``AccessDenied``, ``UnknownConnector``,
-    ``RebalanceInProgress``, ``Rejected``; changing ones also ``NotStopped`` and ``OutcomeUnknown`` (read back then).
+    ``RebalanceInProgress``, ``Rejected``, and ``Unsupported`` by a worker that is too old; changing ones also
+    ``NotStopped`` and ``OutcomeUnknown`` (read back then).
     ``patience``: how many seconds rebalances and starting workers are waited for. Use it as a context manager.
     """
 
@@ -94,9 +97,13 @@ class ConnectRest:
         # The worker says "no status" of a new connector and of one that isn't there; the configuration tells which.
         return _shaped(call, _status, self._transport.send(call, unless_unknown=_info_call(connector)))
 
+    def require_offset_changes(self) -> None:
+        """Raise :class:`Unsupported` where the worker's Kafka is too old to change offsets."""
+        self._require(Feature.CHANGE_OFFSETS)
+
     def stop(self, connector: str) -> None:
-        """Ask for STOPPED (needs Kafka 3.5)."""
-        self._transport.send(_call("PUT", connector, "/stop", "stop"))
+        """Ask for STOPPED."""
+        self._send(_call("PUT", connector, "/stop", "stop", needs=Feature.STOP))
 
     def pause(self, connector: str) -> None:
         """Ask for PAUSED; from STOPPED no task starts."""
@@ -108,31 +115,37 @@ class ConnectRest:
 
     def read_offsets(self, connector: str) -> Offsets:
         """Read all offsets: of a source the last *flushed*, of a sink the committed ones of its group."""
-        return self._read(_call("GET", connector, "/offsets", "read the offsets of"), parse_rest)
+        return self._read(
+            _call("GET", connector, "/offsets", "read the offsets of", needs=Feature.READ_OFFSETS), parse_rest
+        )
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes); the connector must be STOPPED without tasks.
 
         Whatever is raised, read back: where a sink's changes hold alters and removals, a part may have been applied.
         """
-        call = _call("PATCH", connector, "/offsets", "change the offsets of", body=changes.rest_body())
-        return _shaped(call, _reply, self._transport.send(call))
+        body = changes.rest_body()
+        call = _call("PATCH", connector, "/offsets", "change the offsets of", body=body, needs=Feature.CHANGE_OFFSETS)
+        return self._read(call, _reply)
 
     def reset_offsets(self, connector: str) -> WriteReply:
         """Remove all offsets; the connector must be STOPPED without tasks. Whatever is raised, read back."""
-        call = _call("DELETE", connector, "/offsets", "reset the offsets of")
-        return _shaped(call, _reply, self._transport.send(call))
+        return self._read(
+            _call("DELETE", connector, "/offsets", "reset the offsets of", needs=Feature.CHANGE_OFFSETS), _reply
+        )
 
     def create(self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING) -> ConnectorInfo:
-        """Create a connector; STOPPED lets it get its offsets before it first runs (needs Kafka 3.7).
+        """Create a connector; STOPPED lets it get its offsets before it first runs.
 
-        Raises :class:`Rejected` where one of that name exists, or the configuration is not valid, and
-        :class:`InvalidInput` for a name that no later call could reach.
+        Raises :class:`Rejected` where one of that name exists, or the configuration is not valid,
+        :class:`InvalidInput` for a name that no later call could reach, and :class:`Unsupported` where a worker before
+        Kafka 3.7 would have to create it in another state than RUNNING.
         """
         body: dict[str, Any] = {"name": name, "config": dict(config)}
-        if initial_state is not State.RUNNING:  # workers older than 3.7 know no such field
-            body["initial_state"] = initial_state.value
         _refuse_out_of_reach(name)
+        if initial_state is not State.RUNNING:
+            self._require(Feature.CREATE_STOPPED)
+            body["initial_state"] = initial_state.value
         call = Call("POST", "/connectors", f"create connector {name!r}", name, body)
         return _shaped(call, _info, self._transport.send(call))
 
@@ -147,12 +160,31 @@ class ConnectRest:
         self._transport.send(_call("DELETE", name, "", "delete"))
 
     def _read(self, call: Call, read: Callable[[Any], Read]) -> Read:
-        return _shaped(call, read, self._transport.send(call))
+        return _shaped(call, read, self._send(call))
+
+    def _send(self, call: Call) -> Any:
+        try:
+            return self._transport.send(call)
+        except Unsupported as error:
+            if call.needs is not None:
+                self._require(call.needs, refused=error)
+            raise
+
+    def _require(self, feature: Feature, *, refused: Unsupported | None = None) -> None:
+        """Raise :class:`Unsupported` by the worker's version, where that has no such feature."""
+        version = self.version().version
+        if not feature.is_in(version):
+            raise Unsupported(
+                f"Nothing was changed. {self._transport.url} is a worker of Kafka {version}, and {feature.need}. "
+                f"{feature.advice}"
+            ) from refused
 
 
-def _call(method: str, connector: str, suffix: str, verb: str, *, body: object = None) -> Call:
+def _call(
+    method: str, connector: str, suffix: str, verb: str, *, body: object = None, needs: Feature | None = None
+) -> Call:
     path = f"/connectors/{_segment(connector)}{suffix}"
-    return Call(method, path, f"{verb} connector {connector!r}", connector, body)
+    return Call(method, path, f"{verb} connector {connector!r}", connector, body, needs)
 
 
 def _info_call(connector: str) -> Call:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
+
+log = logging.getLogger(__name__)
 
 # A worker gives up on a change after 90 s; whoever stops listening earlier never learns what became of it.
 WORKER_PATIENCE = 90.0
@@ -74,6 +77,31 @@ class ConnectEndpoint:
         if min(self.connect_timeout, self.read_timeout, self.change_timeout) <= 0:
             raise InvalidInput("Timeouts of a Connect endpoint must be greater than 0 seconds.")
         _check_headers(self.headers)
+
+    def at(self, found: tuple[str, ...], *, configured: tuple[str, ...]) -> ConnectEndpoint:
+        """The endpoint of workers whose addresses were ``found`` in Kafka, where more people write than log in here.
+
+        Login, token and headers go to hosts of the ``configured`` URLs alone, and over http to those alone that are
+        configured with it. Where any of ``found`` is such a one, only these are asked; else all of them, without
+        credentials. Raises :class:`InvalidInput` for a URL that can't be one.
+        """
+        there, known = replace(self, urls=found), [urlsplit(_base_url(url)) for url in configured]
+        if self.auth is None and not self.headers:
+            return there
+        trusted = tuple(url for url in there.urls if _is_trusted(urlsplit(url), known))
+        if trusted:
+            return replace(there, urls=trusted)
+        log.warning(
+            "Login, token and headers are not sent to %s: this was read from Kafka, and no URL that is configured "
+            "names that host (with https, or both with http). Configure the workers' own URLs.",
+            ", ".join(there.urls),
+        )
+        return replace(there, auth=None, headers={})
+
+
+def _is_trusted(found: SplitResult, configured: list[SplitResult]) -> bool:
+    schemes = {one.scheme for one in configured if one.hostname == found.hostname}
+    return bool(schemes) and (found.scheme == "https" or "http" in schemes)
 
 
 def _base_url(url: str) -> str:

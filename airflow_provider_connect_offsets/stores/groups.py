@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -16,8 +15,9 @@ from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, Ka
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
-from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError, Unreachable
+from airflow_provider_connect_offsets.exceptions import StoreError, Unreachable
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.patterns import typed_pattern
 from airflow_provider_connect_offsets.stores.brokers import Brokers
 from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK
 
@@ -69,13 +69,10 @@ class ConsumerGroups(Brokers):
     def list_groups(self, pattern: str = "") -> list[str]:
         """Names of the consumer groups that ``pattern`` matches as a whole, sorted; empty: all.
 
-        Raises :class:`InvalidInput` for a pattern that is none, and :class:`StoreError` where a broker doesn't answer:
-        its groups would be missing.
+        Raises :class:`InvalidRequest` for a pattern that is none, and :class:`StoreError` where a broker doesn't
+        answer: its groups would be missing.
         """
-        try:
-            wanted = re.compile(pattern or ".*")
-        except re.error as error:
-            raise InvalidInput(f"groups: {pattern!r} is no regular expression: {error}") from error
+        wanted = typed_pattern(pattern or ".*", param="groups")
         return sorted(name for name in self.ask("list the consumer groups", self._list) if wanted.fullmatch(name))
 
     def state(self, group: str) -> GroupStatus:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
@@ -35,6 +35,26 @@ class LogBounds:
     lookup_offset: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """When the brokers delete the records of one partition by their age.
+
+    ``cleanup_policy``, ``retention_ms``: the topic's effective settings, brokers' defaults included (milliseconds, -1:
+    no limit). ``expired_offset``: the first record that is no older than ``retention_ms``; ``expiring_offset``: the
+    first one of which that will still be true a while later. Both None where no record is deleted by its age.
+    """
+
+    cleanup_policy: str
+    retention_ms: int
+    expired_offset: int | None = None
+    expiring_offset: int | None = None
+
+    @property
+    def deletes_by_age(self) -> bool:
+        """Whether records are deleted once they are old; a topic that is only compacted keeps them."""
+        return "delete" in self.cleanup_policy.replace(" ", "").split(",") and self.retention_ms >= 0
+
+
 class KafkaLogs(Brokers):
     """The logs of one Kafka cluster. Reads metadata and offsets only; no consumer, no group."""
 
@@ -61,11 +81,37 @@ class KafkaLogs(Brokers):
         if moment is not None:
             specs.append(OffsetSpec.for_timestamp(_milliseconds(moment)))
         self._refuse_impossible(wanted)
-        starts, ends, *lookups = self.ask("look up offsets", lambda client: self._list_offsets(client, wanted, specs))
+        asked = [dict.fromkeys(wanted, spec) for spec in specs]
+        starts, ends, *lookups = self.ask("look up offsets", lambda client: self._list_offsets(client, asked))
         return {
             where: LogBounds(starts[where], ends[where], _or_end(lookups[0][where], ends[where]) if lookups else None)
             for where in wanted
         }
+
+    def retention(
+        self, bounds: Mapping[TopicPartition, LogBounds], *, now: datetime, soon: timedelta
+    ) -> dict[TopicPartition, Retention]:
+        """Look up which records of these partitions are older than ``retention.ms`` at ``now``, or will be ``soon``.
+
+        A record's age is that of its timestamp, whichever ``message.timestamp.type`` gave it; that is what the brokers
+        go by (``UnifiedLog.deleteRetentionMsBreachedSegments``), though they delete whole segments, once the newest
+        record of one is old enough. Raises store errors.
+        """
+        settings = self.configs(where.topic for where in bounds)
+        found = {where: _retention(settings[where.topic]) for where in bounds}
+        aged = {where: one.retention_ms for where, one in found.items() if one.deletes_by_age}
+        if not aged:
+            return found
+        moments = [_milliseconds(now), _milliseconds(now + soon)]
+        asked = [
+            {where: OffsetSpec.for_timestamp(max(0, moment - kept)) for where, kept in aged.items()}
+            for moment in moments
+        ]
+        told = self.ask("look up records by their age", lambda client: self._list_offsets(client, asked))
+        for where in aged:
+            expired, expiring = (_or_end(offsets[where], bounds[where].log_end) for offsets in told)
+            found[where] = replace(found[where], expired_offset=expired, expiring_offset=expiring)
+        return found
 
     def configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
         """Read the settings of each of ``topics``, those that are defaults too; raises store errors."""
@@ -82,15 +128,15 @@ class KafkaLogs(Brokers):
         }
 
     def _list_offsets(
-        self, client: AdminClient, wanted: list[TopicPartition], specs: list[OffsetSpec]
+        self, client: AdminClient, wanted: Iterable[Mapping[TopicPartition, OffsetSpec]]
     ) -> list[dict[TopicPartition, int]]:
-        """Ask for all ``specs`` at once: each is one request to each leader."""
+        """Ask for all that is ``wanted`` at once: each is one request to each leader."""
         pending = [
             client.list_offsets(
-                {confluent_kafka.TopicPartition(where.topic, where.partition): spec for where in wanted},
+                {confluent_kafka.TopicPartition(where.topic, where.partition): spec for where, spec in specs.items()},
                 request_timeout=self.timeout,
             )
-            for spec in specs
+            for specs in wanted
         ]
         found: list[dict[TopicPartition, int]] = []
         failed: dict[TopicPartition, KafkaException] = {}
@@ -148,6 +194,10 @@ def _milliseconds(moment: datetime) -> int:
         shown = moment.isoformat()
         raise InvalidInput(f"{shown} has no time zone, so it names no moment: add its offset, like {shown}+00:00.")
     return max(0, math.ceil(moment.timestamp() * 1000))
+
+
+def _retention(settings: Mapping[str, str]) -> Retention:
+    return Retention(settings["cleanup.policy"], int(settings["retention.ms"]))
 
 
 def _or_end(looked_up: int, end: int) -> int:

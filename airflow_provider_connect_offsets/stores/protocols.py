@@ -9,6 +9,7 @@ from typing import Protocol
 
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, family_of
+from airflow_provider_connect_offsets.offsets.kept_config import without_credentials
 
 
 class State(StrEnum):
@@ -58,9 +59,10 @@ class ConnectorStatus:
 
     @property
     def cause(self) -> str:
-        """The first line of the first stack trace there is."""
+        """The first line of the first stack trace there is; logins in addresses are masked."""
         traces = [self.trace, *(task.trace for task in self.failed_tasks)]
-        return next((trace.strip().splitlines()[0] for trace in traces if trace and trace.strip()), "no trace")
+        first = next((trace.strip().splitlines()[0] for trace in traces if trace and trace.strip()), "no trace")
+        return without_credentials(first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,10 @@ class OffsetStore(Protocol):
 
 
 class ConnectorControl(Protocol):
-    """Looks at connectors and starts and stops them; every call but ``status`` and ``info`` is asynchronous."""
+    """Looks at connectors and starts and stops them; ``stop``, ``pause`` and ``resume`` are asynchronous."""
+
+    def require_offset_changes(self) -> None:
+        """Raise :class:`~.exceptions.Unsupported` where offsets can't be changed, whatever the connector."""
 
     def connectors(self) -> list[str]:
         """Names of all connectors, sorted."""

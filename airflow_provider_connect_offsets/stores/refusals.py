@@ -1,7 +1,7 @@
 """What a refusing answer of a Connect worker means, and whether the call may be repeated.
 
 Connect says much by text alone: the same 500 stands for "try again", "your offset is wrong" and "it may still happen".
-This is the only place that reads those texts (Kafka 3.5 to 4.3).
+This is the only place that reads those texts (Kafka 3.5 to 4.3; ``make test-versions`` runs workers of them).
 """
 
 from __future__ import annotations
@@ -18,20 +18,26 @@ from airflow_provider_connect_offsets.exceptions import (
     Rejected,
     StoreError,
     UnknownConnector,
+    Unsupported,
 )
+from airflow_provider_connect_offsets.stores.releases import Feature
 
 _LONGEST_TEXT = 4000
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One REST call: what is sent, and in people's words what for (``purpose``: "stop connector 'x'")."""
+    """One REST call: what is sent, and in people's words what for (``purpose``: "stop connector 'x'").
+
+    ``needs``: what older workers lack of it.
+    """
 
     method: str
     path: str
     purpose: str
     connector: str | None = None
     body: object = None
+    needs: Feature | None = None
 
     @property
     def changes(self) -> bool:
@@ -112,9 +118,11 @@ def _unknown_connector(said: _Said) -> Refusal:
 
 
 def _no_such_call(said: _Said) -> Refusal:
-    causes = "the base URL is wrong, or this Kafka Connect is too old"
-    versions = "(stopping and reading offsets need 3.5, changing offsets 3.6)"
-    return Refusal(Rejected(f"{said.sentence}. It has no such call: {causes} {versions}."))
+    needs = said.call.needs
+    if needs is None:
+        return Refusal(Rejected(f"{said.sentence}. It has no such call: check the base URL."))
+    causes = f"{needs.need}; where it is, check the base URL and what stands between"
+    return Refusal(Unsupported(f"{said.sentence}. It has no such call: {causes}."))
 
 
 def _conflict(said: _Said) -> Refusal:

@@ -22,6 +22,7 @@ import urllib3.exceptions
 from requests.utils import get_environ_proxies
 
 from airflow_provider_connect_offsets.exceptions import (
+    ConnectionRefused,
     InvalidInput,
     NotReady,
     OutcomeUnknown,
@@ -66,6 +67,11 @@ class Transport:
         self._session = _session(endpoint)
         auth = endpoint.auth
         self._tokens = AccessTokens(auth, self._post_form, clock) if isinstance(auth, OAuthClient) else None
+
+    @property
+    def url(self) -> str:
+        """The base URL of the worker that answered last."""
+        return self._endpoint.urls[self._worker]
 
     def close(self) -> None:
         """Close all connections."""
@@ -225,7 +231,12 @@ def _failure(url: str, call: Call, error: requests.RequestException) -> Refusal:
     if call.changes and not unsent:
         text = "Whether it was done, or still will be, is unknown: read the present state before anything else."
         return Refusal(OutcomeUnknown(f"{what} {text}"))
-    return Refusal(Unreachable(what), repeat=not untrusted, elsewhere=True)
+    # A proxy that refuses says nothing of the worker behind it.
+    refused = not isinstance(error, requests.exceptions.ProxyError) and any(
+        isinstance(link, ConnectionRefusedError) for link in chain
+    )
+    kind = ConnectionRefused if refused else Unreachable
+    return Refusal(kind(what), repeat=not untrusted, elsewhere=True)
 
 
 def _reason(error: requests.RequestException, chain: list[BaseException]) -> str:
@@ -260,5 +271,7 @@ def _nobody(call: Call, refusals: list[Refusal]) -> Refusal:
     repeat = any(refusal.repeat for refusal in refusals)
     if any(isinstance(refusal.error, NotReady) for refusal in refusals):
         return Refusal(NotReady(start + told), repeat=repeat)
+    refused = all(isinstance(refusal.error, ConnectionRefused) for refusal in refusals)
+    kind = ConnectionRefused if refused else Unreachable
     advice = "Check host, port and scheme of the connection, and that Kafka Connect runs there."
-    return Refusal(Unreachable(f"{start}{told} {advice}"), repeat=repeat)
+    return Refusal(kind(f"{start}{told} {advice}"), repeat=repeat)

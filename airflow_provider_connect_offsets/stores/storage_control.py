@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeAlias
 
-from airflow_provider_connect_offsets.exceptions import NotReady, NotStopped, StoreError, UnknownConnector
+from airflow_provider_connect_offsets.exceptions import ConnectionRefused, NotStopped, StoreError, UnknownConnector
 from airflow_provider_connect_offsets.offsets.document import parse_map
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, config_told_by
 from airflow_provider_connect_offsets.stores.config_topic import ConfiguredConnector
@@ -46,6 +46,9 @@ class StorageControl:
         self._storage = storage
         self._open_rest = open_rest
         self._rest_urls = rest_urls
+
+    def require_offset_changes(self) -> None:
+        """Do nothing: what is written to a storage asks no worker."""
 
     def workers(self) -> tuple[Worker, ...]:
         """The workers that run, as far as can be seen; raises store errors."""
@@ -132,12 +135,13 @@ class StorageControl:
         """Do nothing: nothing was stopped from here."""
 
     def _answers(self, url: str) -> bool:
+        """Whether a worker may run there: one that this caller can't talk to overwrites its file all the same."""
         try:
             with self._open_rest((url,), _FOR_A_SIGN) as rest:
                 rest.version()
-        except NotReady:
-            return True  # it is starting
-        except StoreError as error:
+        except ConnectionRefused as error:
             log.debug("%s", error)
             return False
+        except StoreError as error:
+            log.warning("%s Only a refused connection shows that no worker runs, so one is taken to run there.", error)
         return True

@@ -1,140 +1,220 @@
-"""The Params of a failover of consumer groups."""
+"""The Params of failover and failback of consumer groups, in the order in which the trigger form shows them."""
 
 from __future__ import annotations
 
 from airflow.sdk import Param
 
-from airflow_provider_connect_offsets.task_groups.params import flag, text
+from airflow_provider_connect_offsets.task_groups.form import (
+    Section,
+    choice,
+    connection,
+    count,
+    flag,
+    optional,
+    required,
+    share,
+)
+from airflow_provider_connect_offsets.task_groups.params import (
+    connect_connection,
+    safety_params,
+    source_connection,
+    spark_connection,
+    target_connection,
+)
 
 
 def failback_params() -> dict[str, Param]:
-    """Params of a failback, in the order in which the trigger form shows them; what it shares with a failover."""
+    """Params of a failback: what it shares with a failover, and the two flows."""
     shared = failover_params()
     own = {
         "groups": shared["groups"],
-        "forward_connector": text(
+        "forward_connector": optional(
             "MirrorSource from home",
-            "Name of the MirrorSourceConnector that once brought the records from home; stopped during the run.",
+            "Name of the MirrorSourceConnector that once brought the records from home; stopped during the run. Empty: "
+            "the groups read no remote topics.",
+            section=Section.WHAT,
+            example="orders-mirror",
         ),
-        "source_connector": text(
+        "source_connector": optional(
             "MirrorSource that leads back",
             "Name of the MirrorSourceConnector that replicates to home, where there is one; drained and stopped.",
+            section=Section.WHAT,
+            example="orders-mirror-back",
         ),
-        "checkpoint_connector": text(
-            "MirrorCheckpoint that leads back", "Name of its MirrorCheckpointConnector, to be stopped as well."
+        "checkpoint_connector": optional(
+            "MirrorCheckpoint that leads back",
+            "Name of its MirrorCheckpointConnector, to be stopped as well. Empty: none.",
+            section=Section.WHAT,
+            example="orders-checkpoints-back",
         ),
-        "topics": text(
-            "Topics", "Regular expression that matches whole names of topics as the groups read them now; empty: all."
+        "topics": optional(
+            "Topics",
+            "Regular expression that matches whole names of topics as the groups read them now. Empty: all.",
+            section=Section.WHAT,
+            example=r"primary\.orders",
         ),
     }
-    kept = (
-        "rewind",
-        "min_coverage",
-        "compared",
-        "drain_timeout",
-        "resume_flow",
-        "approval",
-        "dry_run",
-    )
+    kept = ("rewind", "min_coverage", "compared", "drain_timeout", "resume_flow", "approval", "dry_run")
     connections = {
-        "forward_connect_conn_id": text(
+        "forward_connect_conn_id": connection(
             "Connect connection",
             "Airflow connection of the Connect cluster of the MirrorSource from home.",
             default="kafka_connect_default",
         ),
-        "connect_conn_id": text(
+        "connect_conn_id": optional(
             "Connect connection, leading back",
-            "Airflow connection of the Connect cluster of the flow that leads back; empty: the same.",
+            "Airflow connection of the Connect cluster of the flow that leads back. Empty: the same.",
+            section=Section.CONNECTIONS,
+            example="kafka_connect_back",
         ),
-        "source_kafka_conn_id": text(
+        "source_kafka_conn_id": connection(
             "Where the groups are", "Airflow connection of the cluster that they leave.", default="kafka_target"
         ),
-        "target_kafka_conn_id": text("Home", "Airflow connection of their home cluster.", default="kafka_source"),
+        "target_kafka_conn_id": connection("Home", "Airflow connection of their home cluster.", default="kafka_source"),
         "spark_conn_id": shared["spark_conn_id"],
     }
     return {**own, **{name: shared[name] for name in kept}, **connections}
 
 
 def failover_params() -> dict[str, Param]:
-    """Params of a failover, in the order in which the trigger form shows them."""
+    """Params of a failover."""
     return {
-        "groups": Param(
-            ".*",
-            type="string",
-            minLength=1,
-            title="Groups",
-            description="Regular expression that matches whole names of consumer groups.",
+        **_what(),
+        **_flow(),
+        **_limits(),
+        "resume_flow": flag(
+            "Start the flow again",
+            "Whether its connectors are started again after the commit.",
+            section=Section.SAFETY,
+            default=False,
+        ),
+        **safety_params(),
+        "connect_conn_id": connect_connection(),
+        "source_kafka_conn_id": source_connection(),
+        "target_kafka_conn_id": target_connection(),
+        "spark_conn_id": spark_connection("translates"),
+    }
+
+
+def _what() -> dict[str, Param]:
+    return {
+        "groups": required(
+            "Groups",
+            "Regular expression that matches whole names of consumer groups.",
+            section=Section.WHAT,
+            example="orders-.*",
+            default=".*",
         ),
         "planned": flag(
             "Planned",
             "Whether the source is alive: replication is drained and stopped first then. Otherwise the checkpoints on "
             "the target decide.",
+            section=Section.WHAT,
             default=True,
         ),
-        "source_connector": text("MirrorSource", "Name of the flow's MirrorSourceConnector; needed where planned."),
-        "checkpoint_connector": text(
-            "MirrorCheckpoint", "Name of the flow's MirrorCheckpointConnector, to be stopped as well; may be empty."
+        "source_connector": optional(
+            "MirrorSource",
+            "Name of the flow's MirrorSourceConnector; needed where planned.",
+            section=Section.WHAT,
+            example="orders-mirror",
         ),
-        "source_alias": text("Source alias", "Alias of the source cluster; read from the connector where planned."),
-        "target_alias": text("Target alias", "Alias of the target cluster; read from the connector where planned."),
-        "replication_policy": Param(
-            "",
-            type="string",
-            enum=["", "default", "identity"],
-            title="Replication policy",
-            description="How replicas are named, where there is no connector to tell.",
+        "checkpoint_connector": optional(
+            "MirrorCheckpoint",
+            "Name of the flow's MirrorCheckpointConnector, to be stopped as well. Empty: none.",
+            section=Section.WHAT,
+            example="orders-checkpoints",
         ),
-        "separator": text(
-            "Separator", "replication.policy.separator, where there is no connector to tell; empty: a dot."
+        "topics": optional(
+            "Topics",
+            "Regular expression that matches whole names of the source. Empty: all topics.",
+            section=Section.WHAT,
+            example="orders-.*",
         ),
-        "syncs_on": Param(
-            "",
-            type="string",
-            enum=["", "source", "target"],
-            title="Offset-syncs are on",
-            description="offset-syncs.topic.location, where there is no connector to tell.",
+    }
+
+
+def _flow() -> dict[str, Param]:
+    """What a connector would tell of the flow, for a failover without one."""
+    flow = Section.FLOW
+    return {
+        "source_alias": optional(
+            "Source alias",
+            "Alias of the source cluster. Empty: as the connector says.",
+            section=flow,
+            example="primary",
         ),
-        "topics": text("Topics", "Regular expression that matches whole names of the source; empty: all topics."),
-        "rewind": text(
+        "target_alias": optional(
+            "Target alias",
+            "Alias of the target cluster. Empty: as the connector says.",
+            section=flow,
+            example="backup",
+        ),
+        "replication_policy": choice(
+            "Replication policy",
+            "How remote topics are named.",
+            section=flow,
+            values={
+                None: "as the connector says",
+                "default": "default: the alias before the name",
+                "identity": "identity: the same name",
+            },
+            default=None,
+        ),
+        "separator": optional(
+            "Separator",
+            "replication.policy.separator. Empty: as the connector says, or a dot.",
+            section=flow,
+            example="_",
+        ),
+        "syncs_on": choice(
+            "Offset syncs are on",
+            "offset-syncs.topic.location.",
+            section=flow,
+            values={None: "as the connector says", "source": "source", "target": "target"},
+            default=None,
+        ),
+    }
+
+
+def _limits() -> dict[str, Param]:
+    return {
+        "rewind": optional(
             "May go back",
-            "Regular expression of groups that may be set back on the target, where they stand further; empty: none.",
+            "Regular expression of groups that may be set back on the target, where they are further. Empty: none.",
+            section=Section.LIMITS,
+            example="orders-.*",
         ),
-        "min_coverage": Param(
-            1.0,
-            type="number",
+        "min_coverage": share(
+            "Coverage",
+            "Share of the partitions that must be translated; with less nothing is committed.",
+            section=Section.LIMITS,
+            default=1.0,
+        ),
+        "compared": count(
+            "Records compared",
+            "How many records of either log are read at most, for each partition, to prove exact offsets; of what lies "
+            "before, only single records.",
+            section=Section.LIMITS,
+            default=100_000,
             minimum=0,
-            maximum=1,
-            title="Coverage",
-            description="Share of the partitions that must be translated; with less nothing is committed.",
         ),
-        "compared": Param(
-            100_000,
-            type="integer",
-            minimum=0,
-            title="Records compared",
-            description="How many records of either log are read at most, for each partition, to prove exact places; "
-            "of what lies before, only single records, to check places.",
+        "drain_timeout": count(
+            "Drain timeout",
+            "Seconds in which replication has to catch up with the source, where planned.",
+            section=Section.LIMITS,
+            default=300,
         ),
-        "drain_timeout": Param(
-            300,
-            type="integer",
-            minimum=1,
-            title="Drain timeout",
-            description="Seconds in which replication has to catch up with the source, where planned.",
+    }
+
+
+def restore_params() -> dict[str, Param]:
+    """Params of a failover's restore."""
+    return {
+        "run_uri": required(
+            "Run",
+            "Directory of the failover's final translation, as its message and its report name it.",
+            section=Section.WHAT,
+            example="file:///var/lib/airflow/connect_offsets/mirror_failover/manual__2026-01-31/final",
         ),
-        "resume_flow": flag(
-            "Start the flow again", "Whether its connectors are started again after the commit.", default=False
-        ),
-        "approval": flag(
-            "Ask for approval", "Whether someone has to approve before anything is stopped or moved.", default=True
-        ),
-        "dry_run": flag("Dry run", "Whether to stop after the preview.", default=False),
-        "connect_conn_id": text(
-            "Connect connection", "Airflow connection of the Connect cluster.", default="kafka_connect_default"
-        ),
-        "source_kafka_conn_id": text("Source", "Airflow connection of the source cluster.", default="kafka_source"),
-        "target_kafka_conn_id": text("Target", "Airflow connection of the target cluster.", default="kafka_target"),
-        "spark_conn_id": text(
-            "Spark connection", "Airflow connection of the Spark that translates.", default="spark_default"
-        ),
+        "target_kafka_conn_id": target_connection(),
     }

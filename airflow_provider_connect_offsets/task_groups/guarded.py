@@ -37,6 +37,7 @@ def guarded_offset_change(  # noqa: PLR0913 - what a change needs, each by its n
     value: str = "",
     topics: str = "",
     partitions: str = "",
+    only_back: bool | str = False,
     approval: bool | str = True,
     dry_run: bool | str = False,
     approval_timeout: timedelta | None = timedelta(hours=12),
@@ -55,6 +56,7 @@ def guarded_offset_change(  # noqa: PLR0913 - what a change needs, each by its n
     an answer, or after a rejection, all that follows is skipped. A plan that is older than ``plan_ttl`` when it is
     approved is refused, and has to be made anew. ``spark``: more arguments for the
     ``SparkSubmitOperator`` that plans (``conf``, ``executor_memory``, …). ``part`` keeps several groups of a DAG apart.
+    ``only_back``: partitions that have not come as far as asked stay where they are, so that nothing unread is skipped.
     """
     wanted = Wanted(
         asked={
@@ -63,6 +65,7 @@ def guarded_offset_change(  # noqa: PLR0913 - what a change needs, each by its n
             "value": value,
             "topics": topics,
             "partitions": partitions,
+            "only_back": only_back,
             "part": part,
         },
         approval=approval,

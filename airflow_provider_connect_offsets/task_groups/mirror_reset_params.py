@@ -1,47 +1,53 @@
-"""The Params of a flow's reset."""
+"""The Params of a flow's reset, in the order in which the trigger form shows them."""
 
 from __future__ import annotations
 
 from airflow.sdk import Param
 
-from airflow_provider_connect_offsets.task_groups.params import change_params, text
-
-_SHARED = ("value", "topics", "partitions", "approval", "dry_run", "control", "connect_conn_id", "spark_conn_id")
+from airflow_provider_connect_offsets.task_groups.form import Section, choice, flag, optional, required
+from airflow_provider_connect_offsets.task_groups.params import (
+    PLACES,
+    connect_connection,
+    control,
+    place_params,
+    safety_params,
+    source_connection,
+    spark_connection,
+    target_connection,
+)
 
 
 def mirror_reset_params() -> dict[str, Param]:
-    """Params of a reset, in the order in which the trigger form shows them."""
-    shared = {name: param for name, param in change_params().items() if name in _SHARED}
-    places = [place for place in change_params()["to"].schema["enum"] if place != "skip"]
+    """Params of a reset."""
     return {
-        "source_connector": Param(
-            type="string", minLength=1, title="MirrorSource", description="Name of the flow's MirrorSourceConnector."
+        "source_connector": required(
+            "MirrorSource", "Name of the flow's MirrorSourceConnector.", section=Section.WHAT, example="orders-mirror"
         ),
-        "checkpoint_connector": text(
+        "checkpoint_connector": optional(
             "MirrorCheckpoint",
-            "Name of the flow's MirrorCheckpointConnector, which stands still meanwhile and forgets the old syncs; "
-            "empty: there is none.",
+            "Name of the flow's MirrorCheckpointConnector, which is stopped meanwhile and forgets the old syncs. "
+            "Empty: there is none.",
+            section=Section.WHAT,
+            example="orders-checkpoints",
         ),
-        "to": Param(
-            "earliest",
-            type="string",
-            enum=places,
-            title="Resume at",
-            description="Where the MirrorSource resumes; earliest replicates everything again, current nothing.",
+        **place_params(),
+        "to": choice(
+            "Resume at",
+            "Where the MirrorSource resumes; earliest replicates everything again, current nothing.",
+            section=Section.WHERE,
+            values={place: words for place, words in PLACES.items() if place != "skip"},
+            default="earliest",
         ),
-        **{name: shared.pop(name) for name in ("value", "topics", "partitions")},
-        "checkpoints": Param(
+        "checkpoints": flag(
+            "Checkpoints",
+            "Whether to remove the flow's checkpoints, too; needed where the remote topics were made anew.",
+            section=Section.WHERE,
             default=False,
-            type="boolean",
-            title="Checkpoints",
-            description="Whether to remove the flow's checkpoints, too; needed where the replicas were made anew.",
         ),
-        **{name: shared.pop(name) for name in ("approval", "dry_run", "control", "connect_conn_id")},
-        "source_kafka_conn_id": text(
-            "Source Kafka connection", "Airflow connection of the flow's source cluster.", default="kafka_source"
-        ),
-        "target_kafka_conn_id": text(
-            "Target Kafka connection", "Airflow connection of the flow's target cluster.", default="kafka_target"
-        ),
-        **shared,
+        **safety_params(),
+        "control": control(),
+        "connect_conn_id": connect_connection(),
+        "source_kafka_conn_id": source_connection(),
+        "target_kafka_conn_id": target_connection(),
+        "spark_conn_id": spark_connection("plans"),
     }

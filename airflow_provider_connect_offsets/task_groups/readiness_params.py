@@ -7,7 +7,14 @@ from typing import Any
 from airflow.sdk import Param
 
 from airflow_provider_connect_offsets.offsets.readiness import Thresholds
-from airflow_provider_connect_offsets.task_groups.params import text
+from airflow_provider_connect_offsets.task_groups.form import Section, as_arguments, count, optional, required, share
+from airflow_provider_connect_offsets.task_groups.params import (
+    connect_connection,
+    control,
+    source_connection,
+    spark_connection,
+    target_connection,
+)
 
 _DEFAULTS = Thresholds()
 
@@ -37,13 +44,11 @@ def threshold_params() -> dict[str, Param]:
         "stuck_after": _count(
             "Stuck after", _DEFAULTS.stuck_after, "Seconds without progress in spite of a lag, as the history tells."
         ),
-        "min_coverage": Param(
-            _DEFAULTS.min_coverage,
-            type="number",
-            minimum=0,
-            maximum=1,
-            title="Coverage",
-            description="Share of each group's partitions that a failover now would have to translate.",
+        "min_coverage": share(
+            "Coverage",
+            "Share of each group's partitions that a failover now would have to translate.",
+            section=Section.LIMITS,
+            default=_DEFAULTS.min_coverage,
         ),
         "max_rereads": _count(
             "Re-reads", _DEFAULTS.max_rereads, "How many records a group may read again after a failover now."
@@ -54,59 +59,41 @@ def threshold_params() -> dict[str, Param]:
 def readiness_params() -> dict[str, Param]:
     """Params of the look, in the order in which the trigger form shows them."""
     return {
-        "source_connector": Param(
-            "MirrorSourceConnector",
-            type="string",
-            minLength=1,
-            title="Source connector",
-            description="Name of the flow's MirrorSourceConnector.",
+        "source_connector": required(
+            "Source connector",
+            "Name of the flow's MirrorSourceConnector.",
+            section=Section.WHAT,
+            example="orders-mirror",
+            default="MirrorSourceConnector",
         ),
-        "checkpoint_connector": text(
+        "checkpoint_connector": optional(
             "Checkpoint connector",
-            "Name of the flow's MirrorCheckpointConnector; empty: nothing is told of groups.",
+            "Name of the flow's MirrorCheckpointConnector. Empty: nothing is reported of groups.",
+            section=Section.WHAT,
+            example="orders-checkpoints",
             default="MirrorCheckpointConnector",
         ),
-        "groups": text(
-            "Groups", "Regular expression that matches whole names of the source's consumer groups; empty: all."
+        "groups": optional(
+            "Groups",
+            "Regular expression that matches whole names of the source's consumer groups. Empty: all.",
+            section=Section.WHAT,
+            example="orders-.*",
         ),
         **threshold_params(),
-        "keep": Param(
-            672, type="integer", minimum=1, title="History", description="How many runs are kept, with their pages."
-        ),
-        "control": Param(
-            "rest",
-            type="string",
-            enum=["rest", "storage"],
-            title="Control",
-            description="rest: Connect's REST API. storage: the offsets topic that the Connect connection names, for a "
-            "dedicated MirrorMaker.",
-        ),
-        "connect_conn_id": text(
-            "Connect connection", "Airflow connection of the Connect cluster.", default="kafka_connect_default"
-        ),
-        "source_kafka_conn_id": text(
-            "Source Kafka connection", "Airflow connection of the flow's source cluster.", default="kafka_source"
-        ),
-        "target_kafka_conn_id": text(
-            "Target Kafka connection", "Airflow connection of the flow's target cluster.", default="kafka_target"
-        ),
-        "spark_conn_id": text(
-            "Spark connection", "Airflow connection of the Spark that judges.", default="spark_default"
-        ),
+        "keep": count("History", "How many runs are kept, with their reports.", section=Section.LIMITS, default=672),
+        "control": control(),
+        "connect_conn_id": connect_connection(),
+        "source_kafka_conn_id": source_connection(),
+        "target_kafka_conn_id": target_connection(),
+        "spark_conn_id": spark_connection("judges"),
     }
 
 
 def readiness_arguments() -> dict[str, Any]:
     """The same Params as templated arguments of the task group ``mirror_readiness``."""
-    thresholds = {name: _template(name) for name in threshold_params()}
-    others = {name: _template(name) for name in readiness_params() if name not in thresholds}
-    return {**others, "thresholds": thresholds}
-
-
-def _template(name: str) -> str:
-    return f"{{{{ params.{name} }}}}"
+    others = [name for name in readiness_params() if name not in threshold_params()]
+    return {**as_arguments(others), "thresholds": as_arguments(threshold_params())}
 
 
 def _count(title: str, default: int, description: str) -> Param:
-    text = f"{description} 0: not judged."
-    return Param(default, type="integer", minimum=0, title=title, description=text)
+    return count(title, f"{description} 0: not judged.", section=Section.LIMITS, default=default, minimum=0)

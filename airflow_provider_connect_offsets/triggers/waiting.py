@@ -1,7 +1,7 @@
 """Triggers that look again and again, less and less often, until what a sensor waits for is there.
 
-All they need to know is in their arguments, so that another triggerer goes on where one was ended. How long is waited
-at most is Airflow's business (the task's ``timeout``), which outlives them as well.
+All they need to know is in their arguments, so that another triggerer goes on where one was ended. A task that waits
+here fails as one that waits in a worker's slot: errors travel in the event, and the task raises them.
 """
 
 from __future__ import annotations
@@ -11,22 +11,19 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, ClassVar
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_connect_offsets.change.waiting import (
-    Awaited,
-    Look,
-    look_at_group,
-    look_at_positions,
-    look_at_state,
-)
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
+from airflow_provider_connect_offsets.change import steps
+from airflow_provider_connect_offsets.change.positions import Awaited, look_at_positions
+from airflow_provider_connect_offsets.change.waiting import Look, look_at_group, look_at_state
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidRequest
 from airflow_provider_connect_offsets.hooks.doors import open_doors
-from airflow_provider_connect_offsets.hooks.failures import PERMANENT
-from airflow_provider_connect_offsets.hooks.kafka import consumer_groups
+from airflow_provider_connect_offsets.hooks.failures import PERMANENT, as_event
+from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_cluster
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
+from airflow_provider_connect_offsets.stores.protocols import State
 
 log = logging.getLogger(__name__)
 _FIRST = 0.1
@@ -35,8 +32,11 @@ _FIRST = 0.1
 class WaitingTrigger(BaseTrigger, ABC):
     """Looks until it is there; ``most`` is the longest time between two looks, in seconds.
 
-    ``until``: a moment (seconds since 1970) at which to give up, None where Airflow's own time-out does that.
+    ``until``: a moment (seconds since 1970) at which to give up; None: never. ``ends_with``: the errors that end the
+    waiting; any other may pass by itself (a worker that is down, a rebalance).
     """
+
+    ends_with: ClassVar[tuple[type[ConnectOffsetsError], ...]] = PERMANENT
 
     def __init__(self, *, most: float, until: float | None = None, **asked: Any) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -53,17 +53,17 @@ class WaitingTrigger(BaseTrigger, ABC):
         }
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Give one event: ``{"reached": bool, "message": str, "before": str}``; not reached: it never will be.
+        """Give one event: ``{"reached": bool, "message": str, "before": str, "error": str}``.
 
-        What may pass by itself (a worker that is down, a rebalance) is waited for.
+        ``error``: the class of the error that ended the waiting; empty where it is reached, or time was up.
         """
         pause = min(_FIRST, self.most)
         while True:
             try:
                 # In a thread, as the clients block; a look takes milliseconds, or as long as its own time-outs.
                 seen = await asyncio.to_thread(self.look)
-            except PERMANENT as error:
-                yield self._event(reached=False, message=str(error))
+            except self.ends_with as error:
+                yield self._event(reached=False, **as_event(error))
                 return
             except ConnectOffsetsError as error:
                 log.warning("%s Looking again.", error)
@@ -75,13 +75,13 @@ class WaitingTrigger(BaseTrigger, ABC):
                     yield self._event(reached=True, message=sentence)
                     return
             if self.until is not None and time.time() > self.until:
-                yield self._event(reached=False, message=f"It was waited for, but in time it was not there: {sentence}")
+                yield self._event(reached=False, message=sentence)
                 return
             await asyncio.sleep(pause)
             pause = min(pause * 2, self.most)
 
-    def _event(self, *, reached: bool, message: str) -> TriggerEvent:
-        event = {"reached": reached, "message": message, "before": self.asked.get("before", "")}
+    def _event(self, *, reached: bool, message: str, error: str = "") -> TriggerEvent:
+        event = {"reached": reached, "message": message, "before": self.asked.get("before", ""), "error": error}
         return TriggerEvent(event)  # type: ignore[no-untyped-call]
 
     @abstractmethod
@@ -90,25 +90,59 @@ class WaitingTrigger(BaseTrigger, ABC):
 
 
 class ConnectorStateTrigger(WaitingTrigger):
-    """Waits until a connector is in a state; see ``ConnectorStateSensor``. ``before`` is handed on with the event."""
+    """Waits until a connector is in a state; see ``ConnectorStateSensor``."""
 
     def __init__(
+        self, *, connector: str, state: str, connect_conn_id: str, most: float, until: float | None = None
+    ) -> None:
+        super().__init__(most=most, until=until, connector=connector, state=state, connect_conn_id=connect_conn_id)
+
+    def look(self) -> Look:
+        """Look at its state."""
+        with KafkaConnectHook(self.asked["connect_conn_id"]).get_conn() as connect:
+            return look_at_state(connect, self.asked["connector"], self.asked["state"])
+
+
+class StateChangeTrigger(WaitingTrigger):
+    """Waits until a connector is in the state that an operator has asked for; ends as the operator itself would.
+
+    ``patience``: the seconds of which ``until`` is the end; ``before`` is handed on with the event.
+    """
+
+    ends_with = (ConnectOffsetsError,)
+
+    def __init__(  # noqa: PLR0913 - what an operator hands on, each by its name
         self,
         *,
         connector: str,
         state: str,
         connect_conn_id: str,
         most: float,
-        until: float | None = None,
-        before: str = "",
+        until: float,
+        patience: float,
+        before: str,
     ) -> None:
-        asked = {"connector": connector, "state": state, "connect_conn_id": connect_conn_id, "before": before}
-        super().__init__(most=most, until=until, **asked)
+        super().__init__(
+            most=most,
+            until=until,
+            connector=connector,
+            state=state,
+            connect_conn_id=connect_conn_id,
+            patience=patience,
+            before=before,
+        )
 
     def look(self) -> Look:
-        """Look at its state."""
+        """Look at its state; raises what ``change.steps`` raises once the time is up."""
+        connector, state = self.asked["connector"], State(self.asked["state"])
         with KafkaConnectHook(self.asked["connect_conn_id"]).get_conn() as connect:
-            return look_at_state(connect, self.asked["connector"], self.asked["state"])
+            status = connect.status(connector)
+        steps.refuse_failed(status, connector, state)
+        reached = steps.is_in(status, state)
+        if not reached and self.until is not None and time.time() > self.until:
+            steps.refuse_unless_in(status, connector, state, patience=self.asked["patience"])
+            reached = True  # RUNNING without tasks: it has none
+        return Look(reached, f"{connector!r} is {status.state} with {len(status.tasks)} tasks.")
 
 
 class ConnectorPositionTrigger(WaitingTrigger):
@@ -142,8 +176,11 @@ class ConnectorPositionTrigger(WaitingTrigger):
     def look(self) -> Look:
         """Look at its positions and at the logs."""
         awaited = Awaited.parse(**{name: self.asked[name] for name in ("topics", "partitions", "position", "max_lag")})
-        with open_doors(self.asked["connect_conn_id"], self.asked["kafka_conn_id"]) as opened:
-            return look_at_positions(opened.doors, self.asked["connector"], awaited)
+        connector, kafka = self.asked["connector"], self.asked["kafka_conn_id"]
+        if not kafka:
+            raise InvalidRequest(f"{connector!r}: kafka_conn_id must name the cluster that its positions refer to.")
+        with open_doors(self.asked["connect_conn_id"], kafka) as opened, kafka_cluster(kafka) as cluster:
+            return look_at_positions(opened.doors, connector, cluster.logs, awaited)
 
 
 class ConsumerGroupInactiveTrigger(WaitingTrigger):

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
-from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace import files, layout
 from airflow_provider_connect_offsets.workspace.layout import join
 from airflow_provider_connect_offsets.workspace.schemas import Kind, Schema
 
-MARKER = "_SUCCESS"
+MARKER = layout.MARKER
 
 # Rows held as Python objects at a time; a topic may have a million.
 _BATCH = 50_000
@@ -58,7 +58,10 @@ def write_dataset(uri: str, schema: Schema, rows: Iterable[Mapping[str, Any]]) -
 
 
 def read_dataset(uri: str, schema: Schema) -> list[dict[str, Any]]:
-    """Read a dataset whole; raises :class:`DatasetError` where it is missing, unfinished or of another shape."""
+    """Read a dataset whole; raises :class:`DatasetError` where it is missing, unfinished or of another shape.
+
+    A nullable column that was added to the schema later is null in older datasets.
+    """
     return list(iterate_dataset(uri, schema))
 
 
@@ -79,8 +82,18 @@ def _read_part(uri: str, schema: Schema) -> Iterator[dict[str, Any]]:
         # Not read_table, and no threads: with pyarrow 26 a process that has read this way now and then aborts at exit
         # ("terminate called without an active exception"), which would turn a task that succeeded into a failed one.
         part = pq.ParquetFile(pa.BufferReader(content or b""), pre_buffer=False)
-        table = part.read(use_threads=False).select(list(schema.names)).cast(arrow_schema(schema))
+        table = _completed(part.read(use_threads=False), schema).cast(arrow_schema(schema))
         for batch in table.to_batches(max_chunksize=_BATCH):
             yield from batch.to_pylist()
-    except (pa.ArrowException, KeyError, OSError) as error:
+    except (pa.ArrowException, ValueError, OSError) as error:
         raise DatasetError(f"{uri} is no part of a dataset {schema.name}: {error}") from error
+
+
+def _completed(table: pa.Table, schema: Schema) -> pa.Table:
+    """The schema's columns of a table; raises ``ValueError`` where one is missing that must not be null."""
+    for column in schema.columns:
+        if column.name not in table.column_names:
+            if not column.nullable:
+                raise ValueError(f"column {column.name!r} is missing, and may not be null")
+            table = table.append_column(column.name, pa.array([None] * table.num_rows, _ARROW_TYPES[column.kind]))
+    return table.select(list(schema.names))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,24 @@ def read_bytes(uri: str) -> bytes | None:
     return bytes(content)
 
 
+def exists(uri: str) -> bool:
+    """True where there is a file or directory."""
+    file_system, path = locate(uri)
+    file_system.invalidate_cache()
+    return bool(file_system.exists(path))
+
+
+def read_chunks(uri: str, *, size: int = 1 << 20) -> Iterator[bytes] | None:
+    """Read a file of any size piece by piece, of at most ``size`` bytes; None where there is none."""
+    file_system, path = locate(uri)
+    file_system.invalidate_cache()
+    try:
+        file = file_system.open(path, "rb")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return _pieces(file, size)
+
+
 def write_json(uri: str, value: Any) -> None:
     """Publish a JSON file."""
     write_bytes(uri, to_json(value))
@@ -102,6 +121,12 @@ def remove_tree(uri: str) -> None:
     file_system, path = locate(uri)
     if file_system.exists(path):
         file_system.rm(path, recursive=True)
+
+
+def _pieces(file: Any, size: int) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(size):
+            yield bytes(piece)
 
 
 def _replace_local(path: Path, content: bytes) -> None:

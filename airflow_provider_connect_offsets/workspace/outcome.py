@@ -18,6 +18,8 @@ class Result(StrEnum):
     RESTORED = "restored"
     REFUSED = "refused"
     LEFT_STOPPED = "left_stopped"
+    #: Applied and proved, but records at its positions were deleted as the connector resumed.
+    RECORDS_DELETED = "records_deleted"
     #: Someone else resumed the connector while the change was under way.
     UNKNOWN = "unknown"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_provider_connect_offsets.workspace.layout import Directory, join, path_segment
+from airflow_provider_connect_offsets.workspace.layout import Directory, join, unique_segment
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
     CONNECTORS,
@@ -90,5 +90,5 @@ class ReadinessDirectory(Directory):
 
 
 def history_root(workspace: str, *, dag_id: str, flow: str) -> str:
-    """Where the history of a flow is: a dataset ``lag_history`` for each run, of which the last one holds all."""
-    return join(workspace, path_segment(dag_id), "_history", flow)
+    """Where the history of a flow is: a file of the dataset ``lag_history`` for each run, named after its time."""
+    return join(workspace, unique_segment(dag_id), "_history", flow)

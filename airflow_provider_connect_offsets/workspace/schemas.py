@@ -53,6 +53,7 @@ def _schema(name: str, **columns: str) -> Schema:
     )
 
 
+# config: JSON of the settings that ``offsets.kept_config`` names, no other; logins in addresses are masked.
 CONNECTORS = _schema(
     "connectors",
     connect_cluster="string",
@@ -83,6 +84,9 @@ CONNECTOR_OFFSETS = _schema(
     observed_at="timestamp",
 )
 
+# ``expired_offset`` is the first record that is no older than ``retention_ms`` (-1: no limit), ``expiring_offset`` the
+# first one of which that is still true an hour later: null where nothing is deleted by its age, and, like the settings,
+# where these were not looked at.
 LOG_BOUNDS = _schema(
     "log_bounds",
     kafka_cluster="string",
@@ -92,6 +96,10 @@ LOG_BOUNDS = _schema(
     log_end="long",
     lookup_timestamp="timestamp?",
     lookup_offset="long?",
+    cleanup_policy="string?",
+    retention_ms="long?",
+    expired_offset="long?",
+    expiring_offset="long?",
 )
 
 OFFSET_PLAN = _schema(

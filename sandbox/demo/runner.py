@@ -57,12 +57,9 @@ def _make_ready() -> None:
 
 
 def _load_dag() -> DAG:
-    from airflow.dag_processing.dagbag import DagBag  # noqa: PLC0415
+    from sandbox.airflow import DAGS, parse_dags  # noqa: PLC0415
 
-    from sandbox.airflow import DAGS  # noqa: PLC0415
-
-    dag: DAG = DagBag(str(DAGS / f"{_DAG_ID}.py")).dags[_DAG_ID]
-    return dag
+    return parse_dags(DAGS / f"{_DAG_ID}.py")[_DAG_ID]
 
 
 def _run(conf: dict[str, Any]) -> dict[str, Any]:

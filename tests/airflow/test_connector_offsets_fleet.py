@@ -109,7 +109,9 @@ class Watch:
             self.most = max(self.most, states.count("STOPPED"))
 
 
-@pytest.mark.parametrize("count", [12, pytest.param(200, marks=[pytest.mark.faults, pytest.mark.timeout(1500)])])
+@pytest.mark.parametrize(
+    "count", [12, pytest.param(200, marks=[pytest.mark.faults, pytest.mark.long, pytest.mark.timeout(1500)])]
+)
 def test_one_fails_and_the_others_are_changed(
     sandbox: Sandbox, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:

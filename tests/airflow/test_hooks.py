@@ -16,8 +16,10 @@ from airflow.sdk import Connection
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks import kafka as kafka_hook
 from airflow_provider_connect_offsets.hooks import kafka_connect as hook_module
+from airflow_provider_connect_offsets.hooks.connections import connection_of, flag_of
 from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_config, kafka_logs
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
+from airflow_provider_connect_offsets.hooks.storage import open_storage
 from airflow_provider_connect_offsets.stores.endpoint import BasicAuth, BearerToken, ConnectEndpoint, OAuthClient
 from airflow_provider_connect_offsets.stores.offsets_file import write_pairs
 
@@ -157,6 +159,24 @@ def test_mistakes_are_named(connection: SetConnection, fields: dict[str, Any], t
 
     assert "'kafka_connect_default'" in str(caught.value)
     assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "flag"), [(True, True), ("true", True), ("True", True), (False, False), ("false", False), (None, False)]
+)
+def test_a_flag_may_be_a_text(connection: SetConnection, *, value: object, flag: bool) -> None:
+    """A connection given as a URI, and the form's own JSON, know texts; "false" is one, and not true."""
+    connection(extra={"offsets_topic": "o", "exactly_once": value})
+
+    assert flag_of(connection_of("kafka_connect_default", conn_type=None, example=""), "exactly_once") is flag
+
+
+def test_a_flag_that_is_none_is_named(connection: SetConnection) -> None:
+    """Before anything is opened."""
+    connection(extra={"offsets_topic": "o", "group_id": "g", "exactly_once": "maybe"})
+
+    with pytest.raises(InvalidInput, match=r"'kafka_connect_default': exactly_once: 'maybe' is neither true nor false"):
+        open_storage("kafka_connect_default")
 
 
 def test_a_missing_connection_says_how_to_add_it() -> None:

@@ -19,7 +19,9 @@ from flows import RECORDS, MirrorFlow
 from airflow_provider_connect_offsets.operators.readiness import RequireMirrorReadyOperator
 from airflow_provider_connect_offsets.sensors.mirror import MirrorLagSensor
 from airflow_provider_connect_offsets.triggers.mirror import MirrorLagTrigger
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
+from airflow_provider_connect_offsets.workspace.schemas import LAG_TREND
 from sandbox import Sandbox, wait_until
 from sandbox.connectors import mirror_source_config
 
@@ -49,7 +51,8 @@ def test_a_run_tells_and_fails_at_a_threshold(mirror: MirrorFlow, run_dag: RunDa
     directory = ReadinessDirectory(late.directory.uri)
     summary = json.loads(local(directory.summary).read_text())
     assert summary["rules"] == {"checkpoint_missing": 1, "lag": 1, "not_running": 1}
-    assert (summary["lag"], summary["history"] is not None) == (10, True)
+    points = [point for point in read_dataset(directory.lag_trend, LAG_TREND) if point["topic"] is None]
+    assert (summary["lag"], sorted(point["lag"] for point in points)) == (10, [0, 10])
     assert "10 records are not replicated yet" in local(directory.report).read_text()
 
 
@@ -132,7 +135,7 @@ def test_a_deferred_sensor_sees_the_flow_drain(mirror: MirrorFlow) -> None:
         return [event.payload async for event in MirrorLagTrigger(**{**arguments, "most": 0.5}).run()]
 
     message = f"'{mirror.name}' is there in all of 2 partitions."
-    assert asyncio.run(events()) == [{"reached": True, "message": message, "before": ""}]
+    assert asyncio.run(events()) == [{"reached": True, "message": message, "before": "", "error": ""}]
     assert mirror.positions()[0] == RECORDS + 1
 
 

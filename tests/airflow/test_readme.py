@@ -38,6 +38,7 @@ def failed(sandbox: Sandbox) -> Iterator[Path]:
     sandbox.target.delete_topic("orders")
 
 
+@pytest.mark.submits
 def test_the_five_lines_skip_the_poison_record(sandbox: Sandbox, failed: Path, run_dag: Callable[..., Ran]) -> None:
     """The block in the README, as it stands there: the sink runs on, and only the bad record is missing."""
     code = re.search(r"```python\n(.*?)```", README, re.DOTALL)

@@ -19,14 +19,13 @@ import psutil
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk.exceptions import TaskDeferred
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, Producer
 from dag_runs import Ran
 from flows import RECORDS, MirrorFlow, SinkFlow
 
-from airflow_provider_connect_offsets.operators.connector import StopConnectorOperator
 from airflow_provider_connect_offsets.sensors.connector import ConnectorPositionSensor, ConnectorStateSensor
 from airflow_provider_connect_offsets.sensors.group import ConsumerGroupInactiveSensor
-from airflow_provider_connect_offsets.triggers.waiting import ConnectorStateTrigger, WaitingTrigger
+from airflow_provider_connect_offsets.triggers.waiting import WaitingTrigger
 from sandbox import Sandbox, wait_until
 from sandbox.airflow import AirflowStandalone
 
@@ -64,6 +63,7 @@ def test_another_triggerer_goes_on_where_one_was_ended(sink: SinkFlow) -> None:
         "reached": True,
         "message": f"'{sink.name}' is STOPPED; its tasks: none.",
         "before": "",
+        "error": "",
     }
 
 
@@ -119,17 +119,33 @@ def test_a_group_is_inactive_once_its_last_member_has_gone(sandbox: Sandbox, sin
 
 
 @pytest.mark.usefixtures("connections")
-def test_a_deferred_stop_that_takes_too_long_says_what_was_seen(sink: SinkFlow) -> None:
-    """The event names the state; a connector whose tasks have failed is still waited for."""
-    late = ConnectorStateTrigger(
-        connector=sink.name, state="STOPPED", connect_conn_id="kafka_connect_default", most=0.05, until=0
-    )
-    event = asyncio.run(first_event(late))
-    assert event["reached"] is False
-    assert f"'{sink.name}' is RUNNING; its tasks: RUNNING." in event["message"]
-    stop = StopConnectorOperator(task_id="stop", connector=sink.name, deferrable=True)
-    with pytest.raises(AirflowFailException, match="in time it was not there"):
-        stop.execute_complete({}, event)
+def test_transaction_markers_are_not_waited_for(sink: SinkFlow) -> None:
+    """A connector that has read all records never gets to a log end behind a marker, but has caught up."""
+    producer = Producer(sink.sandbox.target.client_settings() | {"transactional.id": sink.name})
+    producer.init_transactions(30)
+    for end in (producer.commit_transaction, producer.abort_transaction):
+        producer.begin_transaction()
+        producer.produce(sink.topic, "in a transaction")
+        end(30)
+    sink.sandbox.target.produce(sink.topic, ["plain"])
+    producer.begin_transaction()
+    producer.produce(sink.topic, "in a transaction")
+    producer.commit_transaction(30)
+    last = sink.end() - 2  # the last record; behind it is a marker
+    caught_up = ConnectorPositionSensor(task_id="wait", connector=sink.name)
+
+    wait_until(lambda: sink.position() == last + 1, 60, "the sink does not read")
+    assert caught_up.poke({})
+    assert ConnectorPositionSensor(task_id="wait", connector=sink.name, position=last + 2).poke({})
+    assert not ConnectorPositionSensor(task_id="wait", connector=sink.name, position=last + 3).poke({})
+
+    sink.sandbox.connect.stop(sink.name)
+    producer.begin_transaction()
+    producer.produce(sink.topic, "not read yet")
+    producer.commit_transaction(30)
+    assert not caught_up.poke({})
+    assert not ConnectorPositionSensor(task_id="wait", connector=sink.name, max_lag=2).poke({})
+    assert ConnectorPositionSensor(task_id="wait", connector=sink.name, max_lag=3).poke({})
 
 
 @pytest.mark.faults

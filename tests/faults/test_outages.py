@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import product
+from typing import Any
 
 import pytest
-from fault_cell import STEPS, Cell, Kind, Scene, Scenes
+from fault_cell import STEPS, Cell, Kind, Scene, Scenes, each
 from fault_flow import AGAIN, Told, told
 from fault_table import Note
 from gate import Fate
@@ -21,7 +21,6 @@ from sandbox import Sandbox
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
 BROKER_IS_AWAY = 20.0
-CELLS = list(product(Kind, STEPS))
 _AT_ONCE = 4  # more would only wait for each other on two cores
 
 
@@ -79,10 +78,13 @@ class Outage:
 
 
 @pytest.fixture(scope="module")
-def stages(scenes: Scenes) -> dict[tuple[Kind, str], Scene]:
-    """A connector and a plan for each cell."""
+def stages(request: pytest.FixtureRequest, scenes: Scenes) -> dict[tuple[Kind, str], Scene]:
+    """A connector and a plan for each cell of this run."""
+    tests = [item for item in request.session.items if isinstance(item, pytest.Function)]
+    found: list[dict[str, Any]] = [test.callspec.params for test in tests if test.function is test_outage]
+    cells = list(dict.fromkeys((Kind(params["kind"]), str(params["step"])) for params in found))
     with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        return dict(zip(CELLS, pool.map(lambda cell: scenes.new(cell[0]), CELLS), strict=True))
+        return dict(zip(cells, pool.map(lambda cell: scenes.new(cell[0]), cells), strict=True))
 
 
 @pytest.fixture(scope="module", params=OUTAGES)
@@ -106,7 +108,7 @@ def outage(request: pytest.FixtureRequest, sandbox: Sandbox, stages: dict[tuple[
         sandbox.workers.pop().process.close()
 
 
-@pytest.mark.parametrize(("kind", "step"), CELLS)
+@pytest.mark.parametrize(("kind", "step"), each(STEPS))
 def test_outage(outage: Outage, note: Note, kind: Kind, step: str) -> None:
     """What the change says is what stands, and where it was not applied, the next attempt applies it."""
     cell, ended = outage.cells[kind, step], outage.ended[kind, step]

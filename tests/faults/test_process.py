@@ -9,20 +9,17 @@ import threading
 import time
 
 import pytest
-from fault_cell import STEPS, Cell, Kind, Scenes
+from fault_cell import STEPS, Cell, Kind, Scenes, each
 from fault_flow import AGAIN, Told
 from fault_table import Ending, Note
 from gate import Fate, Gate, Point, Side
 
 FIRST_REQUEST = Point("GET", "", Side.BEFORE)
 RANDOM_KILLS = 5
-faults = pytest.mark.faults
+pytestmark = pytest.mark.faults
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize(
-    "kind", [pytest.param(Kind.SINK, marks=pytest.mark.everywhere), pytest.param(Kind.MIRROR, marks=faults)]
-)
+@pytest.mark.parametrize(("kind", "step"), each(STEPS))
 def test_killed(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
     """SIGKILL: nothing is done on the way out."""
     cell = Cell(scenes.ready(kind), STEPS[step])
@@ -39,9 +36,7 @@ def test_killed(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
     note("SIGKILL", step, kind, Ending.NEXT)
 
 
-@faults
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize(("kind", "step"), each(STEPS))
 def test_cleared(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
     """SIGTERM, as for a task that is cleared: it puts everything back, or had applied; the next attempt applies."""
     cell = Cell(scenes.ready(kind), STEPS[step])
@@ -58,8 +53,7 @@ def test_cleared(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
     note("SIGTERM", step, kind, ending)
 
 
-@faults
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", [Kind.SINK, pytest.param(Kind.MIRROR, marks=pytest.mark.long)])
 def test_cleared_while_its_write_is_on_its_way(scenes: Scenes, note: Note, kind: Kind) -> None:
     """The same, and the write that was given up arrives only after the offsets were put back and read."""
     cell = Cell(scenes.ready(kind), STEPS["during alter"])
@@ -80,9 +74,7 @@ def test_cleared_while_its_write_is_on_its_way(scenes: Scenes, note: Note, kind:
     note("SIGTERM, and the write comes late", "during alter", kind, Ending.RESTORED)
 
 
-@faults
-@pytest.mark.parametrize("number", range(RANDOM_KILLS))
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize(("kind", "number"), each(range(RANDOM_KILLS)))
 def test_killed_at_random(scenes: Scenes, note: Note, kind: Kind, number: int) -> None:
     """SIGKILL at any moment of a change, however long that takes here."""
     draw = random.Random(f"{os.environ['FAULT_SEED']} {kind} {number}")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from fault_cell import STEPS, Cell, Kind, Scenes
+from fault_cell import STEPS, Cell, Kind, Scenes, each
 from fault_table import Note
 from gate import Fate
 
 pytestmark = pytest.mark.faults
 
 
-@pytest.mark.parametrize("step", [step for step in STEPS if step != "during alter"])
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize(("kind", "step"), each([step for step in STEPS if step != "during alter"]))
 def test_lost(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
     """A request never arrives, or its answer does not come back."""
     cell = Cell(scenes.ready(kind), STEPS[step])
@@ -22,8 +21,7 @@ def test_lost(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
     note("request or answer lost", step, kind, cell.settle(ended))
 
 
-@pytest.mark.parametrize("step", ["before stop", "during alter", "before resuming"])
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize(("kind", "step"), each(["before stop", "during alter", "before resuming"]))
 def test_late(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
     """Connect says that the request timed out, and carries it out later."""
     cell = Cell(scenes.ready(kind), STEPS[step])

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from json_maps import SMALL_MAPS
 from shell import Shell, shell
 
+from airflow_provider_connect_offsets.cli import orphaned
 from airflow_provider_connect_offsets.offsets.document import (
     Entry,
     JsonMap,
@@ -52,6 +53,32 @@ def topic_of_anything(sandbox: Sandbox) -> Iterator[OffsetsTopic]:
         yield topic
 
 
+@pytest.fixture(name="left")
+def _left(sandbox: Sandbox, tmp_path: Path) -> Path:
+    """The properties of workers that are gone, which have left offsets of connectors that don't exist."""
+    name = f"left-{uuid4().hex[:8]}"
+    settings = {
+        "bootstrap.servers": sandbox.target.bootstrap,
+        "group.id": name,
+        "offset.storage.topic": f"{name}-offsets",
+        "config.storage.topic": f"{name}-configs",
+    }
+    for topic in ("offsets", "configs"):
+        sandbox.target.create_topic(f"{name}-{topic}", partitions=1, config={"cleanup.policy": "compact"})
+    path = tmp_path / "left.properties"
+    path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+    for connector in ("again", "gone", "written"):
+        produce(sandbox, f"{name}-offsets", f'["{connector}",{{"filename":"a"}}]', '{"position":1}')
+    return path
+
+
+def produce(sandbox: Sandbox, topic: str, key: str, value: str) -> None:
+    """Write one record as it is."""
+    producer = Producer({"bootstrap.servers": sandbox.target.bootstrap})
+    producer.produce(topic, key=key.encode(), value=value.encode())
+    assert producer.flush(30) == 0
+
+
 @pytest.fixture(scope="module")
 def crowd(sandbox: Sandbox) -> Iterator[ConnectWorker]:
     """A worker with 50 stopped connectors, 5,000 partitions, and each of them overwritten."""
@@ -71,6 +98,36 @@ def _at(connector: int, partition: int, written: int) -> dict[str, Any]:
     return {
         "partition": {"filename": f'file "{partition}" of {connector}'},
         "offset": {"position": 1000 * written + partition},
+    }
+
+
+def test_orphans_are_looked_at_again_before_they_are_removed(
+    sandbox: Sandbox, run: Shell, left: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What comes back, or is written, between the list and the tombstones is left alone, as by the DAG."""
+    topic, told = left.read_text().split("offset.storage.topic=")[1].split("\n")[0], orphaned._print
+
+    def and_meanwhile(found: orphaned.Found) -> None:
+        told(found)
+        produce(sandbox, topic, '["written",{"filename":"a"}]', '{"position":2}')
+        configs = topic.replace("offsets", "configs")
+        produce(sandbox, configs, "connector-again", '{"properties": {"connector.class": "FileStreamSource"}}')
+
+    monkeypatch.setattr(orphaned, "_print", and_meanwhile)
+
+    removed = run("orphans", "--config", left, "--remove", "--backup", "before.json")
+
+    assert removed.code == 1
+    assert "orphaned offsets of 1 of 3 connectors were removed" in removed.err
+    assert "'again': it exists again." in removed.err
+    assert "'written': an offset of it was written since." in removed.err
+    assert "Removed: 'gone'; the way back is before.json." in removed.err
+    assert json.loads(Path("before.json").read_text()) == {
+        "gone": [{"partition": {"filename": "a"}, "offset": {"position": 1}}]
+    }
+    assert json.loads(run("--export", "--config", left).out) == {
+        "again": [{"partition": {"filename": "a"}, "offset": {"position": 1}}],
+        "written": [{"partition": {"filename": "a"}, "offset": {"position": 2}}],
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from readiness import RECORDS, Judged, Lookout, WatchedFlow, commit
@@ -182,8 +183,11 @@ def test_the_history_holds_so_many_runs(story: Story) -> None:
     assert story.stuck.summary["expired"] == [story.well.directory.uri]
     assert list_names(story.well.directory.uri) == []
     assert list_names(story.broken.directory.uri) != []
-    written = [story.broken.summary["next_history"], story.stuck.summary["next_history"]]
-    assert list_names(written[0].rpartition("/")[0]) == [uri.rpartition("/")[2] for uri in written]
+    written = {Path(look.summary["next_history"].removeprefix("file://")): look for look in (story.broken, story.stuck)}
+    assert sorted(next(iter(written)).parent.glob("*")) == list(written)
+    for path, look in written.items():
+        # Each run has added its own rows, and has left those of others as they were.
+        assert set(pq.ParquetFile(path).read()["run_uri"].to_pylist()) == {look.directory.uri}
 
 
 def test_the_page_shows_all_of_it(story: Story) -> None:

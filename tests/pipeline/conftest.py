@@ -10,7 +10,7 @@ import pytest
 from planning import Planner
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.pipeline.plan_job import SETTINGS
+from airflow_provider_connect_offsets.pipeline.plan_job import DEFAULTS
 
 # The workers must be the Python that runs the tests, whatever "python3" on the path is.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -19,8 +19,8 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 @pytest.fixture
 def planner(spark: SparkSession) -> Iterator[Planner]:
     """Plans requests on snapshots made up for a test, with the settings of the job."""
-    before = {name: spark.conf.get(name) for name in SETTINGS}
-    for name, value in SETTINGS.items():
+    before = {name: spark.conf.get(name) for name in DEFAULTS}
+    for name, value in DEFAULTS.items():
         spark.conf.set(name, value)
     yield Planner(spark)
     for name, earlier in before.items():

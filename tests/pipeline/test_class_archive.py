@@ -11,20 +11,21 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline import class_archive, rehearsal_job
-from airflow_provider_connect_offsets.pipeline.shipping import JAVA_OPTIONS, QUICK_START, spark_submit_path
+from airflow_provider_connect_offsets.pipeline.shipping import QUICK_START, spark_submit_path
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 
-def test_a_file_that_is_not_there_is_not_named(tmp_path: Path) -> None:
-    """Nor where none is configured; one that is there is named beside the other options."""
+def test_a_file_that_is_missing_is_not_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor where none is configured; one that is there is named after our options, and before the user's."""
     archive = tmp_path / "classes.jsa"
-    assert class_archive.class_archive_settings("") == QUICK_START
-    assert class_archive.class_archive_settings(str(archive)) == QUICK_START
+    assert class_archive.quick_start("") == {"SPARK_SUBMIT_OPTS": QUICK_START}
+    assert class_archive.quick_start(str(archive)) == {"SPARK_SUBMIT_OPTS": QUICK_START}
 
     archive.touch()
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Dmine=1")
 
-    options = class_archive.class_archive_settings(str(archive))[JAVA_OPTIONS]
-    assert options == f"{QUICK_START[JAVA_OPTIONS]} -XX:SharedArchiveFile={archive}"
+    options = class_archive.quick_start(str(archive))
+    assert options == {"SPARK_SUBMIT_OPTS": f"{QUICK_START} -XX:SharedArchiveFile={archive} -Dmine=1"}
 
 
 def test_a_rehearsal_translates_what_it_has_made_up(spark: SparkSession, tmp_path: Path) -> None:
@@ -65,10 +66,9 @@ def test_the_jvm_starts_from_what_it_has_written(tmp_path: Path, capsys: pytest.
     assert str(archive) in capsys.readouterr().out
     assert [path.name for path in tmp_path.iterdir()] == ["classes.jsa"]
     job.write_text("from pyspark.sql import SparkSession; SparkSession.builder.getOrCreate().stop()")
-    settings = class_archive.class_archive_settings(str(archive))
-    options = f"{settings[JAVA_OPTIONS]} -Xlog:class+load:file={loaded}"
-    command = [str(spark_submit_path()), "--master", "local[1]", "--conf", f"{JAVA_OPTIONS}={options}", str(job)]
-    here = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    mine = f"spark.driver.extraJavaOptions=-Xlog:class+load:file={loaded}"
+    command = [str(spark_submit_path()), "--master", "local[1]", "--conf", mine, str(job)]
+    here = {**os.environ, **class_archive.quick_start(str(archive)), "PYSPARK_PYTHON": sys.executable}
 
     subprocess.run(command, check=True, capture_output=True, cwd=tmp_path, env=here)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from submitting import submit
+from submitting import UserSettings, submit
 from written_failover import write_checked_claims, write_digests, write_look
 
 from airflow_provider_connect_offsets.offsets.failover import Move, digest_of_sums, row_numbers
@@ -216,9 +216,11 @@ def test_a_pattern_that_is_none_to_java(spark: SparkSession, directory: Failover
 
 @pytest.mark.processes
 def test_spark_submit(directory: FailoverDirectory, tmp_path: Path) -> None:
-    """The job runs where nothing of ours is installed."""
+    """The job runs where nothing of ours is installed, with the user's settings."""
     write_look(directory, min_coverage=0.3)
+    user = UserSettings(tmp_path / "log")
 
-    submit(shipping.translate_job_path(), directory.uri, tmp_path)
+    submit(shipping.translate_job_path(), directory.uri, tmp_path, user.settings)
 
+    user.assert_kept()
     assert read_json(directory.summary)["commit"] == 2

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from pyspark.sql import SparkSession
-from submitting import submit
+from submitting import UserSettings, submit
 
 from airflow_provider_connect_offsets.offsets.orphans import Orphan, OrphanRequest
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
@@ -265,16 +265,18 @@ def test_the_summary_lists_the_largest(search: Search) -> None:
 
 @pytest.mark.processes
 def test_spark_submit(search: Search, tmp_path: Path) -> None:
-    """The job runs where nothing of ours is installed: driver and workers find all they import in the zip."""
+    """The job runs where nothing of ours is installed, with the user's settings."""
+    user = UserSettings(tmp_path / "log")
     search.prepare([Record(key("gone"), b"{}"), Record(key("kept"), b"{}")], ["kept"])
 
-    submit(shipping.orphans_job_path(), search.directory.uri, tmp_path)
+    submit(shipping.orphans_job_path(), search.directory.uri, tmp_path, user.settings)
 
+    user.assert_kept()
     assert search.names() == ["gone"]
     assert read_json(search.directory.summary)["digest"] == plan_digest(orphan.digest() for orphan in search.found())
 
 
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """Wrong arguments end before Spark starts."""
-    assert orphans_job.main([]) == 2
+    assert orphans_job.JOB.main([]) == 2
     assert capsys.readouterr().err == "usage: orphans_job.py RUN_DIRECTORY\n"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from planning import NOW, Connector, Log, Logs, Planner, at_mirror, mirror, replicated, sink
 from pyspark.sql import SparkSession
-from submitting import submit
+from submitting import UserSettings, submit
 
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.request import Request
@@ -128,17 +128,22 @@ def test_a_failed_run_leaves_no_summary(spark: SparkSession, planner: Planner, t
 
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """Wrong arguments end before Spark starts."""
-    assert plan_job.main([]) == 2
+    assert plan_job.JOB.main([]) == 2
     assert capsys.readouterr().err == "usage: plan_job.py RUN_DIRECTORY [RUN_DIRECTORY ...]\n"
 
 
 @pytest.mark.processes
 def test_spark_submit(tmp_path: Path) -> None:
-    """The job runs where nothing of ours is installed: driver and workers find all they import in the zip."""
+    """The job runs where nothing of ours is installed: driver and workers find all they import in the zip.
+
+    It keeps to the user's settings, but for the markers that end datasets.
+    """
     directory = snapshot(tmp_path / "run", FLOW, to="shift", value="-10")
+    user = UserSettings(tmp_path / "log")
 
-    submit(shipping.plan_job_path(), directory.uri, tmp_path)
+    submit(shipping.plan_job_path(), directory.uri, tmp_path, user.settings)
 
+    user.assert_kept()
     assert [(row.partition, row.after_position) for row in plan_in(directory).rows] == [
         (at_mirror(0), 50),
         (at_mirror(1), 10),

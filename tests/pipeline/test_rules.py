@@ -73,6 +73,34 @@ def test_before_log_start(planner: Planner) -> None:
     assert "before_log_start" not in planner.plan(sink(MIDDLE), logs=SHORT, to="offset", value="100").rules
 
 
+@pytest.mark.parametrize(
+    ("position", "message"),
+    [
+        ("149", "the record at position 149 is older than retention.ms=60000. If"),
+        ("150", "the record at position 150 is older than retention.ms=60000 within the hour. If"),
+        ("200", None),
+    ],
+)
+def test_expiring(planner: Planner, position: str, message: str | None) -> None:
+    """Records that the brokers may delete before the connector has read them; kept partitions are none of ours."""
+    logs = {("orders", 0): Log(100, 700, expired=150, expiring=200), ("orders", 1): Log(0, 9, expired=9, expiring=9)}
+
+    found = planner.plan(
+        mirror({**MIDDLE, ("orders", 1): 3}), logs=logs, to="offset", value=position, partitions="0"
+    ).of(Rule.EXPIRING)
+
+    assert [(one.severity, one.partition) for one in found] == ([(WARNING, at_mirror(0))] if message else [])
+    assert all(f"topic `orders`, partition 0: {message}" in one.message for one in found)
+
+
+def test_not_expiring(planner: Planner) -> None:
+    """A log end is no record, a log without a limit is null, and so is one of a snapshot of before."""
+    logs = {("orders", 0): Log(100, 700, expired=700, expiring=700), ("orders", 1): Log(0, 700)}
+
+    assert "expiring" not in planner.plan(mirror(MIDDLE), logs=logs, to="latest").rules
+    assert "expiring" not in planner.plan(mirror(MIDDLE), logs=logs, to="earliest", partitions="1").rules
+
+
 @pytest.mark.parametrize("asked", [{"to": "shift", "value": "-301"}, {"to": "duration", "value": "P9D"}])
 def test_before_log_start_is_clamped(planner: Planner, asked: dict[str, str]) -> None:
     """What counts from somewhere stops at the log start, and says so."""

@@ -125,6 +125,23 @@ def test_plans_of_a_sink(planner: Planner, asked: dict[str, str], expected: list
     assert_same(plan.rows, expected)
 
 
+def test_a_rewind_moves_nothing_forward(planner: Planner) -> None:
+    """What has not come as far as the moment stays, and so does what nobody knows the place of."""
+    moment = "2026-01-31T10:00:00+01:00"
+
+    plan = planner.plan(sink(READ), logs=LOGS, to="datetime", value=moment, only_back=True)
+
+    behind = "has not come so far, and is to go back only"
+    assert_same(
+        plan.rows,
+        [
+            Row(S0, read(60), read(40), 40, "set", f"to=datetime {moment}: 20 records again"),
+            Row(S1, read(20), read(20), 20, "keep", behind),
+            Row(S2, None, read(0), 0, "set", f"to=datetime {moment}"),
+        ],
+    )
+
+
 MIRROR_PLANS = [
     pytest.param(
         {"to": "earliest"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def fetched(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file with one line for each time that jars were fetched, by no network."""
     times = cache.parent / "fetched"
 
-    def fetch(into: Path, _scratch: Path) -> None:
+    def fetch(_wanted: Sequence[str], into: Path, _scratch: Path) -> None:
         with times.open("a") as file:
             file.write("once\n")
         (into / "kafka.jar").write_text("classes")
@@ -76,13 +77,27 @@ def test_a_damaged_cache_is_fetched_again(damage: str, fetched: Path) -> None:
     assert (directory / "kafka.jar").read_text() == "classes"
 
 
-def test_other_versions_are_fetched_again(fetched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache that was made for another list of modules is not taken for today's."""
+def test_another_list_of_modules_is_fetched_again(fetched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache that was made for another list is not taken for today's."""
     jars.kafka_jars()
-    monkeypatch.setattr(jars, "MODULES", (*jars.MODULES, "org.example:more:1"))
+    monkeypatch.setattr(jars, "_MODULES", (*jars._MODULES, "more"))
     jars.kafka_jars()
 
     assert count(fetched) == 2
+
+
+def test_each_version_of_kafka_has_a_cache_of_its_own(cache: Path, fetched: Path) -> None:
+    """Each with the logging library that it can be configured by, and none disturbs the others."""
+    versions = (*jars.OLDER_VERSIONS, jars.KAFKA_VERSION)
+
+    found = [jars.kafka_jars(version) for version in (*versions, *versions)]
+
+    assert count(fetched) == len(versions)
+    assert set(found) == {cache / f"kafka-{version}" for version in versions}
+    for version in versions:
+        listed = jars.modules(version)
+        assert f"org.apache.kafka:connect-runtime:{version}" in listed
+        assert any("slf4j-reload4j" in module for module in listed) == version.startswith("3.")
 
 
 def test_two_at_once_fetch_once(fetched: Path) -> None:
@@ -98,7 +113,7 @@ def test_two_at_once_fetch_once(fetched: Path) -> None:
 def test_a_failure_leaves_no_half_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Jars that were fetched before something broke are not offered to anyone."""
 
-    def fetch(into: Path, _scratch: Path) -> None:
+    def fetch(_wanted: Sequence[str], into: Path, _scratch: Path) -> None:
         (into / "kafka.jar").write_text("classes")
         raise SandboxError("the network is down")
 
@@ -111,7 +126,7 @@ def test_a_failure_leaves_no_half_cache(cache: Path, monkeypatch: pytest.MonkeyP
 
 def test_what_ivy_says_is_shown(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has no network reads why, and how a proxy is named."""
-    monkeypatch.setattr(jars, "MODULES", ("org.example:no-such-module:1",))
+    monkeypatch.setattr(jars, "modules", lambda _version: ("org.example:no-such-module:1",))
     monkeypatch.setattr(jars, "_ATTEMPTS", 1)
     # A repository on this machine where nothing listens: the test asks no real one.
     monkeypatch.setattr(jars, "_SETTINGS", jars._SETTINGS.replace("<ibiblio ", '<ibiblio root="http://127.0.0.1:9/" '))

@@ -1,4 +1,7 @@
-"""A change in a process of its own, which can be killed: ``change_process.py RUN WORKER KAFKA WORKSPACE PATIENCE``.
+"""A change in a process of its own, which can be killed.
+
+``change_process.py RUN WORKER LOGS GROUPS WORKSPACE PATIENCE``: LOGS are the brokers that the positions refer to,
+GROUPS those of a sink's consumer group.
 
 Prints one line of JSON: how it ended (``applied``, …, or the error's class) and the sentence that a task would show.
 """
@@ -23,16 +26,15 @@ from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root
 
 
-def main(run: str, worker: str, kafka: str, workspace: str, patience: str) -> None:
+def main(run: str, worker: str, kafka: str, of_groups: str, workspace: str, patience: str) -> None:
     """Apply the plan of ``run``."""
     # As Airflow ends a task: an exception where it stands, so that what it does on the way out is done.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     plan = read_plan(RunDirectory(run))
-    config = {"bootstrap.servers": kafka}
     with (
         ConnectRest(ConnectEndpoint((worker,)), patience=float(patience)) as connect,
-        KafkaLogs(config) as logs,
-        ConsumerGroups(config) as groups,
+        KafkaLogs({"bootstrap.servers": kafka}) as logs,
+        ConsumerGroups({"bootstrap.servers": of_groups}) as groups,
     ):
         doors = Doors(offsets=connect, control=connect, logs=logs, groups=groups, patience=float(patience))
         journal = Journal(journal_root(workspace), cluster="sandbox", connector=plan.connector)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
+from _pytest.mark.structures import ParameterSet
 from fault_flow import AGAIN, FaultFlow, MirrorFaults, SinkFaults, Told, told
 from fault_table import Ending
 from flows import Changer
@@ -38,6 +40,15 @@ class Kind(StrEnum):
 
     SINK = "sink"
     MIRROR = "MirrorSource"
+
+
+def each(steps: Iterable[str | int]) -> list[ParameterSet]:
+    """Each step with each kind of connector; all but one of the kinds, which take turns, are ``long``."""
+    return [
+        pytest.param(kind, step, marks=[] if place % len(Kind) == turn else pytest.mark.long)
+        for place, step in enumerate(steps)
+        for turn, kind in enumerate(Kind)
+    ]
 
 
 _FLOWS: dict[Kind, type[FaultFlow]] = {Kind.SINK: SinkFaults, Kind.MIRROR: MirrorFaults}

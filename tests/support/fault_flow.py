@@ -97,7 +97,8 @@ class FaultFlow(ABC):
     ) -> Iterator[subprocess.Popen[str]]:
         """Make the change in a process of its own, through ``url``; the process is gone at the end."""
         command = [sys.executable, str(change_process.__file__)]
-        arguments = [run.uri, url, self.kafka_of_groups.bootstrap, workspace, str(patience)]
+        servers = [self.kafka.bootstrap, self.kafka_of_groups.bootstrap]
+        arguments = [run.uri, url, *servers, workspace, str(patience)]
         with subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, text=True) as process:
             try:
                 yield process

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -112,11 +112,16 @@ def _config(fixed: dict[str, str], given: dict[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Log:
-    """A partition of the cluster; ``lookup`` is where the asked moment lies."""
+    """A partition of the cluster; ``lookup`` is where the asked moment lies.
+
+    ``expired``, ``expiring``: where records begin that are not older than its retention, now and in an hour.
+    """
 
     start: int
     end: int
     lookup: int | None = None
+    expired: int | None = None
+    expiring: int | None = None
 
 
 Logs = Mapping[tuple[str, int], Log]
@@ -179,6 +184,10 @@ class Planner:
                 "log_end": log.end,
                 "lookup_timestamp": None,
                 "lookup_offset": log.lookup,
+                "cleanup_policy": "delete",
+                "retention_ms": 60_000,
+                "expired_offset": log.expired,
+                "expiring_offset": log.expiring,
             }
             for (topic, number), log in logs.items()
         ]
@@ -191,9 +200,17 @@ class Planner:
     def _frame(self, schema: schemas.Schema, rows: list[dict[str, Any]]) -> DataFrame:
         return self.spark.createDataFrame([tuple(row[n] for n in schema.names) for row in rows], struct_type(schema))
 
-    def plan(self, connector: Connector, *others: Connector, logs: Logs = ORDERS, to: str, **asked: str) -> Plan:
+    def plan(
+        self,
+        connector: Connector,
+        *others: Connector,
+        logs: Logs = ORDERS,
+        to: str,
+        only_back: Any = False,
+        **asked: str,
+    ) -> Plan:
         """Plan a request for the first connector."""
-        request = Request.parse(connector=connector.name, to=to, now=NOW, **asked)
+        request = replace(Request.parse(connector=connector.name, to=to, now=NOW, **asked), only_back=only_back)
         planned = plan(self.spark, self.snapshot([connector, *others], logs), request)
         # Rows and verdicts of a plan are few; the order of either means nothing.
         rows = sorted((row.asDict() for row in planned.rows.collect()), key=lambda row: str(row["partition"]))

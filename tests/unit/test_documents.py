@@ -6,8 +6,12 @@ from pathlib import Path
 
 from fault_cell import STEPS
 from fault_table import LEGEND
+from kafka_versions import CHANGING, READ_ONLY
+
+from airflow_provider_connect_offsets.stores.releases import Feature
 
 TOP = Path(__file__).parents[2]
+VERSIONS = (TOP / "docs" / "versions.md").read_text()
 RELIABILITY = (TOP / "docs" / "reliability.md").read_text()
 
 
@@ -27,3 +31,15 @@ def test_the_files_that_prove_a_promise_are_there() -> None:
 
     assert named
     assert [name for name in named if not (TOP / name).exists()] == []
+
+
+def test_the_table_of_versions_has_those_of_the_tests() -> None:
+    """Column by column; and what a worker is too old for is refused as the page quotes it."""
+    header = next(line for line in VERSIONS.splitlines() if line.startswith("| |"))
+    quoted = " ".join(line.removeprefix("> ") for line in VERSIONS.splitlines() if line.startswith("> "))
+
+    assert [cell.strip() for cell in header.strip("|").split("|")] == ["", READ_ONLY, *CHANGING]
+    assert (
+        f"is a worker of Kafka {READ_ONLY}, and {Feature.CHANGE_OFFSETS.need}. {Feature.CHANGE_OFFSETS.advice}"
+        in quoted
+    )

@@ -5,7 +5,7 @@ Sources: ``WorkerConfig``, ``DistributedConfig``, ``StandaloneConfig``, ``KafkaO
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +16,8 @@ from airflow_provider_connect_offsets.stores.java.mirror_maker_config import flo
 from airflow_provider_connect_offsets.stores.java.settings import Settings
 
 _GROUP, _TOPIC, _FILE = "group.id", "offset.storage.topic", "offset.storage.file.filename"
+_SERVERS, _TOKENS = "bootstrap.servers", "sasl.oauthbearer.token.endpoint.url"
+_LOGINS = ("sasl.jaas.config", "sasl.oauthbearer.client.credentials.client.secret")
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
@@ -51,18 +53,51 @@ class WorkerConfig:
         """
         return client_settings(self._settings)
 
-    def override(self, settings: Mapping[str, str]) -> ClientSettings:
+    def override(self, settings: Mapping[str, str], *, trusted: Collection[str] = ()) -> ClientSettings:
         """Settings of librdkafka for the cluster to which a connector with these overrides writes.
 
         ``settings`` are the connector's ``producer.override.*`` without that prefix. They lie over the worker's
         ``producer.*``, which has of the settings at its top level ``bootstrap.servers`` alone
         (``Worker.baseProducerConfigs``); references in them are resolved by the worker's providers. Raises
-        :class:`InvalidInput` as :meth:`client` does.
+        :class:`InvalidInput` as :meth:`client` does, and where a login would go to hosts that neither the file names
+        nor ``trusted`` does, or be readable on its way though the file has TLS.
         """
         own = self._settings.values
-        servers = {name: own[name] for name in ("bootstrap.servers",) if name in own}
-        laid_over = {**servers, **self._settings.with_prefix("producer."), **settings}
+        servers = {name: own[name] for name in (_SERVERS,) if name in own}
+        producer = {**servers, **self._settings.with_prefix("producer.")}
+        named = ",".join((own.get(_SERVERS, ""), producer.get(_SERVERS, ""), *trusted))
+        self._refuse_strangers(settings, producer, {_host(server) for server in named.split(",")})
+        laid_over = {**producer, **settings}
         return client_settings(self._settings.derived(laid_over, f"{self._settings.source} (producer of a connector)"))
+
+    def _refuse_strangers(self, settings: Mapping[str, str], producer: Mapping[str, str], known: set[str]) -> None:
+        """A connector's settings were read from Kafka: they must not lead the worker's login anywhere."""
+        protocol = {**producer, **settings}.get("security.protocol", "").upper()
+        inherited = any(name in producer and name not in settings for name in _LOGINS)
+        # What a reference resolves to is the worker's as well, also where the connector says where it goes.
+        ours = inherited or any("${" in value for value in settings.values())
+        if not ours or not ("SASL" in protocol or "${" in protocol):
+            return
+        asked = {_host(server) for name in (_SERVERS, _TOKENS) for server in settings.get(name, "").split(",")}
+        strangers = sorted(asked - known - {""})
+        if strangers:
+            raise self._settings.refusal(
+                f"A connector keeps its offsets on {', '.join(strangers)} (producer.override settings in its "
+                "configuration): no login is sent to a host that only Kafka names. If it is right, name it in "
+                "CONNECT_OFFSETS_BROKERS."
+            )
+        if protocol != "SASL_SSL" and producer.get("security.protocol", "").upper() == "SASL_SSL":
+            raise self._settings.refusal(
+                f"A connector's producer.override.security.protocol is {protocol}: the login that the file has for "
+                "SASL_SSL is not sent without TLS."
+            )
+
+
+def _host(server: str) -> str:
+    """The host of a broker (``host:port``, also with a listener's name before it) or a URL."""
+    address = server.strip().rpartition("://")[2].partition("/")[0].rpartition("@")[2]
+    host, colon, port = address.rpartition(":")
+    return (host if colon and port.isdecimal() else address).lower()
 
 
 def read_worker_config(path: Path, *, flow: str | None = None) -> WorkerConfig:

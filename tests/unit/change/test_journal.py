@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.change.journal import DEAD_AFTER, Journal
+from airflow_provider_connect_offsets.change.log_positions import LogPosition
 from airflow_provider_connect_offsets.change.record import Owner, Phase, Record
 from airflow_provider_connect_offsets.exceptions import JournalDamaged, Overlap
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
@@ -40,6 +43,19 @@ def time() -> Time:
 @pytest.fixture
 def journal(tmp_path: Path, time: Time) -> Journal:
     return Journal(tmp_path.as_uri(), cluster="c", connector="a sink/ü", wall=time)
+
+
+@pytest.mark.parametrize("connector", ["c" * 300, "..", "."])
+def test_any_name_of_a_connector_has_a_journal(tmp_path: Path, connector: str) -> None:
+    """Connect sets no limit to names; a journal's own directory never has to bear one of them as it is."""
+    root = tmp_path / "workspace" / "_journal"
+    journal = Journal(root.as_uri(), cluster="c", connector=connector)
+
+    with journal.claim(Owner.here(run="run", task="apply")) as entry:
+        assert entry.number == 1
+
+    assert journal.record(1) is not None
+    assert [path.parent.parent for path in tmp_path.rglob("*.json")] == [root / "c"] * 2
 
 
 def test_only_one_of_many_gets_hold_of_a_connector(tmp_path: Path) -> None:
@@ -110,6 +126,18 @@ def test_a_change_is_found_again_behind_those_who_only_looked_and_those_who_came
     assert found.phase is Phase.APPLIED
     assert journal.record_of("dag/1", "other") is None
     assert journal.record_of("dag/2", "mine") is None
+
+
+def test_a_plan_that_a_cleared_run_has_made_again_is_not_applied_yet(journal: Journal, time: Time) -> None:
+    """It has the same digest, where everything stands again as it did; what counts is when it was made."""
+    mine = Owner.here(run="dag/1", task="apply")
+    before = datetime.fromtimestamp(time.now - 1, tz=UTC)
+    with journal.claim(mine) as entry:
+        entry.note(Phase.APPLIED, digest="mine")
+    time.now += 60
+
+    assert journal.record_of("dag/1", "mine", since=before) is not None
+    assert journal.record_of("dag/1", "mine", since=datetime.fromtimestamp(time.now, tz=UTC)) is None
 
 
 def test_how_a_dead_change_was_settled_is_kept_with_it(journal: Journal, time: Time) -> None:
@@ -233,8 +261,12 @@ def test_a_record_survives_its_json(
 ) -> None:
     """What was noted is what is read."""
     record = Record("x", Owner("r", "t", "h", 1), phase, "d", state, number, offsets, offsets)
+    positions = (LogPosition("orders", 0, number, 7, 3), LogPosition("orders", 1, None, number, 0))
+    looked_at = replace(record, positions=positions, deleted="records 7 to 8 are gone")
 
-    assert Record.from_json(record.as_json()) == record
+    assert Record.from_json(looked_at.as_json()) == looked_at
+    of_before = {name: value for name, value in record.as_json().items() if name not in {"positions", "deleted"}}
+    assert Record.from_json(of_before) == record, "an older version wrote it"
 
 
 def _leave(journal: Journal, owner: Owner) -> None:

@@ -81,6 +81,17 @@ def test_it_is_installed_under_its_name() -> None:
         (("--import", "--config", "worker.properties", "--from-beginning"), "makes no sense with --import"),
         (("--export", "--config", "worker.properties", "--flow", "a->b"), "no file of MirrorMaker 2"),
         (("--config", "worker.properties", "export"), "Give the options after export, not before it."),
+        (("--export", "export"), "Give the options after export, not before it."),
+        (("--import", "--export", "--config", "worker.properties"), "Say --export or --import, not both."),
+        (("--export", "--import", "--config", "worker.properties"), "Say --export or --import, not both."),
+        (("--export", "--config", "worker.properties", "--connectors", ""), "--connectors names no connector."),
+        (("--import", "--config", "worker.properties", "--connectors", ","), "--connectors names no connector."),
+        (("orphans", "--config", "topics.properties", "--remove", "--connectors", ""), "names no connector."),
+        (("copy", "--config", "worker.properties", "--connectors", " "), "--connectors names no connector."),
+        (("orphans", "--config", "worker.properties", "--backup", "b"), "--backup makes no sense without --remove"),
+        (("import", "--config", "worker.properties", "--dry-run", "--backup", "b"), "no sense with --dry-run"),
+        (("diff", "worker.properties", "worker.properties", "--flow", "a->b"), "no sense without --config"),
+        (("orphans", "--config", "topics.properties", "--remove"), "config.storage.topic is not set, so nobody can"),
         (("export", "--exports"), "No such option"),
         (("diff", "worker.properties"), "Name two exports, or one and the --config"),
         (("copy", "--config", "worker.properties", "--connectors", "lines"), "belongs to a standalone worker"),
@@ -89,6 +100,9 @@ def test_it_is_installed_under_its_name() -> None:
 )
 def test_used_wrongly(run: Shell, config: Path, arguments: tuple[str, ...], sentence: str) -> None:
     """Exit code 2, usage or one sentence, and nothing else."""
+    distributed = "bootstrap.servers=127.0.0.1:1\ngroup.id=g\noffset.storage.topic=o\n"
+    config.with_name("topics.properties").write_text(distributed)
+
     ended = run(*arguments)
 
     assert (ended.code, ended.out) == (2, "")

@@ -93,6 +93,7 @@ def test_a_plan_with_an_error_is_refused_whatever_it_waits_for(tmp_path: Path) -
         (Result.RESTORED, "Restored: the change was not applied", Tone.BAD),
         (Result.REFUSED, "Refused: nothing was changed", Tone.BAD),
         (Result.LEFT_STOPPED, "LEFT STOPPED: act now", Tone.ALARM),
+        (Result.RECORDS_DELETED, "Applied, but records were deleted: look now", Tone.ALARM),
         (Result.UNKNOWN, "UNKNOWN: look now", Tone.ALARM),
     ],
 )
@@ -100,7 +101,7 @@ def test_each_result_has_its_headline(tmp_path: Path, result: Result, headline: 
     """Only what was applied looks applied, and the message is told as it is."""
     change = Change.read(rewound(tmp_path).outcome(result, "It happened so.").run)
 
-    assert headed(change) == (headline, tone, result is Result.APPLIED)
+    assert headed(change) == (headline, tone, result in {Result.APPLIED, Result.RECORDS_DELETED})
     assert change.standing.sentence == "It happened so."
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
+from written_reports import failover_row as row
+from written_reports import write_failover
 
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
-from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.report import (
     Failover,
     Pending,
@@ -28,21 +27,6 @@ STAYS = "it has members on the target: stop them first"
 DIGEST = "d" * 64
 
 
-def row(group: str, **told: Any) -> dict[str, Any]:
-    place = {"source_topic": "orders", "target_topic": "eu.orders", "kafka_partition": 0, "upstream": 70}
-    good = {"downstream": 70, "exact": True, "max_rereads": 0, "method": "bracket", "action": "commit", "reason": "so"}
-    return {
-        "group": group,
-        **place,
-        **good,
-        "covered": True,
-        "target_before": None,
-        "checkpoint": 50,
-        "checkpoint_rereads": 20,
-        **told,
-    }
-
-
 ROWS = [
     row("exact"),
     row("<b>coarse</b>", exact=False, max_rereads=1_234, method="sync", checkpoint=None, checkpoint_rereads=None),
@@ -53,31 +37,8 @@ ROWS = [
 @pytest.fixture
 def directory(tmp_path: Path) -> FailoverDirectory:
     made = FailoverDirectory(tmp_path.as_uri())
-    write(made)
+    write_failover(made, ROWS)
     return made
-
-
-def write(directory: FailoverDirectory, *, planned: bool = True, **told: Any) -> None:
-    flow = Flow(source_alias="eu", target_alias="us")
-    request = FailoverRequest.parse(planned=planned, flow=flow, groups="orders-.*", source_connector="eu->us")
-    counts = {"groups": 3, "partitions": 3, "commit": 2, "covered": 2, "exact": 1, "max_rereads": 1_234}
-    methods = {f"by_{name}": 0 for name in ("bracket", "record", "end", "sync", "checkpoint", "none")}
-    more = {"without_checkpoint": 1, "checkpoint_rereads": 40, "checked": 1, "mismatched": 0, "left_groups": 1}
-    files.write_json(
-        directory.summary,
-        {
-            "request": request.as_json(),
-            "errors": [],
-            "digest": DIGEST,
-            "unreplicated": ["payments"],
-            "translated_at": "2026-01-31T12:00:00+00:00",
-            **counts,
-            **methods,
-            **more,
-            **told,
-        },
-    )
-    write_dataset(directory.translation, TRANSLATION, ROWS)
 
 
 def page_of(directory: FailoverDirectory, pending: Pending | None = None) -> str:
@@ -96,7 +57,7 @@ def test_the_question(directory: FailoverDirectory) -> None:
 
 def test_unplanned_says_what_is_read_again(directory: FailoverDirectory) -> None:
     """Nothing is stopped then."""
-    write(directory, planned=False)
+    write_failover(directory, ROWS, planned=False)
 
     assert "What a group has read after its checkpoint it reads again" in failover_question(Failover.read(directory))
 
@@ -132,7 +93,7 @@ def test_a_page_before_the_commit(directory: FailoverDirectory, pending: Pending
 
 def test_a_closed_gate(directory: FailoverDirectory) -> None:
     """Whatever the caller says, the reason stands there."""
-    write(directory, errors=["Too few."])
+    write_failover(directory, ROWS, errors=["Too few."])
 
     page = page_of(directory, Pending.APPROVAL)
 
@@ -152,6 +113,20 @@ def test_a_page_after_the_commit(directory: FailoverDirectory) -> None:
     assert "it has gone on" in page
     files.write_json(directory.outcome, {**outcome, "digest": "0" * 64})
     assert "Translated, not committed" in page_of(directory)
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_no_name_is_a_formula_in_the_csv(directory: FailoverDirectory, sign: str) -> None:
+    """Anyone who may join a group names it; a spreadsheet is shown the name, and numbers stay numbers."""
+    formula = f'{sign}HYPERLINK("http://evil","x")'
+    names = {"source_topic": formula, "target_topic": formula, "reason": formula}
+    write_dataset(directory.translation, TRANSLATION, [row(formula, checkpoint=-1, **names)])
+    page_of(directory)
+
+    with Path(directory.table.removeprefix("file://")).open(newline="") as table:
+        [listed] = csv.DictReader(table)
+    assert {listed[name] for name in ("group", *names)} == {f"'{formula}"}
+    assert listed["checkpoint"] == "-1"
 
 
 def test_all_rows_are_in_the_csv(directory: FailoverDirectory) -> None:

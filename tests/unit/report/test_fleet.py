@@ -72,7 +72,7 @@ def test_an_approver_sees_every_connector(fleet: FleetDirectory) -> None:
 
     assert asked.startswith("Offsets of **3 connectors**: 3 of 6 partitions would be changed.")
     assert "| applied | 1 | 380 | 0 | 1 |" in asked
-    assert f"[The page with all of it](<{fleet.report}>)" in asked
+    assert f"The report with all of it: `{fleet.report}`" in asked
     assert "Nothing has been stopped yet." in asked
 
 

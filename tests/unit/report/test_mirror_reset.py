@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from written import begin, mirror_row
+from written import begin
+from written_reports import planned_reset
 
-from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
 from airflow_provider_connect_offsets.report import (
     Pending,
     Reset,
@@ -19,10 +18,8 @@ from airflow_provider_connect_offsets.report import (
     write_reset_page,
 )
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
-from airflow_provider_connect_offsets.workspace.schemas import RESET_TOPICS
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -30,16 +27,7 @@ NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 @pytest.fixture
 def run(tmp_path: Path) -> ResetDirectory:
     """A planned reset of topic ``flights``, with a topic of another flow in the syncs."""
-    written = begin(tmp_path).snapshot({("flights", 0): (0, 600)}).plan([mirror_row(0, 500, 120)], again=380)
-    run = ResetDirectory(written.run.uri)
-    reset = FlowReset(source_connector="flow", checkpoint_connector="check", checkpoints=True, flow=Flow())
-    files.write_json(run.flow, reset.as_json())
-    more = {"duplicates": 300, "syncs": 12, "checkpoints": 4}
-    files.write_json(run.summary, {**files.read_json(run.summary), **more})
-    names = RESET_TOPICS.names
-    rows = [("flights", "reset", 1, 380, 300, 11, NOON), ("<b>*", "foreign", 0, 0, 0, 1, NOON)]
-    write_dataset(run.reset_topics, RESET_TOPICS, [dict(zip(names, row, strict=True)) for row in rows])
-    return run
+    return planned_reset(tmp_path)
 
 
 def page_of(run: ResetDirectory, pending: Pending | None = None) -> str:

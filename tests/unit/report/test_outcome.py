@@ -63,5 +63,6 @@ def test_results_are_the_words_that_others_read() -> None:
         "restored",
         "refused",
         "left_stopped",
+        "records_deleted",
         "unknown",
     ]

@@ -56,6 +56,11 @@ def test_small_things() -> None:
     assert words.position(None, None) == "nothing stored"
 
 
+def test_a_password_may_hold_an_at_sign() -> None:
+    """The last one before the host ends it."""
+    assert words.without_credentials("s3://me:p@ss@bucket/a") == "s3://bucket/a"
+
+
 def test_an_address_without_credentials_stays_as_it_is() -> None:
     """An at sign in a path is none."""
     for text in ("file:///a/b@c", "mail me@example.org", "hdfs://host/a"):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.stores.endpoint import (
+    Auth,
     BasicAuth,
     BearerToken,
     ConnectEndpoint,
@@ -87,3 +90,55 @@ def test_a_change_is_waited_for_longer_than_the_worker_waits() -> None:
 def test_urls_are_shown_without_secrets(url: str, shown: str) -> None:
     """Login, password, query and fragment are left out."""
     assert without_secrets(url) == shown
+
+
+LOGIN = BasicAuth("me", "s3cret")
+
+
+@pytest.mark.parametrize(
+    ("configured", "found", "asked"),
+    [
+        (("http://c:8083",), ("http://c:9999/x", "http://d:8083"), ("http://c:9999/x",)),
+        (("http://C:8083",), ("http://c:8083",), ("http://c:8083",)),
+        (("http://c:8083",), ("https://c:8083",), ("https://c:8083",)),
+        (("https://c:8083", "http://d"), ("http://c:8083", "http://d"), ("http://d",)),
+        (("http://[::1]:8083",), ("http://[::1]:1",), ("http://[::1]:1",)),
+    ],
+)
+def test_a_login_goes_to_configured_hosts_only(
+    configured: tuple[str, ...], found: tuple[str, ...], asked: tuple[str, ...]
+) -> None:
+    """Of the addresses that were read from Kafka those are asked that someone has configured."""
+    endpoint = ConnectEndpoint(configured, auth=LOGIN, headers={"X-Key": "s3cret"})
+
+    assert endpoint.at(found, configured=configured) == replace(endpoint, urls=asked)
+
+
+@pytest.mark.parametrize(
+    ("configured", "found"),
+    [
+        ((), ("http://c:8083",)),
+        (("http://c:8083",), ("http://d:8083", "http://c.d:8083", "http://xc:8083")),
+        (("https://c:8083",), ("http://c:8083",)),
+    ],
+)
+@pytest.mark.parametrize("auth", [LOGIN, BearerToken("s3cret"), OAuthClient("http://idp/token", "id", "s3cret"), None])
+def test_other_hosts_are_asked_without_a_login(
+    auth: Auth | None, configured: tuple[str, ...], found: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Anyone who writes to the group could name an address, and whoever listens on the way of http hears a login."""
+    endpoint = ConnectEndpoint(found, auth=auth, headers={"X-Key": "s3cret"}, ca="/ca.pem")
+
+    bare = endpoint.at(found, configured=configured)
+
+    assert bare == ConnectEndpoint(found, ca="/ca.pem")
+    assert f"not sent to {found[0]}" in caplog.text
+    assert "s3cret" not in caplog.text
+
+
+def test_without_a_login_all_addresses_are_asked(caplog: pytest.LogCaptureFixture) -> None:
+    """There is nothing that could get into wrong hands."""
+    found = ("http://c:8083", "http://d:8083")
+
+    assert ConnectEndpoint(found).at(found, configured=("http://c:8083",)) == ConnectEndpoint(found)
+    assert caplog.text == ""

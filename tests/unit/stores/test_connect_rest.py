@@ -86,6 +86,7 @@ def test_changing(connect_to: Connect, worker: Worker) -> None:
     for call in ("PUT /connectors/c/stop", "PUT /connectors/c/pause", "PUT /connectors/c/resume"):
         worker.answers(call, Reply(202))
     worker.answers("POST /connectors", shown)
+    worker.answers("GET /", Reply(200, {"version": "3.7.0", "commit": "abc", "kafka_cluster_id": "K"}))
     worker.answers("GET /connectors/c", shown)
     worker.answers("PUT /connectors/c/config", shown)
     worker.answers("DELETE /connectors/c", Reply(204))
@@ -106,6 +107,7 @@ def test_changing(connect_to: Connect, worker: Worker) -> None:
         ("PUT", "/connectors/c/pause", None),
         ("PUT", "/connectors/c/resume", None),
         ("POST", "/connectors", {"name": "c", "config": config}),
+        ("GET", "/", None),
         ("POST", "/connectors", {"name": "c", "config": config, "initial_state": "STOPPED"}),
         ("GET", "/connectors/c", None),
         ("PUT", "/connectors/c/config", config),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import uuid
 from datetime import UTC, datetime
 from pathlib import Path
@@ -117,6 +118,31 @@ def test_a_dataset_of_another_shape(tmp_path: Path) -> None:
 
     with pytest.raises(DatasetError, match="is no part of a dataset verdicts"):
         read_dataset(str(tmp_path / "d"), schemas.VERDICTS)
+
+
+EARLIER = schemas.Schema("verdicts", tuple(c for c in schemas.VERDICTS.columns if c.name != "partition"))
+ANOTHER = schemas.Schema("verdicts", tuple(c for c in schemas.VERDICTS.columns if c.name != "message"))
+
+
+def test_a_column_that_was_added_later_is_null_in_older_datasets(tmp_path: Path) -> None:
+    """A run of yesterday is read by the version of today."""
+    write_dataset(str(tmp_path / "d"), EARLIER, [full_row(EARLIER)])
+
+    assert read_dataset(str(tmp_path / "d"), schemas.VERDICTS) == [{**full_row(schemas.VERDICTS), "partition": None}]
+
+
+def test_a_column_that_must_not_be_null_can_not_be_missing(tmp_path: Path) -> None:
+    """The sentence names the part and the column; the same for nulls in such a column."""
+    write_dataset(str(tmp_path / "d"), ANOTHER, [full_row(ANOTHER)])
+    with pytest.raises(
+        DatasetError, match=r"/d/part-00000\.parquet .* column 'message' is missing, and may not be null"
+    ):
+        read_dataset(str(tmp_path / "d"), schemas.VERDICTS)
+
+    nullable = tuple(dataclasses.replace(column, nullable=True) for column in schemas.VERDICTS.columns)
+    write_dataset(str(tmp_path / "n"), schemas.Schema("verdicts", nullable), [{"rule": "lag"}])
+    with pytest.raises(DatasetError, match=r"/n/part-00000\.parquet is no part of a dataset verdicts: .*null"):
+        read_dataset(str(tmp_path / "n"), schemas.VERDICTS)
 
 
 def test_schemas_are_declared_once() -> None:

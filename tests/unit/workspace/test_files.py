@@ -148,3 +148,15 @@ def test_a_file_system_that_nobody_knows() -> None:
     """One sentence, with the URI in it."""
     with pytest.raises(DatasetError, match="'nosuch://x/y' can't be reached: "):
         files.read_bytes("nosuch://x/y")
+
+
+def test_a_large_file_is_read_piece_by_piece(root: str) -> None:
+    """In order, none larger than asked for; None where there is no file."""
+    uri = join(root, "table.csv")
+    assert files.read_chunks(uri) is None
+    assert not files.exists(uri)
+
+    files.write_bytes(uri, b"0123456789")
+
+    assert list(files.read_chunks(uri, size=4) or ()) == [b"0123", b"4567", b"89"]
+    assert files.exists(uri)

@@ -146,6 +146,54 @@ def test_a_connectors_producer_has_no_security_of_the_workers_top_level(read: Re
     assert worker.override({"security.protocol": "PLAINTEXT"}).settings["bootstrap.servers"] == "a:1"
 
 
+@pytest.fixture
+def secured(read: Read) -> WorkerConfig:
+    """A worker whose producers log in over TLS."""
+    return read(
+        {
+            **DISTRIBUTED,
+            "config.providers": "env",
+            "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
+            "producer.security.protocol": "SASL_SSL",
+            "producer.sasl.mechanism": "PLAIN",
+            "producer.sasl.jaas.config": PLAIN.format("s3cret"),
+        }
+    )
+
+
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required username=me password='{}';"
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"bootstrap.servers": "evil:9092"}, "evil"),
+        ({"bootstrap.servers": "A:9,SASL_SSL://[::1]:9092"}, r"\[::1\]"),
+        ({"bootstrap.servers": "evil:1", "sasl.jaas.config": PLAIN.format("${env:HOME}")}, "evil"),
+        ({"bootstrap.servers": "${env:HOME}"}, r"\$\{env:home\}"),
+        ({"sasl.oauthbearer.token.endpoint.url": "https://evil/token"}, "evil"),
+        ({"security.protocol": "SASL_PLAINTEXT"}, "not sent without TLS"),
+    ],
+)
+def test_a_login_follows_no_connector_to_strangers(secured: WorkerConfig, settings: dict[str, str], named: str) -> None:
+    """Whoever may write a connector's configuration to Kafka gets no password of the worker's by it."""
+    with pytest.raises(InvalidInput, match=named) as caught:
+        secured.override(settings)
+
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_login_goes_to_hosts_that_someone_has_named(secured: WorkerConfig) -> None:
+    """Those of the file and of CONNECT_OFFSETS_BROKERS; and what the connector brings itself goes where it says."""
+    own = {"bootstrap.servers": "evil:1", "sasl.jaas.config": PLAIN.format("its own")}
+
+    assert secured.override({"bootstrap.servers": "A:9"}).settings["sasl.password"] == "s3cret"
+    assert secured.override({"bootstrap.servers": "b:9"}, trusted=["b"]).settings["sasl.password"] == "s3cret"
+    assert secured.override(own).settings["sasl.password"] == "its own"
+    bare = secured.override({"bootstrap.servers": "evil:1", "security.protocol": "SSL"})
+    assert "sasl.password" not in bare.settings
+
+
 def test_nothing_of_a_password_shows(read: Read) -> None:
     """Also one that stands in the file itself; and what can't be resolved stops only what needs it."""
     worker = read(

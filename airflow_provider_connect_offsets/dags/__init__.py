@@ -1,0 +1,32 @@
+"""Ready DAGs: a DAG file of yours calls one of these, and may give other defaults.
+
+::
+
+    from airflow_provider_connect_offsets.dags import connector_offsets_change
+
+    dag = connector_offsets_change(params={"connect_conn_id": "connect_orders"})
+"""
+
+from airflow_provider_connect_offsets.dags.connector_offsets_backfill import connector_offsets_backfill
+from airflow_provider_connect_offsets.dags.connector_offsets_change import connector_offsets_change
+from airflow_provider_connect_offsets.dags.connector_offsets_fleet import connector_offsets_fleet
+from airflow_provider_connect_offsets.dags.connector_offsets_orphans import connector_offsets_orphans
+from airflow_provider_connect_offsets.dags.connector_offsets_stepwise import connector_offsets_stepwise
+from airflow_provider_connect_offsets.dags.mirror_failback import mirror_failback
+from airflow_provider_connect_offsets.dags.mirror_failover import mirror_failover
+from airflow_provider_connect_offsets.dags.mirror_failover_restore import mirror_failover_restore
+from airflow_provider_connect_offsets.dags.mirror_readiness import mirror_readiness
+from airflow_provider_connect_offsets.dags.mirror_reset import mirror_reset
+
+__all__ = [
+    "connector_offsets_backfill",
+    "connector_offsets_change",
+    "connector_offsets_fleet",
+    "connector_offsets_orphans",
+    "connector_offsets_stepwise",
+    "mirror_failback",
+    "mirror_failover",
+    "mirror_failover_restore",
+    "mirror_readiness",
+    "mirror_reset",
+]

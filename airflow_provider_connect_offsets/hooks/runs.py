@@ -1,0 +1,26 @@
+"""Where a task's run keeps its datasets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_connect_offsets.hooks.doors import workspace_uri
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+
+
+def directory_of(context: Context, *, part: str) -> RunDirectory:
+    """The directory for the datasets of this run; ``part`` and the map index keep several changes of it apart."""
+    return directory_of_instance(context["ti"], part=part)
+
+
+def directory_of_instance(instance: Any, *, part: str) -> RunDirectory:
+    """The directory of a task instance's run."""
+    from airflow_provider_connect_offsets.workspace.layout import run_directory  # noqa: PLC0415
+
+    mapped = str(instance.map_index) if instance.map_index is not None and instance.map_index >= 0 else ""
+    parts = "-".join(word for word in (part, mapped) if word)
+    return run_directory(workspace_uri(), dag_id=instance.dag_id, run_id=instance.run_id, part=parts)

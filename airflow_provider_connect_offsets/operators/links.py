@@ -1,0 +1,49 @@
+"""The button on a task's page that opens the report of its run."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperatorLink
+
+from airflow_provider_connect_offsets.hooks.reports import report_url
+from airflow_provider_connect_offsets.hooks.runs import directory_of_instance
+
+if TYPE_CHECKING:
+    from airflow.sdk import BaseOperator
+    from airflow.sdk.types import TaskInstanceKey
+
+log = logging.getLogger(__name__)
+
+
+class ReportLink(BaseOperatorLink):
+    """Opens the report, where the task's directory has one.
+
+    Airflow asks for the address when the task ends or defers, on the worker, and keeps it as an XCom of the task; so
+    the API server needs neither this class nor the operator's.
+    """
+
+    name = "Report"
+
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
+        """Return the report's URL; empty, which Airflow shows as no button, where there is none or it isn't served."""
+        from airflow_provider_connect_offsets.workspace.files import exists  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.layout import Directory  # noqa: PLC0415
+
+        try:
+            uri = Directory(_run_uri(operator, ti_key)).report
+            url = report_url(uri, dag_id=ti_key.dag_id)
+            return url if url and exists(uri) else ""
+        except Exception:  # a button must not fail a task, as before Airflow 3.2 it would
+            log.warning("No link to a report: the workspace can't be read.", exc_info=True)
+            return ""
+
+
+def _run_uri(operator: Any, instance: Any) -> str:
+    """Where a task of ours keeps its datasets: what it was given, else what it makes itself."""
+    if hasattr(operator, "run_uri"):
+        return str(operator.run_uri)
+    if hasattr(operator, "summary"):
+        return str(operator.summary["run_uri"])
+    return directory_of_instance(instance, part=operator.part).uri

@@ -1,0 +1,62 @@
+"""The Spark session of a job: what users have set stays, and what the datasets rest on is set whatever they say."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+# Defaults of every job. Nobody reads the UI of a job of seconds. With debugging on, PySpark tells the JVM of each
+# function that is called where it is in the code, in more calls than it makes for the job itself.
+QUIET = {"spark.ui.enabled": "false", "spark.python.sql.dataFrameDebugging.enabled": "false"}
+# Readers of datasets expect microseconds in UTC; and an overflow must be an error, not another offset.
+REQUIRED = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.sql.ansi.enabled": "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A program that ``spark-submit`` runs.
+
+    run: what it does, with a session and the program's arguments; takes: how many of these there may be; defaults:
+    settings for what users have not set
+    """
+
+    name: str
+    usage: str
+    run: Callable[[SparkSession, list[str]], object]
+    takes: Collection[int]
+    defaults: Mapping[str, str] = field(default_factory=dict)
+
+    def main(self, arguments: list[str]) -> int:
+        """Run as a Spark application; gives the exit code."""
+        if len(arguments) not in self.takes:
+            sys.stderr.write(f"usage: {self.usage}\n")
+            return 2
+        spark = open_session(self.name, self.defaults)
+        self.run(spark, arguments)
+        spark.stop()
+        return 0
+
+
+def open_session(name: str, defaults: Mapping[str, str]) -> SparkSession:
+    """Start the job's session with ``defaults`` for what is set nowhere else.
+
+    Users set Spark's settings in ``spark-defaults.conf``, in the properties file, or as ``--conf`` (``conf`` of the
+    operator).
+    """
+    SparkContext._ensure_initialized()  # noqa: SLF001 - before there is a JVM, SparkConf is empty
+    conf = SparkConf()
+    for setting, value in {**QUIET, **defaults}.items():
+        conf.setIfMissing(setting, value)
+    for setting, value in REQUIRED.items():
+        conf.set(setting, value)
+    return SparkSession.builder.appName(name).config(conf=conf).getOrCreate()
+
+
+def set_default(spark: SparkSession, setting: str, value: str) -> None:
+    """Set what only a running session can tell, unless it is set already."""
+    if not spark.sparkContext.getConf().contains(setting):
+        spark.conf.set(setting, value)

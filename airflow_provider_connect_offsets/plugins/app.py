@@ -1,0 +1,112 @@
+"""The FastAPI app that serves reports. Airflow mounts it without any check, so it asks Airflow for each request.
+
+The workspace may be on any file system that the API server reaches; who may read a DAG's runs may read its reports.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from html import escape
+from typing import Annotated
+from urllib.parse import quote, urlencode
+
+from airflow.api_fastapi.app import API_ROOT_PATH
+from airflow.api_fastapi.auth.managers.base_auth_manager import COOKIE_NAME_JWT_TOKEN
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
+from airflow.api_fastapi.common.db.common import SessionDep
+from airflow.api_fastapi.core_api.security import (
+    bearer_scheme,
+    get_user,
+    requires_access_dag,
+    resolve_user_from_token,
+)
+from airflow.models.dag import DagModel
+from fastapi import Depends, FastAPI, HTTPException, Request, Response, status
+from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
+from fastapi.security import HTTPAuthorizationCredentials
+from sqlalchemy import select
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from airflow_provider_connect_offsets.exceptions import DatasetError
+from airflow_provider_connect_offsets.hooks.doors import workspace_uri
+from airflow_provider_connect_offsets.hooks.reports import PREFIX
+from airflow_provider_connect_offsets.workspace.files import exists, read_chunks
+from airflow_provider_connect_offsets.workspace.served import SERVED, served_uri
+
+log = logging.getLogger(__name__)
+
+# Reports show names and messages from outside. They have no script and fetch nothing; these headers hold them to it.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+def create_app() -> FastAPI:
+    """Make the app that Airflow mounts under ``PREFIX``."""
+    app = FastAPI(title="Reports of connector offsets", openapi_url=None)
+    readers_only = [Depends(requires_access_dag(method="GET", access_entity=DagAccessEntity.RUN))]
+    app.get("/report/{dag_id}/{run_id}", dependencies=readers_only)(show_run)
+    app.get("/report/{dag_id}/{run_id}/{path:path}", dependencies=readers_only)(show)
+    app.exception_handler(StarletteHTTPException)(explain)
+    if "request" not in inspect.signature(get_user).parameters:  # that of Airflow 3.1 reads no cookie
+        app.dependency_overrides[get_user] = user_by_header_or_cookie
+    return app
+
+
+async def user_by_header_or_cookie(
+    request: Request, header: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer_scheme)]
+) -> BaseUser:
+    """Who asks: by the token in the header, else by the cookie of Airflow's sign-in, as a link is opened with it."""
+    return await resolve_user_from_token(header.credentials if header else request.cookies.get(COOKIE_NAME_JWT_TOKEN))
+
+
+def show_run(dag_id: str, run_id: str, session: SessionDep) -> Response:
+    """Lead from a run's own address to its report."""
+    return show(dag_id, run_id, "", session)
+
+
+def show(dag_id: str, run_id: str, path: str, session: SessionDep) -> Response:
+    """Send a file of a run, and lead from a directory to the report in it; 404 for everything else."""
+    # Access was checked for the DAG of this name. One that doesn't exist must not lead to the directory of another.
+    known = session.scalar(select(DagModel.dag_id).where(DagModel.dag_id == dag_id))
+    try:
+        found = None if known is None else _found(dag_id, run_id, path)
+    except (DatasetError, OSError) as error:
+        log.warning("No report is shown: the workspace can't be read.", exc_info=True)
+        text = "The API server can't read the workspace ([connect_offsets] workspace); its log says why."
+        raise HTTPException(status.HTTP_503_SERVICE_UNAVAILABLE, text) from error
+    if found is None:
+        raise HTTPException(status.HTTP_404_NOT_FOUND, "There is no such report, or not yet.")
+    return found
+
+
+def _found(dag_id: str, run_id: str, path: str) -> Response | None:
+    run = {"workspace": workspace_uri(), "dag_id": dag_id, "run_id": run_id}
+    if uri := served_uri(path, **run):
+        content = read_chunks(uri)
+        media_type = SERVED[path.rpartition("/")[2]]
+        return None if content is None else StreamingResponse(content, media_type=media_type, headers=HEADERS)
+    below = f"{path.rstrip('/')}/report.html".lstrip("/")
+    uri = served_uri(below, **run)
+    return RedirectResponse(_address(dag_id, run_id, below), headers=HEADERS) if uri and exists(uri) else None
+
+
+async def explain(request: Request, error: StarletteHTTPException) -> Response:
+    """Say in the browser why there is no report, with a link to sign in where that is what it takes."""
+    text = escape(str(error.detail))
+    if error.status_code == status.HTTP_401_UNAUTHORIZED:
+        sign_in = f"{API_ROOT_PATH}api/v2/auth/login?{urlencode({'next': _address(**request.path_params)})}"
+        text += f'. <a href="{escape(sign_in)}">Sign in to Airflow</a>'
+    page = f"<!doctype html><title>{error.status_code}</title><p>{text}</p>"
+    return HTMLResponse(page, status_code=error.status_code, headers=HEADERS)
+
+
+def _address(dag_id: str, run_id: str, path: str = "") -> str:
+    """Path of a file of a run on this server, with Airflow's own prefix."""
+    return f"{API_ROOT_PATH.rstrip('/')}{PREFIX}/report/{quote(f'{dag_id}/{run_id}/{path}'.rstrip('/'))}"

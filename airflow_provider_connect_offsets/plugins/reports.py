@@ -1,0 +1,28 @@
+"""The plugin as Airflow finds it (entry point ``airflow.plugins``).
+
+Every Airflow process imports this module, so what serves reports is imported by the API server only.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from airflow.plugins_manager import AirflowPlugin
+
+from airflow_provider_connect_offsets.hooks.reports import PREFIX, reports_are_served
+
+
+class ReportsPlugin(AirflowPlugin):
+    """Reports from the workspace, for those who may read the DAG's runs."""
+
+    name = "connect_offsets_reports"
+
+    @cached_property
+    def fastapi_apps(self) -> list[Any]:  # type: ignore[override] # read by the API server only, on an instance
+        """The app, unless ``[connect_offsets] serve_reports`` is false."""
+        if not reports_are_served():
+            return []
+        from airflow_provider_connect_offsets.plugins.app import create_app  # noqa: PLC0415
+
+        return [{"app": create_app(), "url_prefix": PREFIX, "name": "Reports of connector offsets"}]

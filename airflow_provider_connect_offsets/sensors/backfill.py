@@ -1,0 +1,120 @@
+"""A run's turn to rewind its connector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowSkipException
+from airflow.sdk import BaseSensorOperator
+
+from airflow_provider_connect_offsets.hooks.doors import workspace_uri
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.runs import directory_of
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_connect_offsets.change.turns import Asking, Turn
+
+_ENDED = ("success", "failed")
+
+
+class BackfillTurnSensor(BaseSensorOperator):
+    """Wait until no other run of this DAG rewinds the connector, or skip the rest where none has to any more.
+
+    Of several intervals that wait, the earliest is rewound to, and delivers the others as well: their runs are skipped
+    and name it. Fails, before anything is touched, where the run has no data interval, and where that begins further
+    back than ``max_rewind``.
+
+    Args:
+        connector: Name of the connector.
+        topics: Regular expression of the topics that are rewound; runs with others don't stand in for each other.
+        max_rewind: ISO 8601 duration; how far back from now an interval may begin.
+        part: As of the change that follows, whose outcome tells when it was applied.
+    """
+
+    template_fields: Sequence[str] = ("connector", "topics", "max_rewind", "part")
+
+    def __init__(
+        self, *, connector: str, topics: str = "", max_rewind: str = "P7D", part: str = "", **kwargs: Any
+    ) -> None:
+        super().__init__(**{"mode": "reschedule", "poke_interval": 10.0, **kwargs})
+        self.connector = connector
+        self.topics = topics
+        self.max_rewind = max_rewind
+        self.part = part
+
+    def poke(self, context: Context) -> bool:
+        """Take the turn, wait for it, or skip."""
+        from airflow_provider_connect_offsets.change.turns import Turns  # noqa: PLC0415 - parsing a DAG needs none
+
+        instance: Any = context["ti"]
+        with failing_clearly():
+            asking = self._asking(context)
+            turns = Turns(workspace_uri(), dag_id=instance.dag_id, connector=self.connector)
+            delivering = turns.delivering(asking)
+            if delivering is not None:
+                turns.note(asking)
+                raise AirflowSkipException(
+                    f"Nothing is left to do: run {delivering.run_id!r} rewound {self.connector!r} to "
+                    f"{delivering.begins.isoformat()}, which delivers the interval {asking.interval} again, too."
+                )
+            newest = turns.newest()
+            if newest is not None and newest.run_id == asking.run_id:  # a retry
+                return True
+            if self._is_at_work(newest, instance) or self._earlier_runs(context, asking):
+                return False
+            if turns.take(asking, after=newest):
+                turns.note(asking)
+                self.log.info("%r is rewound to %s.", self.connector, asking.interval.begins.isoformat())
+                return True
+        return False
+
+    def _asking(self, context: Context) -> Asking:
+        from airflow_provider_connect_offsets.change.turns import Asking, Interval  # noqa: PLC0415
+        from airflow_provider_connect_offsets.exceptions import InvalidRequest  # noqa: PLC0415
+
+        if not self.connector:
+            raise InvalidRequest(
+                "Nothing was changed: no connector is named. Give the DAG file one, like "
+                'connector_offsets_backfill(params={"connector": "orders-mirror"}), or fill it in when you trigger.'
+            )
+        dag_run: Any = context["dag_run"]
+        interval = Interval.parse(dag_run.data_interval_start, dag_run.data_interval_end)
+        interval.refuse_further_than(self.max_rewind, now=datetime.now(tz=UTC))
+        return Asking(
+            run_id=dag_run.run_id,
+            run_uri=directory_of(context, part=self.part).uri,
+            interval=interval,
+            topics=self.topics,
+            started_at=dag_run.start_date,
+            cleared=dag_run.clear_number or 0,
+        )
+
+    def _is_at_work(self, turn: Turn | None, instance: Any) -> bool:
+        """Whether the run that took the last turn may still change the connector."""
+        if turn is None or instance.get_dr_count(instance.dag_id, run_ids=[turn.run_id]) == 0:
+            return False
+        state = instance.get_dagrun_state(instance.dag_id, turn.run_id)
+        if state in _ENDED:
+            return False
+        self.log.info("Run %r is rewinding %r; waiting for its end.", turn.run_id, self.connector)
+        return True
+
+    def _earlier_runs(self, context: Context, asking: Asking) -> bool:
+        """Whether a run of an earlier interval is under way; skips where one is queued, which may wait for this one."""
+        instance: Any = context["ti"]
+        dag_run: Any = context["dag_run"]
+        running = instance.get_previous_dagrun(state="running")
+        if running is not None and running.conf == dag_run.conf:
+            self.log.info("Run %r of an earlier interval goes first; waiting for its end.", running.run_id)
+            return True
+        queued = instance.get_previous_dagrun(state="queued")
+        if queued is not None and queued.conf == dag_run.conf:
+            raise AirflowSkipException(
+                f"Nothing was done for the interval {asking.interval}: run {queued.run_id!r} of an earlier one is "
+                f"queued, and delivers this one again, too, when it rewinds {self.connector!r}. If it fails, clear it."
+            )
+        return False

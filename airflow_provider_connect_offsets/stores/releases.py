@@ -1,0 +1,53 @@
+"""Which release of Kafka Connect's REST API has which call, and what to do where a worker is older."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+_VERSION = re.compile(r"(\d+)\.(\d+)(?P<rest>.*)")
+# Confluent numbers its builds by its platform: 7.5.0-ccs is Kafka 3.5, 8.0.0-ce is Kafka 4.0.
+_CONFLUENT, _CONFLUENT_AHEAD = re.compile(r".*-(ccs|ce)\b.*"), 4
+
+_THROUGH_STORAGE = (
+    "A source's offsets can be changed with control=storage, or with connect-offsets, while the connector is stopped "
+    "or its process is down; a sink's are those of its consumer group: delete or stop the sink and use Kafka's own "
+    "kafka-consumer-groups --reset-offsets."
+)
+_BEFORE_IT_EXISTS = (
+    "Write the offsets of a source with connect-offsets import before you create it, or commit those of a sink for its "
+    "consumer group."
+)
+
+
+class Feature(Enum):
+    """Calls that older workers lack: what they are for, the first release that has them, and what to do without."""
+
+    READ_OFFSETS = ("reading offsets", (3, 5), _THROUGH_STORAGE)
+    STOP = ("stopping a connector", (3, 5), _THROUGH_STORAGE)
+    CHANGE_OFFSETS = ("changing offsets", (3, 6), _THROUGH_STORAGE)
+    CREATE_STOPPED = ("creating a connector that does not start", (3, 7), _BEFORE_IT_EXISTS)
+
+    def __init__(self, purpose: str, since: tuple[int, int], advice: str) -> None:
+        self.purpose = purpose
+        self.since = since
+        self.advice = advice
+
+    @property
+    def need(self) -> str:
+        """What it needs, as a part of a sentence."""
+        return f"{self.purpose} over the REST API needs Kafka {self.since[0]}.{self.since[1]} or later"
+
+    def is_in(self, version: str) -> bool:
+        """Whether a worker of that version has it; true of a version that can't be read, as the call itself shows."""
+        release = release_of(version)
+        return release is None or release >= self.since
+
+
+def release_of(version: str) -> tuple[int, int] | None:
+    """Read Kafka's release, (major, minor), from what a worker says its version is; None where it can't be read."""
+    found = _VERSION.match(version)
+    if found is None:
+        return None
+    major, minor = int(found[1]), int(found[2])
+    return (major - _CONFLUENT_AHEAD, minor) if _CONFLUENT.fullmatch(found["rest"]) else (major, minor)

@@ -1,0 +1,239 @@
+"""What waits in a triggerer fails as what waits in a worker's slot: the same exception, and the same sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http.server import ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import (
+    AirflowFailException,
+    AirflowSensorTimeout,
+    AirflowSkipException,
+    TaskDeferred,
+)
+from airflow.sdk.bases.operator import ExecutorSafeguard
+from flows import MirrorFlow, SinkFlow
+from scripted_worker import Reply, Worker, error, handler
+
+from airflow_provider_connect_offsets.exceptions import NotStopped, Unreachable
+from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
+from airflow_provider_connect_offsets.operators.connector import (
+    PauseConnectorOperator,
+    ResumeConnectorOperator,
+    StopConnectorOperator,
+)
+from airflow_provider_connect_offsets.sensors.connector import ConnectorPositionSensor, ConnectorStateSensor
+from airflow_provider_connect_offsets.sensors.group import ConsumerGroupInactiveSensor
+from airflow_provider_connect_offsets.sensors.mirror import MirrorLagSensor
+from airflow_provider_connect_offsets.stores.brokers import Brokers
+from sandbox import Sandbox
+
+NAME, SHORT = "flow", 0.3
+Failure = tuple[type[BaseException], str]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A sink that runs, and a MirrorSource that is stopped with one record left to replicate."""
+
+    sink: SinkFlow
+    mirror: MirrorFlow
+
+
+@pytest.fixture(scope="module")
+def scene(sandbox: Sandbox) -> Iterator[Scene]:
+    """Both of them."""
+    found = Scene(SinkFlow.start(sandbox), MirrorFlow.start(sandbox))
+    sandbox.connect.stop(found.mirror.name)
+    sandbox.source.produce(found.mirror.topic, ["one more"], partition=0)
+    yield found
+    for name in (found.sink.name, found.mirror.name):
+        sandbox.connect.delete(name)
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    """A scripted worker with one connector, which does whatever is asked of it; its status is up to the test."""
+    holder: list[Worker] = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler(lambda: holder[0])) as server:
+        server.daemon_threads = True
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]
+        holder.append(Worker(server))
+        holder[0].answers("GET /", Reply(200, {"version": "4.3.1", "commit": "c", "kafka_cluster_id": "scripted"}))
+        info = {"name": NAME, "type": "source", "config": {"connector.class": "FileStreamSource"}, "tasks": []}
+        holder[0].answers(f"GET /connectors/{NAME}", Reply(200, info))
+        for verb in ("stop", "pause", "resume"):
+            holder[0].answers(f"PUT /connectors/{NAME}/{verb}", Reply(202))
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield holder[0]
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def _airflow(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connections to the scripted worker and to nobody, and clients that give up at once."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        closed = probe.getsockname()[1]
+    kafka = {"conn_type": "kafka", "extra": {"bootstrap.servers": f"127.0.0.1:{closed}"}}
+    for name, value in {
+        "SCRIPTED": {"conn_type": "kafka_connect", "host": worker.url},
+        "NOBODY": {"conn_type": "kafka_connect", "host": f"http://127.0.0.1:{closed}"},
+        "NO_KAFKA": kafka,
+    }.items():
+        monkeypatch.setenv(f"AIRFLOW_CONN_{name}", json.dumps(value))
+    monkeypatch.setattr(ExecutorSafeguard, "test_mode", True)
+    for made, name, seconds in ((KafkaConnectHook, "patience", SHORT), (Brokers, "timeout", 1.0)):
+        defaults = made.__init__.__kwdefaults__
+        assert defaults is not None
+        monkeypatch.setitem(defaults, name, seconds)
+
+
+def status(state: str, task: str | None = None, trace: str | None = None) -> Reply:
+    """A connector's status with one task, or none."""
+    tasks = [] if task is None else [{"id": 0, "state": task, "worker_id": "w", **({"trace": trace} if trace else {})}]
+    return Reply(200, {"name": NAME, "connector": {"state": state, "worker_id": "w"}, "tasks": tasks, "type": "source"})
+
+
+STOPS, PAUSES, RESUMES = StopConnectorOperator, PauseConnectorOperator, ResumeConnectorOperator
+LATER = {
+    "time is up": status("RUNNING", "UNASSIGNED"),
+    "outage": Reply(hang_up=True),
+    "gone": error(404, f"Connector {NAME} not found"),
+    "failed": status("RUNNING", "FAILED", "Boom\n at x"),
+}
+
+
+@pytest.mark.parametrize(
+    ("step", "fault", "kind", "sentence"),
+    [
+        (STOPS, "time is up", NotStopped, "'flow' was asked to stop and after 0 s is RUNNING with 1 tasks."),
+        (PAUSES, "time is up", AirflowFailException, "was asked to be PAUSED and after 0 s is RUNNING with 1 tasks."),
+        (RESUMES, "time is up", AirflowFailException, "was asked to be RUNNING and after 0 s is RUNNING with 1 tasks."),
+        *((step, "outage", Unreachable, "") for step in (STOPS, PAUSES, RESUMES)),
+        *((step, "gone", AirflowFailException, "'flow'") for step in (STOPS, PAUSES, RESUMES)),
+        (PAUSES, "failed", AirflowFailException, "'flow' failed right after it was asked to be PAUSED: Boom"),
+        (RESUMES, "failed", AirflowFailException, "'flow' failed right after it was asked to be RUNNING: Boom"),
+        (STOPS, "failed", NotStopped, "'flow' was asked to stop and after 0 s is RUNNING with 1 tasks."),
+    ],
+)
+def test_operators(worker: Worker, step: type[Any], fault: str, kind: type[Exception], sentence: str) -> None:
+    """What happens once it was asked for; the deferred step asks before it defers, too."""
+    found = []
+    for deferrable in (False, True):
+        worker.answers(f"GET /connectors/{NAME}/status", status("RUNNING", "RUNNING"), LATER[fault])
+        task = step(task_id="t", connector=NAME, connect_conn_id="scripted", patience=SHORT, deferrable=deferrable)
+        found.append(failure_of(task))
+
+    assert found[0] == found[1]
+    assert found[0][0] is kind
+    assert sentence in found[0][1]
+
+
+def test_a_running_connector_without_tasks_is_there_when_time_is_up(worker: Worker) -> None:
+    """A MirrorCheckpoint without groups has none; either way it is waited for, and then believed."""
+    for deferrable in (False, True):
+        worker.answers(f"GET /connectors/{NAME}/status", status("STOPPED"), status("RUNNING"))
+        task = RESUMES(task_id="t", connector=NAME, connect_conn_id="scripted", patience=SHORT, deferrable=deferrable)
+
+        assert ended(task) == "RUNNING"
+
+
+def test_without_a_triggerer(worker: Worker) -> None:
+    """Airflow gives up on its behalf, and the task fails as one that waited itself."""
+    worker.answers(f"GET /connectors/{NAME}/status", status("RUNNING", "RUNNING"))
+    task = STOPS(task_id="t", connector=NAME, connect_conn_id="scripted", patience=SHORT, deferrable=True)
+    with pytest.raises(TaskDeferred) as deferred:
+        task.execute({})
+    assert deferred.value.timeout is not None
+
+    with pytest.raises(NotStopped, match="was asked to stop and after 0 s is RUNNING"):
+        task.resume_execution("__fail__", {"error": "Trigger timeout"}, {})
+
+
+SENSORS: dict[str, Callable[[Scene], Any]] = {
+    "state": lambda scene: (ConnectorStateSensor, {"connector": scene.sink.name, "state": "STOPPED"}),
+    "position": lambda scene: (ConnectorPositionSensor, {"connector": scene.sink.name, "position": 10**6}),
+    "group": lambda scene: (ConsumerGroupInactiveSensor, {"group": f"connect-{scene.sink.name}"}),
+    "lag": lambda scene: (MirrorLagSensor, {"connector": scene.mirror.name}),
+}
+FAULTS = {
+    "time is up": {},
+    "outage": {"connect_conn_id": "nobody"},
+    "outage of kafka": {"kafka_conn_id": "no_kafka"},
+    "gone": {"connector": "no-such-connector"},
+    "no connection": {"connect_conn_id": "no-such-connection"},
+    "no connection to kafka": {"kafka_conn_id": "no-such-connection"},
+    "failed": {"connector": NAME, "connect_conn_id": "scripted", "state": "RUNNING"},
+}
+OF_WORKERS = ("time is up", "outage", "gone", "no connection")
+CASES = [
+    *((name, fault) for name in ("state", "position", "lag") for fault in OF_WORKERS),
+    *(("group", fault) for fault in ("time is up", "outage of kafka", "no connection to kafka")),
+    *(("position", fault) for fault in ("outage of kafka", "no connection to kafka")),
+    ("state", "failed"),
+]
+
+
+@pytest.mark.usefixtures("connections")
+@pytest.mark.parametrize(("sensor", "fault"), CASES)
+def test_sensors(scene: Scene, worker: Worker, sensor: str, fault: str) -> None:
+    """An outage is waited for in both, so it ends as what is not there in time; neither is retried."""
+    worker.answers(f"GET /connectors/{NAME}/status", LATER["failed"])
+    kind, asked = SENSORS[sensor](scene)
+    late = fault == "time is up" or fault.startswith("outage")
+
+    def failure(**more: Any) -> Failure:
+        return failure_of(kind(task_id="t", timeout=0, poke_interval=0.1, **{**asked, **FAULTS[fault], **more}))
+
+    assert failure(deferrable=True) == failure()
+    assert failure()[0] is (AirflowSensorTimeout if late else AirflowFailException)
+    assert failure()[1].startswith("It was waited for 0 s, and is not there yet: ") is late
+    assert failure(soft_fail=True)[0] is failure(soft_fail=True, deferrable=True)[0] is AirflowSkipException
+
+
+def test_an_outage_passes(worker: Worker) -> None:
+    """A worker that comes back in time is all that either had to wait for."""
+    for deferrable in (False, True):
+        answer = f"GET /connectors/{NAME}/status"
+        worker.answers(answer, *[Reply(hang_up=True)] * 3, status("PAUSED"))
+        asked: dict[str, Any] = {"connector": NAME, "state": "PAUSED", "connect_conn_id": "scripted", "timeout": 20}
+
+        ended(ConnectorStateSensor(task_id="t", poke_interval=0.1, deferrable=deferrable, **asked))
+
+
+def failure_of(task: Any) -> Failure:
+    """How it fails, in its slot or through a triggerer."""
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - which one is what is asked
+        ended(task)
+    # Without the age of a record, and what librdkafka adds in brackets of a connection, which differs each time.
+    return type(caught.value), re.sub(r"\d+ s old| \([^)]*\)", "", str(caught.value))
+
+
+def ended(task: Any) -> Any:
+    """Run it to its end; where it is deferred, run its trigger, made anew from its arguments, and go on."""
+    if task.deferrable and hasattr(task, "poke"):
+        task.poke = lambda _context: False  # so that it is the trigger that finds out
+    try:
+        return task.execute({})
+    except TaskDeferred as deferred:
+        _path, arguments = json.loads(json.dumps(deferred.trigger.serialize()))
+        event = asyncio.run(_first_event(type(deferred.trigger)(**arguments)))
+        return task.resume_execution(deferred.method_name, {"event": event}, {})
+
+
+async def _first_event(trigger: Any) -> dict[str, Any]:
+    async for event in trigger.run():
+        payload: dict[str, Any] = event.payload
+        return payload
+    raise AssertionError("no event")

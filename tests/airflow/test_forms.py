@@ -1,0 +1,106 @@
+"""Every ready DAG can be triggered by Airflow's form, which says what each of its fields is for."""
+
+from __future__ import annotations
+
+import runpy
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG, Param
+from jinja2 import Environment
+
+from airflow_provider_connect_offsets import dags
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.task_groups.form import Section, as_arguments
+
+DAG_FILES = Path(__file__).parents[2] / "dags"
+# What nobody but the person who triggers can know.
+FILLED_IN = {
+    "connector_offsets_change": {"connector"},
+    "connector_offsets_stepwise": {"connector"},
+    "connector_offsets_fleet": {"connectors"},
+    "mirror_reset": {"source_connector"},
+    "mirror_failover_restore": {"run_uri"},
+}
+
+
+def _ready(dag_id: str) -> DAG:
+    dag: DAG = getattr(dags, dag_id)()
+    return dag
+
+
+def _params(dag: DAG) -> dict[str, Param]:
+    return {name: dag.params.get_param(name) for name in dag.params}
+
+
+def _is_required(param: Param) -> bool:
+    """As Airflow's form has it (``isParamRequired``)."""
+    kinds = param.schema["type"]
+    return "null" not in ([kinds] if isinstance(kinds, str) else kinds)
+
+
+@pytest.mark.parametrize("dag_id", dags.__all__)
+def test_only_what_has_to_be_filled_in_keeps_the_button_disabled(dag_id: str) -> None:
+    """A required Param without a value, or with an empty one, disables the Trigger button."""
+    missing = {
+        name
+        for name, param in _params(_ready(dag_id)).items()
+        if _is_required(param) and not (param.has_value and param.value != "")
+    }
+
+    assert missing == FILLED_IN.get(dag_id, set())
+
+
+@pytest.mark.parametrize("dag_id", dags.__all__)
+def test_each_field_has_a_section_a_description_and_an_example(dag_id: str) -> None:
+    """Fields stand in folds, in the folds' own order; who fills in a text or a number is shown how one looks."""
+    params = _params(_ready(dag_id))
+    sections = [Section(param.schema["section"]) for param in params.values()]
+
+    assert sections == sorted(sections, key=list(Section).index)
+    for name, param in params.items():
+        assert param.schema["title"], name
+        assert param.description, name
+        listed = "enum" in param.schema or param.schema["type"] == "boolean"
+        assert listed or "Example: " in param.description, name
+
+
+@pytest.mark.parametrize("value", ["", None])
+def test_null_means_the_same_as_empty(value: Any) -> None:
+    """The form gives null for a field that was left empty or cleared."""
+    template = as_arguments(["topics"])["topics"]
+
+    assert Environment(autoescape=False).from_string(template).render(params={"topics": value}) == ""  # noqa: S701
+
+
+@pytest.mark.parametrize("dag_id", dags.__all__)
+def test_a_dag_file_of_two_lines_is_enough(dag_id: str) -> None:
+    """The folder ``dags`` shows what somebody who installed the package writes."""
+    file = DAG_FILES / f"{dag_id}.py"
+
+    assert len([line for line in file.read_text().splitlines() if line]) == 2
+    assert runpy.run_path(str(file))["dag"].dag_id == dag_id
+
+
+def test_a_dag_file_may_give_other_defaults() -> None:
+    """Params by name; default_args and tags are added to."""
+    dag = dags.connector_offsets_change(
+        dag_id="orders", params={"connector": "orders-mirror"}, tags=["orders"], default_args={"retries": 3}
+    )
+
+    assert (dag.dag_id, dag.params["connector"]) == ("orders", "orders-mirror")
+    assert dag.tags == {"kafka-connect", "offsets", "orders"}
+    assert (dag.default_args["retries"], dag.default_args["owner"]) == (3, "connect-offsets")
+
+
+def test_a_default_for_an_unknown_param_is_refused() -> None:
+    """A misspelt name would be passed over otherwise."""
+    with pytest.raises(InvalidInput, match="No Param is called 'conector'; there are connector, to,"):
+        dags.connector_offsets_change(params={"conector": "orders-mirror"})
+
+
+def test_type_checkers_read_the_package_hints() -> None:
+    """As its classifier says."""
+    assert files("airflow_provider_connect_offsets").joinpath("py.typed").is_file()

@@ -1,0 +1,65 @@
+"""The ready DAGs with the Airflow that is installed; ``make test-lowest`` installs the lowest one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import DAG, Param
+from airflow.sdk.exceptions import DownstreamTasksSkipped
+
+from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
+from airflow_provider_connect_offsets.operators.approval import AskOperator
+from airflow_provider_connect_offsets.operators.orphans import ApproveRemovalOperator
+from sandbox.airflow import DAGS, parse_dags
+
+
+@pytest.mark.usefixtures("_airflow_database")
+@pytest.mark.filterwarnings("default")  # Airflow's own
+@pytest.mark.filterwarnings("error:::airflow_provider_connect_offsets")
+@pytest.mark.parametrize("file", sorted(DAGS.glob("*.py")), ids=lambda file: file.stem)
+def test_every_file_parses_to_the_dag_of_its_name(file: Path) -> None:
+    """And to no other."""
+    assert set(parse_dags(file)) == {file.stem}
+
+
+@pytest.mark.parametrize(
+    ("operator", "asked"), [(ApproveOffsetPlanOperator, {}), (ApproveRemovalOperator, {"remove": True})]
+)
+def test_a_question_has_a_time_limit_and_no_params_of_the_dag(operator: type[AskOperator], asked: Any) -> None:
+    """Whatever the standard provider calls the limit; an answer would have to repeat the Params it shows."""
+    with DAG("asking", schedule=None, params={"connector": Param("orders", type="string")}):
+        question = operator(task_id="ask", summary={}, response_timeout=timedelta(hours=1), **asked)
+
+    assert question.serialized_params == {}
+    limit = getattr(question, "response_timeout", None) or question.execution_timeout
+    assert limit == timedelta(hours=1)
+
+
+@pytest.mark.parametrize("operator", [ApproveOffsetPlanOperator, ApproveRemovalOperator])
+def test_a_rejection_is_recorded_before_the_rest_is_skipped(
+    operator: type[AskOperator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Skipping what follows ends the task, so that nothing after it is done."""
+    recorded: list[str] = []
+    with DAG("asking", schedule=None):
+        question = operator(task_id="ask", summary={})
+        question >> EmptyOperator(task_id="change")
+    monkeypatch.setattr(question, "record_rejection", lambda: recorded.append("rejected"))
+    event: dict[str, Any] = {
+        "chosen_options": ["Reject"],
+        "params_input": {},
+        "responded_by_user": None,
+        "timedout": False,
+    }
+
+    context: Any = {"ti": SimpleNamespace(map_index=-1, xcom_push=lambda **_: None), "task": question}
+
+    with pytest.raises(DownstreamTasksSkipped):
+        question.execute_complete(context, {**event, "responded_at": datetime.now(tz=UTC)})
+
+    assert recorded == ["rejected"]

@@ -1,0 +1,28 @@
+"""``make up`` and a browser: nothing else is used here but what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from airflow_ui import AirflowUi, chromium_page
+from playing import Playing, make_up
+
+PICTURES = Path("build/browser").absolute()
+
+
+@pytest.fixture(scope="session")
+def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playing]:
+    """``make up``, as the README has it."""
+    with make_up(tmp_path_factory.mktemp("play")) as started:
+        yield started
+
+
+@pytest.fixture
+def ui(playing: Playing, request: pytest.FixtureRequest) -> Iterator[AirflowUi]:
+    """Airflow's UI in a browser of its own; what it shows at the end of the test is kept."""
+    with chromium_page() as page:
+        opened = AirflowUi(page, playing.airflow.url, PICTURES)
+        yield opened
+        opened.picture(f"last-{request.node.name}")

@@ -1,0 +1,71 @@
+"""Each ready DAG is triggered by its form, with what its documentation says to fill in."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from airflow_ui import AirflowUi
+from playwright.sync_api import expect
+
+from airflow_provider_connect_offsets import dags
+from sandbox.scene import CHECKPOINTS, MIRROR, READERS, SINK
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+ON_TARGET = {"kafka_conn_id": "kafka_target"}
+FLOW = {"source_connector": MIRROR, "checkpoint_connector": CHECKPOINTS}
+# What to fill in, the task whose report is opened, and what that says.
+FORMS: dict[str, tuple[dict[str, str | bool], str, str]] = {
+    "connector_offsets_stepwise": (
+        {"connector": SINK, "to": "shift", "value": "-10", "approval": False, **ON_TARGET},
+        "restore",
+        SINK,
+    ),
+    "connector_offsets_fleet": (
+        {"connectors": ".*-sink", "to": "shift", "value": "-5", "max_down": "2", "approval": False, **ON_TARGET},
+        "change.apply",
+        SINK,
+    ),
+    "connector_offsets_backfill": ({"connector": SINK, "approval": False, **ON_TARGET}, "change.apply", SINK),
+    "connector_offsets_orphans": ({"older_than": "P30D", **ON_TARGET}, "orphans.find", "connect-offsets"),
+    "mirror_readiness": ({**FLOW, "max_lag_seconds": "600"}, "readiness.judge", MIRROR),
+    "mirror_reset": ({**FLOW, "to": "current", "approval": False}, "reset.apply", MIRROR),
+}
+# These are told in stories of their own.
+ELSEWHERE = {"connector_offsets_change", "mirror_failover", "mirror_failback", "mirror_failover_restore"}
+
+
+def test_no_dag_is_left_out() -> None:
+    """A new one needs a form here."""
+    assert FORMS.keys() | ELSEWHERE == set(dags.__all__)
+
+
+@pytest.mark.parametrize("dag_id", FORMS)
+def test_it_is_triggered_by_its_form(ui: AirflowUi, dag_id: str) -> None:
+    """Its run ends well, and its report opens from a task's link."""
+    fields, task, said = FORMS[dag_id]
+
+    run = ui.trigger(dag_id, fields)
+
+    assert run.end() == "success"
+    expect(run.open_report(task).get_by_text(said).first).to_be_visible()
+
+
+@pytest.mark.usefixtures("playing")
+def test_groups_go_to_the_other_cluster_and_home_again(ui: AirflowUi) -> None:
+    """Failover, failback, and what the failover committed is taken back; by forms and the reports' own words."""
+    over = ui.trigger("mirror_failover", {"groups": READERS, **FLOW})
+    over.open_question()
+    over.answer("Approve")
+    assert over.end() == "success"
+    report = over.open_report("failover.commit")
+    expect(report.get_by_text(READERS).first).to_be_visible()
+    found = re.search(r"file://\S+/final", report.locator("body").inner_text())
+    assert found
+
+    home = ui.trigger("mirror_failback", {"groups": READERS, "forward_connector": MIRROR, "approval": False})
+    assert home.end() == "success"
+    expect(home.open_report("failback.commit").get_by_text(READERS).first).to_be_visible()
+
+    restored = ui.trigger("mirror_failover_restore", {"run_uri": found[0]})
+    assert restored.end() == "success"

@@ -1,0 +1,74 @@
+"""README and a browser alone lead from ``make up`` to an applied change and its report."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from airflow_ui import AirflowUi, follow
+from playing import Playing
+from playwright.sync_api import expect
+
+from sandbox import wait_until
+from sandbox.scene import MIRROR, SINK
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+DAG_ID = "connector_offsets_change"
+
+
+def test_an_approved_change_is_applied_and_reported(playing: Playing, ui: AirflowUi) -> None:
+    """What it says to fill in; nothing is stopped before the answer; as many records come again as it said."""
+    offsets, count = playing.connect.offsets(MIRROR), playing.replicated()
+    run = ui.trigger(DAG_ID, playing.first_change(), picture="form")
+
+    run.open_question()
+    question = ui.page.locator("#root").inner_text()
+    ui.picture("approval")
+
+    assert f"Change the offsets of {MIRROR}?" in question
+    assert "Nothing has been stopped yet" in question
+    assert playing.connect.offsets(MIRROR) == offsets
+    found = re.search(r"Records delivered again: ([\d,]+)", question)
+    assert found
+    predicted = int(found[1].replace(",", ""))
+    assert predicted > 0
+    report = follow(ui.page.get_by_role("link", name="The report with all of it"))
+    expect(report.get_by_text("Waiting for approval").first).to_be_visible()
+
+    run.open_question()
+    run.answer("Approve")
+
+    assert run.end() == "success"
+    assert set(run.tasks().values()) == {"success"}
+    wait_until(lambda: playing.replicated() == count + predicted, 60, "the records it predicted have not arrived")
+    report = run.open_report("change.apply")
+    expect(report.get_by_text("Applied").first).to_be_visible()
+    report.screenshot(path=ui.pictures / "report.png", full_page=True)
+
+
+def test_a_rejected_change_touches_nothing(playing: Playing, ui: AirflowUi) -> None:
+    """All that would follow is skipped."""
+    offsets = playing.connect.offsets(SINK)
+    run = ui.trigger(DAG_ID, {"connector": SINK, "to": "earliest", "kafka_conn_id": "kafka_target"})
+
+    run.open_question()
+    run.answer("Reject")
+
+    assert run.end() == "success"
+    tasks = run.tasks()
+    assert {tasks[task] for task in ("begin", "apply", "restore", "outcome")} == {"skipped"}
+    assert playing.connect.offsets(SINK) == offsets
+    expect(run.open_report("change.approve").get_by_text("Rejected").first).to_be_visible()
+
+
+def test_the_connection_form_tests_the_worker(playing: Playing, ui: AirflowUi) -> None:
+    """Its button turns green where a worker answers, and red where none does."""
+    _, _, address = playing.connect.url.partition("://")
+    host, _, port = address.partition(":")
+
+    ui.add_connection("orders_connect", "Kafka Connect", {"host": host, "port": port, "schema": "http"})
+    ui.picture("connection")
+    assert ui.is_connection_fine("orders_connect")
+
+    ui.add_connection("nobody", "Kafka Connect", {"host": host, "port": "9", "schema": "http"})
+    assert not ui.is_connection_fine("nobody")

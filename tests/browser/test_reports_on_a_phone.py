@@ -1,0 +1,62 @@
+"""Reports on a phone: 390 px wide, each kind of them, with long names and large numbers."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from written_reports import REPORTS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+PHONE = 390
+SMALLEST_TEXT = 8.0  # px: of text in a chart, as it is shown
+# What a finger can't reach: wider than its box, though the box does not scroll.
+CUT_OFF = """
+() => [...document.querySelectorAll('main *')].filter(element => {
+  const box = element.closest('.scroll');
+  return !box && element.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5;
+}).map(element => element.outerHTML.slice(0, 120))
+"""
+SCROLLS = """
+() => [...document.querySelectorAll('.scroll')].filter(box =>
+  box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX !== 'auto').length
+"""
+TEXT_SIZES = """
+() => [...document.querySelectorAll('svg text')].map(text => {
+  const svg = text.ownerSVGElement;
+  return parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+})
+"""
+
+
+@pytest.fixture(scope="module")
+def phone() -> Iterator[Page]:
+    """Headless Chromium with a phone's screen."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-sync", "--disable-component-update"]
+        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+        try:
+            yield chromium.new_page(viewport={"width": PHONE, "height": 844})
+        finally:
+            chromium.close()
+
+
+@pytest.mark.parametrize(("kind", "write"), REPORTS.items(), ids=list(REPORTS))
+def test_nothing_is_cut_off(kind: str, write: Callable[[Path], str], phone: Page, tmp_path: Path) -> None:
+    """The page is as wide as the screen; tables and charts scroll in boxes of their own, and can be read there."""
+    phone.goto(write(tmp_path))
+    phone.screenshot(path=Path("build", f"phone-{kind}.png"), full_page=True)
+
+    assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE
+    assert phone.evaluate(CUT_OFF) == []
+    assert phone.evaluate(SCROLLS) == 0
+    assert min(phone.evaluate(TEXT_SIZES), default=SMALLEST_TEXT) >= SMALLEST_TEXT

@@ -1,0 +1,97 @@
+"""Workers that are found by their group in Kafka, where anyone may name any address: who gets a login of ours."""
+
+from __future__ import annotations
+
+import json
+import threading
+from base64 import b64encode
+from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from scripted_worker import Reply, Worker, handler
+
+from airflow_provider_connect_offsets.cli.opened import open_storage as open_in_shell
+from airflow_provider_connect_offsets.hooks.storage import open_storage as open_in_dag
+from airflow_provider_connect_offsets.stores.protocols import State
+from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
+from sandbox import Sandbox
+
+NAME, LOGIN = "advertised", "Basic " + b64encode(b"me:s3cret").decode()
+
+
+@pytest.fixture(scope="module")
+def stranger() -> Iterator[Worker]:
+    """A server to which the group of a Connect worker leads."""
+    holder: list[Worker] = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(lambda: holder[0]))
+    holder.append(Worker(server))
+    status = {"name": "c", "connector": {"state": "STOPPED", "worker_id": "w"}, "tasks": [], "type": "source"}
+    holder[0].answers("GET /connectors/c/status", Reply(200, status))
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    yield holder[0]
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def brokers(sandbox: Sandbox, stranger: Worker) -> Iterator[str]:
+    """Where a worker is in its group that advertises the stranger's address."""
+    advertised = {"rest.advertised.host.name": "127.0.0.1", "rest.advertised.port": str(stranger.server.server_port)}
+    worker = sandbox.another_cluster(NAME, advertised)
+    yield sandbox.target.bootstrap
+    worker.process.close()
+
+
+def heard(stranger: Worker) -> list[str | None]:
+    """The logins with which the stranger was asked since the last look."""
+    logins = [request.headers.get("Authorization") for request in stranger.requests]
+    stranger.requests.clear()
+    return logins
+
+
+@pytest.mark.parametrize(
+    ("configured", "login"),
+    [("http://127.0.0.1:1", LOGIN), ("http://localhost:1", None), ("https://127.0.0.1:1", None)],
+)
+def test_a_login_goes_only_to_a_host_that_someone_has_configured(
+    brokers: str,
+    stranger: Worker,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    configured: str,
+    login: str | None,
+) -> None:
+    """By DAG and by shell; the others are asked all the same, as most workers want no login."""
+    connection = {
+        "conn_type": "kafka_connect",
+        "host": configured,
+        "login": "me",
+        "password": "s3cret",
+        "extra": {
+            "exactly_once": "false",
+            "offsets_topic": f"{NAME}-offset",
+            "group_id": NAME,
+            "storage_kafka_conn_id": "kafka_target",
+        },
+    }
+    kafka = {"conn_type": "kafka", "extra": {"bootstrap.servers": brokers}}
+    monkeypatch.setenv("AIRFLOW_CONN_FOUND", json.dumps(connection))
+    monkeypatch.setenv("AIRFLOW_CONN_KAFKA_TARGET", json.dumps(kafka))
+    properties = tmp_path / "worker.properties"
+    properties.write_text(
+        f"bootstrap.servers={brokers}\ngroup.id={NAME}\noffset.storage.topic={NAME}-offset\n"
+        "listeners=http://elsewhere:1\n"
+    )
+    monkeypatch.setenv("CONNECT_OFFSETS_LOGIN", "me")
+    monkeypatch.setenv("CONNECT_OFFSETS_PASSWORD", "s3cret")
+    monkeypatch.setenv("CONNECT_OFFSETS_URLS", f"http://elsewhere, {configured}")
+
+    opened = open_in_dag("found")
+    assert isinstance(opened.storage, TopicStorage)
+    assert opened.storage.where.exactly_once is False
+    assert opened.control.status("c").state is State.STOPPED
+    assert heard(stranger) == [login]
+    assert open_in_shell(properties, None).control.status("c").state is State.STOPPED
+    assert heard(stranger) == [login]

@@ -1,0 +1,230 @@
+"""Airflow's UI, used as a person does: by clicks and keys in headless Chromium."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from airflow.sdk import Param
+from playwright.sync_api import Locator, Page, expect, sync_playwright
+
+from airflow_provider_connect_offsets import dags
+from sandbox import wait_until
+
+# Without the last ones Chromium looks up hosts of its maker's at every start.
+_ARGUMENTS = (
+    "--no-sandbox",  # which root can't have
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+_STEP_MS = 60_000
+_RUN_MS = 240_000
+_ENDED = re.compile("Success|Failed")
+
+
+@contextmanager
+def chromium_page(*, width: int = 1280, height: int = 1000) -> Iterator[Page]:
+    """Start Debian's Chromium and give a page of its own."""
+    path = shutil.which("chromium")
+    assert path, "Chromium is missing: sudo apt-get install chromium"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(_ARGUMENTS))
+        page = browser.new_page(viewport={"width": width, "height": height})
+        page.set_default_timeout(_STEP_MS)
+        expect.set_options(timeout=_STEP_MS)
+        yield page
+        browser.close()
+
+
+@dataclass(frozen=True)
+class AirflowUi:
+    """The UI at ``url``; pictures go to ``pictures``."""
+
+    page: Page
+    url: str
+    pictures: Path
+
+    def picture(self, name: str) -> None:
+        """Keep what is seen."""
+        self.pictures.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=self.pictures / f"{name}.png")
+
+    def trigger(self, dag_id: str, fields: Mapping[str, str | bool], *, picture: str | None = None) -> DagRunUi:
+        """Fill in the DAG's form and click Trigger; gives the run that comes of it."""
+        before = self._runs(dag_id)
+        form = self.open_form(dag_id)
+        for name, value in fields.items():
+            form.fill(name, value=value)
+        if picture:
+            self.picture(picture)
+        expect(form.button).to_be_enabled()
+        form.button.click()
+        expect(form.dialog).to_be_hidden()
+        found = wait_until(
+            lambda: [run for run in self._runs(dag_id) if run not in before],
+            _STEP_MS / 1000,
+            f"no run of {dag_id} has come of it",
+            interval=1,
+        )
+        return DagRunUi(self, dag_id, found[0])
+
+    def open_form(self, dag_id: str) -> TriggerForm:
+        """Open the DAG and click Trigger."""
+        self.page.goto(f"{self.url}/dags/{dag_id}")
+        self.page.get_by_role("button", name="Trigger").first.click()
+        return TriggerForm(self.page.get_by_role("dialog"), dag_id)
+
+    def add_connection(self, conn_id: str, kind: str, fields: Mapping[str, str]) -> None:
+        """Fill in the connection's form and save it."""
+        self.page.goto(f"{self.url}/connections")
+        self.page.get_by_role("button", name="Add Connection").click()
+        dialog = self.page.get_by_role("dialog")
+        dialog.locator("[name=connection_id]").press_sequentially(conn_id)
+        dialog.get_by_role("combobox").first.click()
+        self.page.keyboard.type(kind)
+        self.page.get_by_role("option", name=kind, exact=True).click()
+        for name, value in fields.items():
+            dialog.locator(f"[name={name}]").press_sequentially(value)
+        dialog.get_by_role("button", name="Save").click()
+        expect(dialog).to_be_hidden()
+
+    def is_connection_fine(self, conn_id: str) -> bool:
+        """Press the connection's Test button; whether it turns green."""
+        row = self.page.locator("tbody tr").filter(has_text=conn_id)
+        button = row.get_by_role("button", name="Test Connection")
+        button.click()
+        icon = button.locator("svg[color]")
+        icon.wait_for()
+        return icon.get_attribute("color") == "green"
+
+    @property
+    def _rows(self) -> Locator:
+        # Until the list is there, its rows have cells without anything in them.
+        return self.page.locator("tbody tr").filter(has=self.page.locator("[data-testid=table-cell-dag_run_id] a"))
+
+    def _runs(self, dag_id: str) -> list[str]:
+        self.page.goto(f"{self.url}/dags/{dag_id}/runs")
+        self.page.get_by_text("No Dag Runs found").or_(self._rows.first).wait_for()
+        return [row.strip() for row in self._rows.locator("[data-testid=table-cell-dag_run_id]").all_inner_texts()]
+
+
+@dataclass(frozen=True)
+class TriggerForm:
+    """The form of a DAG; its fields are in folds, of which one is open at a time."""
+
+    dialog: Locator
+    dag_id: str
+
+    @property
+    def button(self) -> Locator:
+        """What starts the run."""
+        return self.dialog.get_by_role("button", name="Trigger", exact=True)
+
+    def fill(self, name: str, *, value: str | bool) -> None:
+        """Open the field's fold, and type, pick or switch."""
+        param = self._param(name)
+        self._open(param.schema["section"])
+        field = self.dialog.locator(f"[name=element_{name}]")
+        if isinstance(value, bool):
+            if field.is_checked() != value:
+                self.dialog.locator(f"[id='switch:element_{name}']").click()
+            expect(field).to_be_checked(checked=value)
+        elif "enum" in param.schema:
+            self.dialog.locator(f"#element_{name}").click()
+            self.dialog.page.keyboard.type(param.schema["values_display"][value])
+            self.dialog.page.keyboard.press("Enter")
+            expect(field).to_have_value(value)
+        else:
+            field.click()
+            field.press("ControlOrMeta+a")
+            field.press_sequentially(value)
+            field.press("Tab")
+
+    def _open(self, section: str) -> None:
+        fold = self.dialog.get_by_role("button", name=section, exact=True)
+        if fold.get_attribute("aria-expanded") != "true":
+            fold.click()
+            expect(fold).to_have_attribute("aria-expanded", "true")
+
+    def _param(self, name: str) -> Param:
+        param: Param = getattr(dags, self.dag_id)().params.get_param(name)
+        return param
+
+
+@dataclass(frozen=True)
+class DagRunUi:
+    """A run, as its pages show it."""
+
+    ui: AirflowUi
+    dag_id: str
+    run_id: str
+
+    @property
+    def page(self) -> Page:
+        return self.ui.page
+
+    def open(self, *more: str) -> None:
+        """Open its page, or one of its tasks'."""
+        self.page.goto("/".join((self.ui.url, "dags", self.dag_id, "runs", self.run_id, *more)))
+
+    def end(self) -> str:
+        """Wait until it has ended; gives its state."""
+        self.page.goto(f"{self.ui.url}/dags/{self.dag_id}/runs")
+        row = self.page.locator("tbody tr").filter(has_text=self.run_id)
+        state = row.locator("[data-testid=table-cell-state]")
+        expect(state).to_have_text(_ENDED, timeout=_RUN_MS)
+        return state.inner_text().strip().lower()
+
+    def tasks(self) -> dict[str, str]:
+        """States of its tasks, without the name of their group."""
+        self.open()
+        state = self.page.locator("[data-testid=table-cell-state]")
+        rows = self.page.locator("tbody tr").filter(has=state).filter(has=self.page.locator("a"))
+        rows.first.wait_for()
+        found = {}
+        for row in rows.all():
+            name = row.locator("a").first.inner_text().strip()
+            found[name.rpartition(".")[2]] = row.locator("[data-testid=table-cell-state]").inner_text().strip().lower()
+        return found
+
+    def open_question(self) -> None:
+        """Wait until it asks, and open the question from the list of required actions."""
+        row = self.page.locator("tbody tr").filter(has_text=self.run_id)
+
+        def is_listed() -> bool:  # the list doesn't refresh itself
+            self.page.goto(f"{self.ui.url}/required_actions")
+            self.page.get_by_text("No Required Actions found").or_(self.page.locator("tbody tr")).first.wait_for()
+            return row.count() > 0
+
+        wait_until(is_listed, _RUN_MS / 1000, f"{self.run_id} asks nobody", interval=2)
+        row.get_by_role("link").first.click()
+        self.page.get_by_role("button", name="Approve").wait_for()
+
+    def answer(self, button: str) -> None:
+        """Click Approve or Reject below the question."""
+        self.page.get_by_role("button", name=button).click()
+
+    def open_report(self, task: str) -> Page:
+        """Click the task's button Report, on its tab Details."""
+        self.open("tasks", task)
+        self.page.get_by_role("link", name="Details", exact=True).click()
+        return follow(self.page.get_by_role("link", name="Report", exact=True))
+
+
+def follow(link: Locator) -> Page:
+    """Click a link, and give the page that it leads to: one of its own, or the same."""
+    if link.get_attribute("target") != "_blank":
+        link.click()
+        link.page.wait_for_url("**/report.html")
+        return link.page
+    with link.page.context.expect_page() as opened:
+        link.click()
+    return opened.value

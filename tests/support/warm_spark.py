@@ -1,0 +1,87 @@
+"""``spark-submit`` that hands its job to a Spark that runs already: the job is the real one, only the start is saved.
+
+What it takes to submit a job, a JVM and a Python of its own with nothing but the zip, has tests of its own, and so have
+the DAG runs marked ``submits``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+import traceback
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Client, Listener
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.pipeline.shipping import PACKAGE
+
+_PROGRAM = """#!{python} -IS
+import sys
+from multiprocessing.connection import Client
+
+with Client({address!r}, "AF_UNIX") as connection:
+    connection.send(sys.argv[1:])
+    code, text = connection.recv()
+sys.stderr.write(text)
+sys.exit(code)
+"""
+
+
+@dataclass(frozen=True)
+class WarmSpark:
+    """Runs jobs one after the other, each in a session of its own."""
+
+    spark: SparkSession
+
+    @contextmanager
+    def serve(self, folder: Path) -> Iterator[Path]:
+        """Put a ``spark-submit`` into ``folder``, which is to stand first on the path."""
+        address = str(folder / "socket")
+        program = folder / "spark-submit"
+        program.write_text(_PROGRAM.format(python=sys.executable, address=address))
+        program.chmod(0o755)
+        with Listener(address, "AF_UNIX") as listener:
+            serving = threading.Thread(target=self._serve, args=[listener])
+            serving.start()
+            try:
+                yield folder
+            finally:
+                with Client(address, "AF_UNIX") as connection:
+                    connection.send(None)
+                serving.join()
+
+    def _serve(self, listener: Listener) -> None:
+        while True:
+            with listener.accept() as connection:
+                words = connection.recv()
+                if words is None:
+                    return
+                connection.send(self._submitted(words))
+
+    def _submitted(self, words: list[str]) -> tuple[int, str]:
+        """Exit code and last words of a job."""
+        try:
+            self._run(words)
+        except Exception:  # noqa: BLE001 - as Spark does: whatever ends the job is told, and the code is 1
+            return 1, traceback.format_exc()
+        return 0, ""
+
+    def _run(self, words: list[str]) -> None:
+        [place] = [place for place, word in enumerate(words) if Path(word).parent == PACKAGE / "pipeline"]
+        job = Path(words[place])
+        # The modules are those that are imported here already; that the zip has them is looked at all the same.
+        shipped = zipfile.ZipFile(words[words.index("--py-files") + 1]).namelist()
+        assert f"{PACKAGE.name}/pipeline/{job.name}" in shipped
+        module = importlib.import_module(f"{PACKAGE.name}.pipeline.{job.stem}")
+        session = self.spark.newSession()
+        given = dict(words[at + 1].split("=", 1) for at, word in enumerate(words[:place]) if word == "--conf")
+        for name, value in {**module.JOB.defaults, **given}.items():
+            if session.conf.isModifiable(name):
+                session.conf.set(name, value)
+        module.JOB.run(session, words[place + 1 :])
