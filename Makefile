@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 UV     := $(BIN)/uv
+# Spark's package is half a gigabyte, and not every package index is near.
+export UV_HTTP_TIMEOUT ?= 300
 
 # The virtual environments of test-lowest and test-pythons; what of the development tools the tests need at the lowest.
 LOWEST       := .venv-lowest
@@ -19,8 +21,10 @@ setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cac
 $(VENV)/ready: requirements.lock pyproject.toml prerequisites.sh
 	@PYTHON=$(PYTHON) bash prerequisites.sh
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@awk '/^[^ ]/ { of_uv = /^uv==/ } of_uv' requirements.lock > $(VENV)/uv.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/uv.txt
+	$(UV) pip install --quiet --python $(VENV) --require-hashes -r requirements.lock
+	$(UV) pip install --quiet --python $(VENV) --no-deps -e .
 	@touch $@
 
 demo: setup  ## the main job on real Kafka, Connect, MirrorMaker 2, Airflow and Spark, with a page at the end

@@ -85,6 +85,11 @@ class Turn:
     run_uri: str
     begins: datetime
     topics: str
+    cleared: int
+
+    def is_of(self, asking: Asking) -> bool:
+        """Whether ``asking`` itself has taken it; a run that was cleared since asks for one more."""
+        return (self.run_id, self.cleared) == (asking.run_id, asking.cleared)
 
     def outcome(self) -> Outcome | None:
         """How its change ended; None where it hasn't, or was never applied."""
@@ -143,6 +148,7 @@ class Turns:
             "run_uri": asking.run_uri,
             "begins": asking.interval.begins.isoformat(),
             "topics": asking.topics,
+            "cleared": asking.cleared,
         }
         return files.create_bytes(join(self._uri, f"{number:06d}.turn.json"), files.to_json(fields))
 
@@ -162,4 +168,4 @@ class Turns:
         if fields is None:
             return None
         begins = datetime.fromisoformat(fields["begins"])
-        return Turn(number, fields["run_id"], fields["run_uri"], begins, fields["topics"])
+        return Turn(number, fields["run_id"], fields["run_uri"], begins, fields["topics"], fields["cleared"])

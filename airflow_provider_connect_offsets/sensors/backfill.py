@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from airflow_provider_connect_offsets.change.turns import Asking, Turn
 
-_ENDED = ("success", "failed")
+# A run that has taken its turn and is queued was cleared since: it asks for another one when it starts.
+_NOT_AT_WORK = ("success", "failed", "queued")
 
 
 class BackfillTurnSensor(BaseSensorOperator):
@@ -62,9 +63,9 @@ class BackfillTurnSensor(BaseSensorOperator):
                     f"{delivering.begins.isoformat()}, which delivers the interval {asking.interval} again, too."
                 )
             newest = turns.newest()
-            if newest is not None and newest.run_id == asking.run_id:  # a retry
+            if newest is not None and newest.is_of(asking):  # a retry
                 return True
-            if self._is_at_work(newest, instance) or self._earlier_runs(context, asking):
+            if self._is_at_work(newest, asking, instance) or self._earlier_runs(context, asking):
                 return False
             if turns.take(asking, after=newest):
                 turns.note(asking)
@@ -93,12 +94,13 @@ class BackfillTurnSensor(BaseSensorOperator):
             cleared=dag_run.clear_number or 0,
         )
 
-    def _is_at_work(self, turn: Turn | None, instance: Any) -> bool:
-        """Whether the run that took the last turn may still change the connector."""
-        if turn is None or instance.get_dr_count(instance.dag_id, run_ids=[turn.run_id]) == 0:
+    def _is_at_work(self, turn: Turn | None, asking: Asking, instance: Any) -> bool:
+        """Whether another run, which took the last turn, may still change the connector."""
+        if turn is None or turn.run_id == asking.run_id:
             return False
-        state = instance.get_dagrun_state(instance.dag_id, turn.run_id)
-        if state in _ENDED:
+        if instance.get_dr_count(instance.dag_id, run_ids=[turn.run_id]) == 0:
+            return False
+        if instance.get_dagrun_state(instance.dag_id, turn.run_id) in _NOT_AT_WORK:
             return False
         self.log.info("Run %r is rewinding %r; waiting for its end.", turn.run_id, self.connector)
         return True

@@ -116,6 +116,18 @@ def test_one_turn_is_taken_once(story: Story) -> None:
     assert (taken.number, taken.run_id) == (2, "day-1")
 
 
+def test_a_cleared_run_has_no_turn_any_more(story: Story) -> None:
+    """It takes another one, as others may wait by now; its retry keeps the one it has."""
+    asking = story.asking(0)
+    story.applied(asking, at=1.1)
+    taken = story.turns.newest()
+
+    assert taken
+    assert taken.is_of(asking)
+    assert not taken.is_of(story.asking(0, cleared=1))
+    assert not taken.is_of(story.asking(1))
+
+
 @pytest.mark.parametrize(("begins", "ends"), [(None, None), (START, START), (START + DAY, START)])
 def test_a_run_without_an_interval_is_refused(begins: datetime | None, ends: datetime | None) -> None:
     """Airflow 3 gives none to a cron text; the sentence says what to write instead."""
