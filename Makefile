@@ -6,6 +6,9 @@ UV     := $(BIN)/uv
 # Spark's package is half a gigabyte, and not every package index is near.
 export UV_HTTP_TIMEOUT ?= 300
 
+# How many processes run tests, each with servers of its own of about 3 GB.
+PROCESSES ?= 2
+
 # The virtual environments of test-lowest and test-pythons; what of the development tools the tests need at the lowest.
 LOWEST       := .venv-lowest
 LOWEST_TOOLS := hypothesis|pytest|pytest-timeout|pytest-xdist|vega-datasets
@@ -37,10 +40,10 @@ down: setup  ## what `make up` has started, from another terminal
 	$(BIN)/python -m sandbox down
 
 test: setup  ## the tests, on two processes with real servers of their own each
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not faults and not processes and not mirror and not browser and not versions"
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "not faults and not processes and not mirror and not browser and not versions"
 
 test-processes: setup  ## whole programs: the demo, `make up`, Airflow's and Spark's commands, workers and MirrorMakers
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m processes
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m processes
 
 test-browser: setup  ## each DAG by its form, in headless Chromium; pictures in build/browser
 	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium)
@@ -50,16 +53,16 @@ pictures: test-browser  ## the pictures that README and docs show
 	cp build/browser/form.png build/browser/approval.png docs/
 
 test-mirror: setup  ## flows of MirrorMaker 2 as a whole: failovers at full scale, killed sources, readiness
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m mirror
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m mirror
 
 test-steps: setup  ## changes that are broken on purpose, at every step, with one kind of connector each
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "faults and not long" tests/airflow tests/faults
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "faults and not long" tests/airflow tests/faults
 
 test-faults: setup  ## the same with every kind of connector, and a fleet of 200: the whole matrix
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m faults tests/airflow tests/faults
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m faults tests/airflow tests/faults
 
 test-lowest: setup $(LOWEST)/ready  ## the lowest versions that pyproject.toml allows: all DAGs parse; a change, a failover
-	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile \
+	$(LOWEST)/bin/python -m pytest -n $(PROCESSES) --dist loadfile \
 	  tests/unit tests/airflow/test_ready_dags.py tests/airflow/test_provider_info.py \
 	  tests/airflow/test_readme.py::test_the_five_lines_skip_the_poison_record \
 	  tests/airflow/test_mirror_failover.py::test_there_and_back
@@ -74,7 +77,7 @@ $(LOWEST)/ready: pyproject.toml lowest.toml requirements.lock venv.sh | $(VENV)/
 	@touch $@
 
 test-pythons: setup $(PYTHONS:%=.venv-%/ready)  ## the unit tests on the other Python versions
-	for version in $(PYTHONS); do .venv-$$version/bin/python -m pytest -n 2 --dist loadfile tests/unit || exit 1; done
+	for version in $(PYTHONS); do .venv-$$version/bin/python -m pytest -n $(PROCESSES) --dist loadfile tests/unit || exit 1; done
 
 .venv-%/ready: requirements.lock pyproject.toml venv.sh | $(VENV)/ready
 	bash venv.sh $* .venv-$*
@@ -84,7 +87,7 @@ test-pythons: setup $(PYTHONS:%=.venv-%/ready)  ## the unit tests on the other P
 
 test-versions: setup  ## changes, resets, imports and failovers on brokers and workers of Kafka 3.5 to 4.3
 	$(BIN)/python -m sandbox older-jars
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m versions tests/versions
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup -m versions tests/versions
 
 lint: setup  ## ruff, mypy, import-linter
 	$(BIN)/ruff check .

@@ -76,6 +76,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         # adapted while they run cost more than half of the time.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.sql.adaptive.enabled", "false")
+        # A compiler run for each plan takes longer than these plans do.
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.python.sql.dataFrameDebugging.enabled", "false")  # a tenth of the time of a plan
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))

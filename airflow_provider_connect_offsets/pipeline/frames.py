@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -134,4 +135,19 @@ def matches_whole(text: Column, pattern: str) -> Column:
 def verdict_frame(spark: SparkSession, verdicts: Iterable[Verdict]) -> DataFrame:
     """Make the dataset ``verdicts`` of verdicts on the connector as a whole."""
     rows = [(str(v.rule), v.severity.value, v.connector, v.partition, v.message) for v in verdicts]
-    return spark.createDataFrame(rows, struct_type(VERDICTS))
+    return few_rows(spark, rows, struct_type(VERDICTS))
+
+
+def few_rows(spark: SparkSession, rows: Sequence[tuple[Any, ...]], shape: T.StructType | str) -> DataFrame:
+    """Make a frame of rows that the driver holds: texts, numbers, booleans and null. ``shape`` may be DDL.
+
+    They travel as one JSON literal. ``createDataFrame`` would put them through a Python process on an executor, which
+    takes longer than most of the jobs, and needs the driver's version of Python there.
+    """
+    struct = cast("T.StructType", T.StructType.fromDDL(shape)) if isinstance(shape, str) else shape
+    if not rows:  # known to be empty, so that no join with it is planned
+        nothing = [F.lit(None).cast(field.dataType).alias(field.name) for field in struct]
+        return spark.range(0).select(*nothing).limit(0)
+    named = json.dumps([dict(zip(struct.names, row, strict=True)) for row in rows])
+    parsed = F.from_json(F.lit(named), T.ArrayType(struct), {"mode": "FAILFAST"})
+    return spark.range(1).select(F.inline(parsed))

@@ -24,6 +24,7 @@ from airflow_provider_connect_offsets.pipeline import jvm, mirror_reset
 from airflow_provider_connect_offsets.pipeline.frames import (
     Snapshot,
     Subject,
+    few_rows,
     read_dataset,
     verdict_frame,
     write_dataset,
@@ -58,7 +59,7 @@ def _beside(
     bounds = read_dataset(spark, directory.target_bounds, LOG_BOUNDS)
     syncs = offset_syncs(read_dataset(spark, directory.sync_records, STORED_RECORDS))
     if planned.effects is None:
-        again = spark.createDataFrame([], "topic string, partitions long, records_again long, duplicates long")
+        again = few_rows(spark, [], "topic string, partitions long, records_again long, duplicates long")
     else:
         again = mirror_reset.replicated_again(planned.effects, bounds, reset.flow)
     found = mirror_reset.reset_topics(again, syncs, Subject.of(snapshot.connectors, reset.source_connector))

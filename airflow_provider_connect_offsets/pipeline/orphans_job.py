@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.orphans import OrphanRequest
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.counts import digest_of
-from airflow_provider_connect_offsets.pipeline.frames import read_dataset, write_dataset
+from airflow_provider_connect_offsets.pipeline.frames import few_rows, read_dataset, write_dataset
 from airflow_provider_connect_offsets.pipeline.orphans import (
     by_connector,
     key_counts,
@@ -59,7 +59,7 @@ def run(spark: SparkSession, directory: OrphansDirectory) -> dict[str, Any]:
 
 def _found(spark: SparkSession, directory: OrphansDirectory, request: OrphanRequest) -> dict[str, Any]:
     names = json.loads(jvm.read_text(spark, directory.known))["connectors"]
-    known = spark.createDataFrame([(name,) for name in names], "connector string")
+    known = few_rows(spark, [(name,) for name in names], "connector string")
     records = read_dataset(spark, directory.stored_records, STORED_RECORDS)
     keys = owned(last_of_each_key(records), known).persist()
     try:

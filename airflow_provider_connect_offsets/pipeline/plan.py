@@ -13,7 +13,14 @@ from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.pipeline import overall, rules, targets, wanted
 from airflow_provider_connect_offsets.pipeline.counts import Counts, count
 from airflow_provider_connect_offsets.pipeline.effects import with_effects
-from airflow_provider_connect_offsets.pipeline.frames import Snapshot, Subject, shaped, struct_type, verdict_frame
+from airflow_provider_connect_offsets.pipeline.frames import (
+    Snapshot,
+    Subject,
+    few_rows,
+    shaped,
+    struct_type,
+    verdict_frame,
+)
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_PLAN
 
 
@@ -70,5 +77,5 @@ def _judged(
 
 
 def _no_plan(spark: SparkSession, why: Verdict) -> Planned:
-    nothing = spark.createDataFrame([], struct_type(OFFSET_PLAN))
+    nothing = few_rows(spark, [], struct_type(OFFSET_PLAN))
     return Planned(nothing, verdict_frame(spark, [why]), Counts())

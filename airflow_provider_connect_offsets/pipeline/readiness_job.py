@@ -29,7 +29,14 @@ from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.flow_rules import FlowConnector, flow_verdicts
-from airflow_provider_connect_offsets.pipeline.frames import WHOLE, read_dataset, shaped, struct_type, write_dataset
+from airflow_provider_connect_offsets.pipeline.frames import (
+    WHOLE,
+    few_rows,
+    read_dataset,
+    shaped,
+    struct_type,
+    write_dataset,
+)
 from airflow_provider_connect_offsets.pipeline.group_readiness import group_readiness
 from airflow_provider_connect_offsets.pipeline.group_rules import by_group, group_verdicts
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, latest_checkpoints, offset_syncs
@@ -113,7 +120,7 @@ class _Run:
         root = self.snapshot["next_history"].rpartition("/")[0]
         shape = struct_type(LAG_HISTORY)
         if not jvm.exists(self.spark, root):
-            return self.spark.createDataFrame([], shape)
+            return few_rows(self.spark, [], shape)
         return (
             self.spark.read.schema(shape)
             .options(**WHOLE)
@@ -211,7 +218,7 @@ def _seen(one: _Run, flow: Flow, source: FlowConnector, syncs: DataFrame) -> See
 
 def _weightless(spark: SparkSession, verdicts: list[Verdict]) -> DataFrame:
     rows = [(str(v.rule), v.severity.value, v.connector, v.partition, v.message, 0) for v in verdicts]
-    return spark.createDataFrame(rows, struct_type(VERDICTS).add("weight", "long"))
+    return few_rows(spark, rows, struct_type(VERDICTS).add("weight", "long"))
 
 
 def _sums(rows: DataFrame, totals: DataFrame) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from airflow_provider_connect_offsets.pipeline.failover import (
     compare_ranges,
     translated,
 )
-from airflow_provider_connect_offsets.pipeline.frames import is_finished, read_dataset, write_dataset
+from airflow_provider_connect_offsets.pipeline.frames import few_rows, is_finished, read_dataset, write_dataset
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, offset_syncs
 from airflow_provider_connect_offsets.pipeline.sampling import sampled_claims
 from airflow_provider_connect_offsets.pipeline.session import Job, set_default
@@ -147,10 +147,7 @@ def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFra
     """Groups that have members: group, on_source, on_target. members: by side and group."""
     sides = [members[side] for side in (Side.SOURCE, Side.TARGET)]
     rows = [(group, *(group in side for side in sides)) for group in {*sides[0], *sides[1]}]
-    if not rows:
-        # Known to be empty, so that no join is planned, and without the RDD that rows of Python's would be.
-        return spark.range(0).selectExpr("'' AS `group`", "false AS on_source", "false AS on_target").limit(0)
-    return spark.createDataFrame(rows, "group string, on_source boolean, on_target boolean")
+    return few_rows(spark, rows, "group string, on_source boolean, on_target boolean")
 
 
 def _translate(spark: SparkSession, request: FailoverRequest, directory: FailoverDirectory) -> dict[str, Any]:

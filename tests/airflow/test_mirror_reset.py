@@ -183,7 +183,11 @@ def test_a_dry_run_and_the_single_step(sandbox: Sandbox, run_dag: RunDag, worksp
         assert (dry.state, dry.tasks["reset.apply"], dry.tasks["reset.plan"]) == ("success", "skipped", "success")
         assert (cell.syncs(), cell.positions(), cell.states()) == before
         assert "Dry run: nothing was changed" in (read_bytes(dry.directory.report) or b"").decode()
-        summary = {"run_uri": dry.directory.uri, "connector": cell.source_connector}
+        summary = {
+            "run_uri": dry.directory.uri,
+            "connector": cell.source_connector,
+            "report": dry.directory.report,
+        }
         subject, body = ApproveMirrorResetOperator(task_id="approve", summary=summary).question()
         assert subject == f"Reset the flow of {cell.source_connector}?"
         assert "**200** records would be duplicated on the target" in body

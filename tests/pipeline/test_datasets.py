@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.pipeline import session
-from airflow_provider_connect_offsets.pipeline.frames import read_dataset, struct_type, write_dataset
+from airflow_provider_connect_offsets.pipeline.frames import few_rows, read_dataset, struct_type, write_dataset
 from airflow_provider_connect_offsets.pipeline.shipping import PACKAGE
 from airflow_provider_connect_offsets.workspace import datasets, files
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS, Schema
@@ -102,3 +102,15 @@ def test_all_jobs_share_it(words: tuple[str, ...], modules: set[str]) -> None:
     sources = {path.stem: path.read_text() for path in (PACKAGE / "pipeline").glob("*.py")}
 
     assert {name for name, text in sources.items() if any(word in text for word in words)} == modules
+
+
+def test_few_rows_are_just_those(spark: SparkSession) -> None:
+    """Whatever a name may hold; and no rows are known to be none, before anything runs."""
+    shape = "`group` string, position long, share double, planned boolean, reason string"
+    rows = [("gro\"up\\ \u2028é 'x'\n", 2**63 - 1, 0.1, True, None), ("", -1, 1.0, False, "null")]
+
+    found = few_rows(spark, rows, shape)
+
+    assert [tuple(row) for row in found.collect()] == rows
+    assert few_rows(spark, [], shape).schema.simpleString() == found.schema.simpleString()
+    assert few_rows(spark, [], shape).collect() == []

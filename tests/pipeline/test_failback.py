@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from frames import frame_of
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline.failback import Forward, both_ways
@@ -91,24 +92,25 @@ def places(spark: SparkSession) -> dict[str, dict[int, Place]]:
         if scene.forward_end is not None
     }
     forward = Forward(
-        here=spark.createDataFrame(
+        here=frame_of(
+            spark,
             [(name, 0, one.log_end, one.forward_end, one.copied_from, one.left_behind) for name, one in SCENES.items()],
             struct_type(RETURN_PARTITIONS),
         ),
-        partitions=spark.createDataFrame(_partitions(made), struct_type(MIRROR_PARTITIONS)),
-        syncs=spark.createDataFrame(_syncs({name: [(0, 0), (60, 60)] for name in made}), struct_type(OFFSET_SYNCS)),
+        partitions=frame_of(spark, _partitions(made), struct_type(MIRROR_PARTITIONS)),
+        syncs=frame_of(spark, _syncs({name: [(0, 0), (60, 60)] for name in made}), struct_type(OFFSET_SYNCS)),
         digests=None,
     )
     rows = [(f"g{at}", name, 0, at, None) for name, scene in SCENES.items() for at in scene.asked]
-    asked = spark.createDataFrame(rows, ASKED)
+    asked = frame_of(spark, rows, ASKED)
     copies = {name: scene.copies for name, scene in SCENES.items() if scene.copies is not None}
     answered = answers(
         asked,
-        spark.createDataFrame(_partitions(copies), struct_type(MIRROR_PARTITIONS)),
-        syncs=spark.createDataFrame(
-            _syncs({name: scene.copy_syncs for name, scene in SCENES.items()}), struct_type(OFFSET_SYNCS)
+        frame_of(spark, _partitions(copies), struct_type(MIRROR_PARTITIONS)),
+        syncs=frame_of(
+            spark, _syncs({name: scene.copy_syncs for name, scene in SCENES.items()}), struct_type(OFFSET_SYNCS)
         ),
-        checkpoints=spark.createDataFrame([], CHECKPOINTS),
+        checkpoints=frame_of(spark, [], CHECKPOINTS),
     )
     found: dict[str, dict[int, Place]] = {name: {} for name in SCENES}
     for row in both_ways(asked, answered, forward).collect():

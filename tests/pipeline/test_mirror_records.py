@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from flows import RECORDS, MirrorFlow
+from frames import frame_of
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
@@ -34,7 +35,7 @@ def checkpoint(group: str, topic: str, partition: int, upstream: int, downstream
 
 def stored(spark: SparkSession, records: Iterable[tuple[bytes, bytes | None]]) -> DataFrame:
     rows = [("internal", 0, number, NOON, key, value) for number, (key, value) in enumerate(records)]
-    return spark.createDataFrame(rows, struct_type(STORED_RECORDS))
+    return frame_of(spark, rows, struct_type(STORED_RECORDS))
 
 
 def test_the_documented_bytes(spark: SparkSession) -> None:
@@ -158,7 +159,7 @@ def test_syncs_of_a_real_flow(spark: SparkSession, mirror: MirrorFlow) -> None:
     topic = "mm2-offset-syncs.target.internal"
     with TopicReader({"bootstrap.servers": mirror.sandbox.source.bootstrap}, topic) as reader:
         rows = [(topic, one.partition, one.offset, NOON, one.key, one.value) for one in reader.records()]
-    found = offset_syncs(spark.createDataFrame(rows, struct_type(STORED_RECORDS))).where(f"topic = '{mirror.topic}'")
+    found = offset_syncs(frame_of(spark, rows, struct_type(STORED_RECORDS))).where(f"topic = '{mirror.topic}'")
 
     syncs = found.collect()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from frames import frame_of
 from planning import Planner, mirror
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -136,7 +137,7 @@ def test_replicas_are_called_as_the_flow_calls_them(spark: SparkSession, config:
     """By Catalyst as by ``Flow.target_topic``."""
     flow, names = Flow.of(config), ["orders", "heartbeats", "a.heartbeats", "a_heartbeats", "x.y"]
 
-    rows = spark.createDataFrame([(name,) for name in names], "topic string")
+    rows = frame_of(spark, [(name,) for name in names], "topic string")
     found = rows.select("topic", mirror_reset.target_topic(F.col("topic"), flow)).collect()
 
     assert dict(map(tuple, found)) == {name: flow.target_topic(name) for name in names}

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from frames import frame_of
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -59,7 +60,7 @@ def frame(spark: SparkSession, schema: Schema, rows: Iterable[dict[str, Any]]) -
     shape = struct_type(schema)
     for field in shape.fields:
         field.nullable = True
-    return spark.createDataFrame(filled, shape)
+    return frame_of(spark, filled, shape)
 
 
 def stored(topic: str, position: int | None, partition: int = 0) -> dict[str, Any]:

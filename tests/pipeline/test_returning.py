@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 import pytest
+from frames import frame_of
 from hypothesis import given
 from mirror_frames import digests_of, partitions_of, syncs_of
 from mirror_history import AT_ONCE, SEEDS, SOME, Ending, History, Kind, history
@@ -48,7 +49,7 @@ def made_up(seed: int, *, kinds: Sequence[Kind] = tuple(Kind)) -> list[History]:
 def asked_of(spark: SparkSession, made: Sequence[History]) -> DataFrame:
     """Every position of every replica."""
     rows = [(str(number), 0, place) for number, one in enumerate(made) for place in range(len(one.replica) + 1)]
-    return spark.createDataFrame(rows, "topic string, kafka_partition int, position long")
+    return frame_of(spark, rows, "topic string, kafka_partition int, position long")
 
 
 def answered(
@@ -109,7 +110,7 @@ def test_with_the_records_read_that_are_worth_it(spark: SparkSession, seed: int)
     random = Random(seed)
     partitions, syncs = partitions_of(spark, made), syncs_of(spark, made)
     lowest = [(str(number), 0, random.randint(0, len(one.replica)) + MARGIN) for number, one in enumerate(made)]
-    asked = spark.createDataFrame(lowest, "topic string, kafka_partition int, position long")
+    asked = frame_of(spark, lowest, "topic string, kafka_partition int, position long")
     rows = worth_reading(asked, partitions, syncs=syncs, compared=1000).collect()
     target_from: Mapping[int, int] = {int(row["topic"]): row["target_from"] for row in rows}
     # Not between two equal records, which nobody could tell apart then.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from frames import frame_of
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
@@ -25,7 +26,7 @@ def claims(spark: SparkSession, counts: dict[int, int]) -> DataFrame:
         for at in range(count)
         for method, told in (("bracket", None), ("bracket", None), ("bracket", True), ("record", None), ("none", None))
     ]
-    return spark.createDataFrame(rows, COLUMNS)
+    return frame_of(spark, rows, COLUMNS)
 
 
 def picked(rows: DataFrame, ranges: DataFrame | None = None, *, seed: str = "seed") -> list[Row]:
@@ -62,7 +63,7 @@ def test_chance_decides_and_does_so_again(spark: SparkSession) -> None:
 
 def test_what_will_be_read_anyway_is_not_picked(spark: SparkSession) -> None:
     """It takes both records; of a partition that won't be read, all are."""
-    ranges = spark.createDataFrame([("orders", "here.orders", 0, 3, 11)], struct_type(COMPARE_RANGES))
+    ranges = frame_of(spark, [("orders", "here.orders", 0, 3, 11)], struct_type(COMPARE_RANGES))
 
     found = picked(claims(spark, {0: 6, 1: 2}), ranges)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from frames import frame_of
 from hypothesis import given
 from mirror_frames import asked_of, digests_of, no_checkpoints, partitions_of, syncs_of
 from mirror_history import AT_ONCE, SEEDS, SOME, Ending, History, Kind, history
@@ -125,7 +126,7 @@ def test_pairs_that_a_reset_has_kept(spark: SparkSession) -> None:
     replica = [*range(100), *range(50, 120)]
     one = History(Kind.PLAIN, list(range(120)), 120, list(replica), [(50, 100), (119, 169)], stored=119)
     partitions = partitions_of(spark, [one])
-    kept = spark.createDataFrame([("0", 0, 99, 99), ("0", 0, 50, 100)], struct_type(KEPT_PAIRS))
+    kept = frame_of(spark, [("0", 0, 99, 99), ("0", 0, 50, 100)], struct_type(KEPT_PAIRS))
     told = {
         name: {
             row["position"]: (row["downstream"], row["exact"])

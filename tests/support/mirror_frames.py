@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
+from frames import frame_of
 from mirror_history import Ending, History, Kind
 from pyspark.sql import DataFrame, SparkSession
 
@@ -28,7 +29,7 @@ def partitions_of(
         origin = (-1, -1) if one.from_origin and seen else (None, None)
         known = (*origin, gapless, (compared or {}).get(number))
         rows.append((str(number), f"source.{number}", 0, *sides, *known))
-    return spark.createDataFrame(rows, struct_type(MIRROR_PARTITIONS))
+    return frame_of(spark, rows, struct_type(MIRROR_PARTITIONS))
 
 
 def syncs_of(spark: SparkSession, histories: Sequence[History]) -> DataFrame:
@@ -38,18 +39,18 @@ def syncs_of(spark: SparkSession, histories: Sequence[History]) -> DataFrame:
         for number, one in enumerate(histories)
         for order, (upstream, downstream) in enumerate(one.syncs)
     ]
-    return spark.createDataFrame(rows, struct_type(OFFSET_SYNCS))
+    return frame_of(spark, rows, struct_type(OFFSET_SYNCS))
 
 
 def asked_of(spark: SparkSession, histories: Sequence[History]) -> DataFrame:
     """Every position of every history."""
     rows = [(str(number), 0, position) for number, one in enumerate(histories) for position in range(one.end + 1)]
-    return spark.createDataFrame(rows, "topic string, kafka_partition int, position long")
+    return frame_of(spark, rows, "topic string, kafka_partition int, position long")
 
 
 def no_checkpoints(spark: SparkSession) -> DataFrame:
     """None at all."""
-    return spark.createDataFrame([], "topic string, kafka_partition int, upstream long, downstream long")
+    return frame_of(spark, [], "topic string, kafka_partition int, upstream long, downstream long")
 
 
 def digests_of(
@@ -69,4 +70,4 @@ def digests_of(
             for place, offset in enumerate(one.replica)
             if offset is not None and place >= target_from[number]
         ]
-    return spark.createDataFrame(rows, struct_type(RECORD_DIGESTS))
+    return frame_of(spark, rows, struct_type(RECORD_DIGESTS))

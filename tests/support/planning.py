@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pytest
+from frames import frame_of
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, canonical
@@ -198,7 +199,7 @@ class Planner:
         )
 
     def _frame(self, schema: schemas.Schema, rows: list[dict[str, Any]]) -> DataFrame:
-        return self.spark.createDataFrame([tuple(row[n] for n in schema.names) for row in rows], struct_type(schema))
+        return frame_of(self.spark, [tuple(row[n] for n in schema.names) for row in rows], struct_type(schema))
 
     def plan(
         self,

@@ -1,0 +1,21 @@
+"""Rows of a test as a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_schema
+
+
+def frame_of(
+    spark: SparkSession, rows: Sequence[Sequence[Any] | Mapping[str, Any]], shape: T.StructType | str
+) -> DataFrame:
+    """Make a frame by Arrow: rows of Python's go through a Python process, which takes most of a small test's time."""
+    struct = cast("T.StructType", T.StructType.fromDDL(shape)) if isinstance(shape, str) else shape
+    named = [row if isinstance(row, Mapping) else dict(zip(struct.names, row, strict=True)) for row in rows]
+    table = pa.Table.from_pylist(named, schema=to_arrow_schema(struct))
+    return spark.createDataFrame(table, struct)
