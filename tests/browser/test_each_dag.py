@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from airflow_ui import AirflowUi
+from playing import Playing
 from playwright.sync_api import expect
 
 from airflow_provider_connect_offsets import dags
@@ -51,7 +53,15 @@ def test_it_is_triggered_by_its_form(ui: AirflowUi, dag_id: str) -> None:
     expect(run.open_report(task).get_by_text(said).first).to_be_visible()
 
 
-@pytest.mark.usefixtures("playing")
+@pytest.fixture
+def flow_that_goes_on(playing: Playing) -> Iterator[None]:
+    """A failover leaves the flow STOPPED; others go on with it."""
+    yield
+    for connector in (MIRROR, CHECKPOINTS):
+        playing.connect.resume(connector)
+
+
+@pytest.mark.usefixtures("flow_that_goes_on")
 def test_groups_go_to_the_other_cluster_and_home_again(ui: AirflowUi) -> None:
     """Failover, failback, and what the failover committed is taken back; by forms and the reports' own words."""
     over = ui.trigger("mirror_failover", {"groups": READERS, **FLOW})
