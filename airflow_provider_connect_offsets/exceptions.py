@@ -23,6 +23,7 @@ Callers catch by meaning, never by status code::
     ├── DatasetError                a dataset is missing, incomplete or of another shape
     └── ChangeError                 a change of offsets did not end as planned
         ├── JournalDamaged          the journal can't be read, so nobody knows what a change has left
+        ├── JournalLost             the journal can't be written any more; what was done is undone from memory
         ├── Overlap                 another change of the same connector is going on
         ├── Drift                   the world is no longer what the plan saw; nothing was written
         ├── Interfered              someone else resumed the connector in the midst; its offsets are left as they are
@@ -121,6 +122,10 @@ class ChangeError(ConnectOffsetsError):
 
 class JournalDamaged(ChangeError):
     """The journal of a connector can't be read; nothing is done before a person has looked."""
+
+
+class JournalLost(ChangeError):
+    """The journal can't be written any more, so no step forward may be made; what was done is undone from memory."""
 
 
 class Overlap(ChangeError):

@@ -11,14 +11,17 @@ from airflow_provider_connect_offsets.change import flow_steps, log_positions, o
 from airflow_provider_connect_offsets.change.beside import Beside
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.journal import Entry, Journal
-from airflow_provider_connect_offsets.change.record import Owner, Phase
+from airflow_provider_connect_offsets.change.lease import Owner
+from airflow_provider_connect_offsets.change.record import Phase, moment
 from airflow_provider_connect_offsets.change.recovery import WayOut
 from airflow_provider_connect_offsets.exceptions import (
     ConnectOffsetsError,
+    JournalLost,
     LeftStopped,
     NotApplied,
     NotRunning,
     OutcomeUnknown,
+    Overlap,
     RecordsDeleted,
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets
@@ -66,7 +69,7 @@ def apply_plan(
     """
     with journal.claim(owner) as entry:
         told = recovery.recover(doors, entry, WayOut.FORWARD)
-        earlier = journal.record_of(owner.run, plan.digest, since=plan.observed_at)
+        earlier = journal.record_of(owner.run, plan.digest, observed_at=plan.observed_at)
         if earlier is not None and earlier.phase is Phase.APPLIED:
             if earlier.deleted:
                 raise RecordsDeleted(earlier.deleted)
@@ -129,7 +132,8 @@ class _Application:
         """Make the prior state durable before anything is asked of the connector."""
         status = self.doors.control.status(self.connector)
         prior = steps.state_to_give_back(status)
-        known = {"digest": self.plan.digest, "prior_state": prior, "prior_tasks": len(status.tasks)}
+        plan = {"digest": self.plan.digest, "observed_at": moment(self.plan.observed_at)}
+        known = {**plan, "prior_state": prior, "prior_tasks": len(status.tasks)}
         beside = None if self.together is None else self.together.look()
         self.entry.note(Phase.STOPPING, **known, beside=beside)
         self.observe(Phase.STOPPING, f"{self.connector!r} is {status.state}; stopping it")
@@ -148,18 +152,20 @@ class _Application:
             positions = log_positions.observe(self.doors, plan, at_stop)
             if self.together is not None:
                 self.together.at_stop(at_stop, plan)
+            self.entry.note(Phase.STOPPED, prior_offsets=at_stop, changes=plan.changes(), positions=positions)
+        except Overlap:  # by the heartbeat of another run, whose connector it is now
+            raise
         except BaseException as error:
             self._give_back_after(error)
             self.entry.note(Phase.RESTORED)
             raise
-        self.entry.note(Phase.STOPPED, prior_offsets=at_stop, changes=plan.changes(), positions=positions)
         return at_stop, plan
 
     def _alter(self, plan: OffsetPlan, at_stop: Offsets) -> list[str]:
         changes, expected = plan.changes(), at_stop.updated(plan.changes())
-        self.entry.note(Phase.ALTERING)
-        self.observe(Phase.ALTERING, f"writing the offsets of {len(changes)} partitions of {self.connector!r}")
         try:
+            self.entry.note(Phase.ALTERING)
+            self.observe(Phase.ALTERING, f"writing the offsets of {len(changes)} partitions of {self.connector!r}")
             reply = steps.alter(self.doors, self.connector, changes, expected=expected)
             if self.together is not None:
                 self._refuse_deleted()  # before what can't be undone
@@ -187,6 +193,10 @@ class _Application:
     def _take_back(self, error: BaseException) -> None:
         """Restore; raises :class:`NotApplied` in place of an ordinary error, and leaves an interruption as it is."""
         self.observe(Phase.RESTORING, f"{error}; putting the prior offsets of {self.connector!r} back")
+        if isinstance(error, Overlap):
+            return
+        if isinstance(error, JournalLost):
+            self.entry.go_on_in_memory()
         gone = recovery.restore(self.doors, self.entry)
         if isinstance(error, Exception):
             raise NotApplied(
@@ -196,6 +206,8 @@ class _Application:
 
     def _give_back_after(self, error: BaseException) -> None:
         self.observe(Phase.RESTORING, f"{error}; nothing was written, giving {self.connector!r} back as it was")
+        if isinstance(error, JournalLost):
+            self.entry.go_on_in_memory()
         try:
             if isinstance(error, OutcomeUnknown) or not isinstance(error, Exception):
                 # The stop may still be on its way, and would come after what gives the connector back.

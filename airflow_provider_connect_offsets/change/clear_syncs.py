@@ -8,7 +8,8 @@ from airflow_provider_connect_offsets.change import flow_steps, recovery
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.flow_reset import Held, replicates, synced_topics
 from airflow_provider_connect_offsets.change.flow_snapshot import keep_records
-from airflow_provider_connect_offsets.change.record import Owner, Phase
+from airflow_provider_connect_offsets.change.lease import Owner
+from airflow_provider_connect_offsets.change.record import Phase
 from airflow_provider_connect_offsets.change.recovery import WayOut
 from airflow_provider_connect_offsets.change.stepwise import refuse_unless_still
 from airflow_provider_connect_offsets.exceptions import InvalidInput

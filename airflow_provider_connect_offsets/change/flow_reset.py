@@ -14,9 +14,9 @@ from airflow_provider_connect_offsets.change import flow_steps, stepwise
 from airflow_provider_connect_offsets.change.apply import Together, apply_plan
 from airflow_provider_connect_offsets.change.doors import Doors, Origin
 from airflow_provider_connect_offsets.change.journal import Journal
+from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.new_syncs import await_new_syncs, openings
 from airflow_provider_connect_offsets.change.plans import read_plan
-from airflow_provider_connect_offsets.change.record import Owner
 from airflow_provider_connect_offsets.change.rewinds import append_rewinds, keep_rewinds
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
 from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset

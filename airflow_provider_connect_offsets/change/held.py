@@ -5,7 +5,8 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.change import recovery, steps
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.journal import Journal
-from airflow_provider_connect_offsets.change.record import Owner, Phase
+from airflow_provider_connect_offsets.change.lease import Owner
+from airflow_provider_connect_offsets.change.record import Phase
 from airflow_provider_connect_offsets.change.recovery import WayOut
 from airflow_provider_connect_offsets.stores.protocols import State
 
@@ -29,14 +30,15 @@ def hold_still(doors: Doors, journal: Journal, owner: Owner, *, seconds: float) 
 
 def leave_stopped(journal: Journal, owner: Owner, *, seconds: float) -> None:
     """End the hold with the connector as it is: STOPPED."""
-    journal.held(owner, seconds=seconds).note(Phase.APPLIED)
+    with journal.held(owner, seconds=seconds) as entry:
+        entry.note(Phase.APPLIED)
 
 
 def give_back(doors: Doors, journal: Journal, owner: Owner, *, seconds: float) -> None:
     """End the hold, with the connector in the state that it had; raises :class:`NotRunning` and store errors."""
-    entry = journal.held(owner, seconds=seconds)
-    recovery.give_back_state(doors, entry)
-    entry.note(Phase.APPLIED)
+    with journal.held(owner, seconds=seconds) as entry:
+        recovery.give_back_state(doors, entry)
+        entry.note(Phase.APPLIED)
 
 
 def take_back(doors: Doors, journal: Journal, owner: Owner) -> str | None:

@@ -10,8 +10,8 @@ A generation's number is its fencing token: whoever finds a higher one than thei
 
 from __future__ import annotations
 
+import logging
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,17 +21,25 @@ from typing import Any, TypeVar
 
 import tenacity
 
-from airflow_provider_connect_offsets.change.record import Lease, Owner, Phase, Record
-from airflow_provider_connect_offsets.exceptions import DatasetError, InvalidDocument, JournalDamaged, Overlap
+from airflow_provider_connect_offsets.change.lease import DEAD_AFTER, SILENT_AFTER, Heartbeat, Lease, Owner
+from airflow_provider_connect_offsets.change.record import Phase, Record, moment
+from airflow_provider_connect_offsets.exceptions import (
+    DatasetError,
+    InvalidDocument,
+    JournalDamaged,
+    JournalLost,
+    Overlap,
+)
+from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import join, unique_segment
 
 _LEASE = re.compile(r"(\d+)\.lease\.json")
-HEARTBEAT = 4.0
-DEAD_AFTER = 20.0
 # How many generations back a retry looks for its own change; it comes minutes after the attempt before, not months.
 REMEMBERED = 50
+_WATCHED_EVERY = 0.5
 
+log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
@@ -46,7 +54,9 @@ class Entry:
         self._journal = journal
         self.number = number
         self.record = record
+        self.heartbeat: Heartbeat | None = None
         self._taken_over = taken_over
+        self._in_memory = False
 
     def file(self, name: str) -> str:
         """The URI of one of this generation's files."""
@@ -60,27 +70,67 @@ class Entry:
         self._write(Record(self.record.connector, owner))
 
     def note(self, phase: Phase, **known: Any) -> None:
-        """Make ``phase``, and what is known by now, durable; raises :class:`Overlap` where another run took over."""
+        """Make ``phase``, and what is known by now, durable.
+
+        Raises :class:`Overlap` where another run took over, and :class:`JournalLost` where the journal can't be
+        written, or the lease was not renewed for too long.
+        """
         self._write(replace(self.record, phase=phase, **known))
 
+    def go_on_in_memory(self) -> None:
+        """Take what is noted from now on as it is, durable or not: what was done has to be undone all the same."""
+        self._in_memory = True
+
     def _write(self, record: Record) -> None:
+        try:
+            self._refuse_taken_over()
+            files.write_json(self.file("record"), record.as_json())
+        except Overlap:
+            raise
+        except Exception as error:
+            if not self._in_memory:
+                if isinstance(error, JournalLost):
+                    raise
+                raise JournalLost(
+                    f"The journal of {self.record.connector!r} can't be written: {self.file('record')} ({error!r})."
+                ) from error
+            log.warning("The journal %s could not be written.", self.file("record"), exc_info=True)
+        self.record = record
+
+    def _refuse_taken_over(self) -> None:
         newest = self._journal.newest()
         if newest != self.number:
             raise Overlap(
                 f"{self.record.connector!r} was taken over by {self._journal.holder(newest)}, as this run was not "
                 "heard of for too long. Nothing more is done here."
             )
-        files.write_json(self.file("record"), record.as_json())
-        self.record = record
+        silent = 0.0 if self.heartbeat is None else self.heartbeat.silent_for
+        if silent > SILENT_AFTER and not self._in_memory:
+            raise JournalLost(
+                f"The lease of {self.record.connector!r} could not be renewed for {silent:.0f} s, so that another run "
+                f"may soon take it: {self.file('lease')}."
+            )
 
 
 class Journal:
-    """All changes ever made to one connector, under ``root`` (``workspace.layout.journal_root``)."""
+    """All changes ever made to one connector, under ``root`` (``workspace.layout.journal_root``).
 
-    def __init__(self, root: str, *, cluster: str, connector: str, wall: Callable[[], float] = time.time) -> None:
+    ``wall``: seconds since 1970, which every machine tells in its own way. ``clock``: by which silence is measured.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        *,
+        cluster: str,
+        connector: str,
+        wall: Callable[[], float] = time.time,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
         self.connector = connector
         self.uri = join(root, unique_segment(cluster), unique_segment(connector))
         self._wall = wall
+        self._clock = clock
 
     def file(self, number: int, name: str) -> str:
         """The URI of one of a generation's files."""
@@ -96,20 +146,18 @@ class Journal:
         """The record of a generation; None where it never got one. Raises :class:`JournalDamaged`."""
         return self._read(number, "record", Record.from_json)
 
-    def record_of(self, run: str, digest: str, *, since: datetime | None = None) -> Record | None:
+    def record_of(self, run: str, digest: str, *, observed_at: datetime | None) -> Record | None:
         """The newest record of the change that ``run`` makes by the plan with this digest; None where it has none.
 
-        ``since``: when the offsets were observed that the plan was made from. A change that ended before was made by an
-        earlier plan: a run that is cleared makes the same plan again, and has not applied it yet.
+        ``observed_at``: when the offsets were observed that the plan was made from. A run that is cleared makes the
+        same plan again from what it observes then, and has not applied that yet.
         Attempts that only looked (a retry, a teardown) and other runs' changes may have come after it.
         """
-        newest = self.newest()
+        newest, plan = self.newest(), (digest, moment(observed_at))
         for number in range(newest, max(newest - REMEMBERED, 0), -1):
             record = self.record(number)
-            if record is not None and (record.owner.run, record.digest) == (run, digest):
-                lease = self._lease(number)
-                ended_before = since is not None and lease is not None and lease.heard_at < since.timestamp()
-                return None if ended_before else record
+            if record is not None and record.owner.run == run and (record.digest, record.observed_at) == plan:
+                return record
         return None
 
     def holder(self, number: int) -> str:
@@ -125,21 +173,14 @@ class Journal:
             raise self._overlap(number)
 
     @contextmanager
-    def claim(self, owner: Owner, *, patience: float = DEAD_AFTER * 2) -> Iterator[Entry]:
+    def claim(self, owner: Owner, *, patience: float = DEAD_AFTER * 3) -> Iterator[Entry]:
         """Hold the connector for as long as the block lasts; whoever else asks meanwhile gets :class:`Overlap`.
 
         What the same run left behind (a killed attempt) is waited for until it is dead, at most ``patience`` seconds.
         """
         entry = self._claim(owner, patience)
-        ended = threading.Event()
-        heartbeat = threading.Thread(target=self._keep, args=(entry.number, owner, ended), daemon=True)
-        heartbeat.start()
-        try:
+        with self._kept(entry, owner, seconds_after=0):
             yield entry
-        finally:
-            ended.set()
-            heartbeat.join()
-            self._write_lease(entry.number, owner, seconds=0)
 
     def hold(self, owner: Owner, *, seconds: float) -> Entry:
         """Claim the connector for a run that goes on with it in another task, within ``seconds``."""
@@ -148,8 +189,12 @@ class Journal:
         self._write_lease(entry.number, between_tasks, seconds=seconds)
         return entry
 
-    def held(self, owner: Owner, *, seconds: float) -> Entry:
-        """Go on with what an earlier task of the same run holds, for ``seconds`` more; raises :class:`Overlap`."""
+    @contextmanager
+    def held(self, owner: Owner, *, seconds: float) -> Iterator[Entry]:
+        """Go on with what an earlier task of the same run holds, and hold it for ``seconds`` after the block.
+
+        Raises :class:`Overlap`.
+        """
         number = self.newest()
         lease, record = self._living_lease(number), self.record(number)
         if lease is None or record is None or lease.owner.run != owner.run:
@@ -157,8 +202,21 @@ class Journal:
                 f"Nothing was done: {self.connector!r} is not held by this run any more, but by {self.holder(number)}. "
                 "Begin again."
             )
-        self._write_lease(number, replace(owner, pid=0), seconds=seconds)
-        return Entry(self, number, record)
+        entry = Entry(self, number, record)
+        with self._kept(entry, replace(owner, pid=0), seconds_after=seconds):
+            yield entry
+
+    @contextmanager
+    def _kept(self, entry: Entry, owner: Owner, *, seconds_after: float) -> Iterator[None]:
+        """Renew the lease while the block lasts; then it ends in ``seconds_after``."""
+        during = max(DEAD_AFTER, seconds_after)
+        try:
+            with Heartbeat(lambda: self._write_lease(entry.number, owner, seconds=during), self._clock) as heartbeat:
+                entry.heartbeat = heartbeat
+                yield
+        finally:
+            entry.heartbeat = None
+            self._end_lease(entry.number, owner, seconds=seconds_after)
 
     def _claim(self, owner: Owner, patience: float) -> Entry:
         waiting = tenacity.Retrying(
@@ -200,17 +258,36 @@ class Journal:
         return None, None
 
     def _living_lease(self, number: int) -> Lease | None:
-        """The lease of a change whose owner is alive, as far as can be known."""
-        lease = self._lease(number)
-        return None if lease is None or lease.is_dead(self._wall()) else lease
+        """The lease of a change whose owner is alive, as far as can be known.
 
-    def _keep(self, number: int, owner: Owner, ended: threading.Event) -> None:
-        while not ended.wait(HEARTBEAT):
-            self._write_lease(number, owner, seconds=DEAD_AFTER)
+        Two machines' clocks need not agree: one that seems to have run out, or to come from the future, is watched by
+        this machine's clock before anybody is taken for dead.
+        """
+        lease = self._lease(number)
+        if lease is None or lease.is_over:
+            return None
+        if lease.is_fresh(self._wall()):
+            return lease
+        silent_since = self._clock.now()
+        while self._clock.now() < silent_since + DEAD_AFTER:
+            self._clock.sleep(_WATCHED_EVERY)
+            now = self._lease(number)
+            if now is None or now.is_over:
+                return None
+            if now != lease:
+                return now
+        return None
 
     def _write_lease(self, number: int, owner: Owner, *, seconds: float) -> None:
         now = self._wall()
         files.write_json(self.file(number, "lease"), asdict(Lease(owner, now, now + seconds)))
+
+    def _end_lease(self, number: int, owner: Owner, *, seconds: float) -> None:
+        """End it in ``seconds``; where that can't be written, it runs out by itself."""
+        try:
+            self._write_lease(number, owner, seconds=seconds)
+        except Exception:
+            log.warning("The lease %s could not be ended; it runs out.", self.file(number, "lease"), exc_info=True)
 
     def _lease(self, number: int) -> Lease | None:
         return self._read(number, "lease", Lease.from_json)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from airflow_provider_connect_offsets.change.record import Owner, Phase, Record
+from airflow_provider_connect_offsets.change.lease import Owner
+from airflow_provider_connect_offsets.change.record import Phase, Record
 from airflow_provider_connect_offsets.exceptions import Interfered, LeftStopped, NotApplied, RecordsDeleted
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, PlanRow

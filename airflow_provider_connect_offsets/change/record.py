@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from airflow_provider_connect_offsets.change.beside import Beside
+from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.log_positions import LogPosition
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
 from airflow_provider_connect_offsets.stores.protocols import State
+
+
+def moment(at: datetime | None) -> str:
+    """When offsets were observed, as records keep it; empty where a plan of an older version does not tell."""
+    return "" if at is None else at.isoformat()
 
 
 class Phase(StrEnum):
@@ -38,40 +43,13 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """Who makes a change: the run (``dag_id/run_id``), the task in it, and the process."""
-
-    run: str
-    task: str
-    host: str
-    pid: int
-
-    @classmethod
-    def here(cls, *, run: str, task: str) -> Owner:
-        """This process."""
-        return cls(run, task, socket.gethostname(), os.getpid())
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether the process is known to be dead: it ran on this machine, and no longer does."""
-        if self.host != socket.gethostname():
-            return False
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return True
-        except PermissionError:  # another user's, so it is alive
-            return False
-        return False
-
-
-@dataclass(frozen=True, slots=True)
 class Record:
     """What is known of a change.
 
     ``prior_offsets`` are all offsets at the stop; ``changes`` what is written over them. ``beside``: what a reset of
     its flow changes with them. ``positions``: the same changes as positions in logs, where they are some; ``deleted``
-    says which records at these were deleted around the resume, and is empty where none were.
+    says which records at these were deleted around the resume, and is empty where none were. ``observed_at``: when the
+    offsets were observed that the plan with this ``digest`` was made from; a run that is cleared makes it again.
     """
 
     connector: str
@@ -85,6 +63,7 @@ class Record:
     beside: Beside | None = None
     positions: tuple[LogPosition, ...] = ()
     deleted: str = ""
+    observed_at: str = ""
 
     def expected(self) -> Offsets | None:
         """What is to stand after the change; None before it is known."""
@@ -106,6 +85,7 @@ class Record:
             "beside": None if self.beside is None else self.beside.as_json(),
             "positions": [one.as_json() for one in self.positions],
             "deleted": self.deleted,
+            "observed_at": self.observed_at,
         }
 
     @classmethod
@@ -122,25 +102,8 @@ class Record:
             prior_offsets=None if prior is None else parse_rest(prior),
             changes=None if changes is None else parse_rest(changes),
             beside=None if beside is None else Beside.from_json(beside),
-            # Journals of before know neither.
+            # Journals of before know none of these.
             positions=tuple(map(LogPosition.from_json, fields.get("positions", ()))),
             deleted=fields.get("deleted", ""),
+            observed_at=fields.get("observed_at", ""),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """Who holds a generation; ``heard_at`` and ``until`` in seconds since 1970."""
-
-    owner: Owner
-    heard_at: float
-    until: float
-
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> Lease:
-        """Read a lease."""
-        return cls(Owner(**fields["owner"]), float(fields["heard_at"]), float(fields["until"]))
-
-    def is_dead(self, now: float) -> bool:
-        """Whether nobody will go on with it."""
-        return now >= self.until or (self.owner.pid > 0 and self.owner.is_gone)

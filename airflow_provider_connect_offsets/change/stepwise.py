@@ -9,7 +9,8 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.change import log_positions, outcomes, recovery, steps
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.journal import Journal
-from airflow_provider_connect_offsets.change.record import Owner, Phase
+from airflow_provider_connect_offsets.change.lease import Owner
+from airflow_provider_connect_offsets.change.record import Phase, moment
 from airflow_provider_connect_offsets.change.recovery import WayOut
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotApplied, NotStopped
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
@@ -28,7 +29,8 @@ def begin(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner, *, sec
     entry.begin(owner)
     status = doors.control.status(plan.connector)
     prior = steps.state_to_give_back(status)
-    entry.note(Phase.STOPPING, digest=plan.digest, prior_state=prior, prior_tasks=len(status.tasks))
+    known = {"digest": plan.digest, "observed_at": moment(plan.observed_at)}
+    entry.note(Phase.STOPPING, prior_state=prior, prior_tasks=len(status.tasks), **known)
     return prior
 
 
@@ -88,15 +90,15 @@ def alter(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner, *, sec
     Raises :class:`NotStopped`, :class:`Overlap`, :class:`Drift` before anything is written, and :class:`NotApplied`,
     after which ``take_back`` restores.
     """
-    entry = journal.held(owner, seconds=seconds)
-    refuse_unless_still(doors, plan.connector)
-    at_stop = doors.offsets.read_offsets(plan.connector)
-    rebased = steps.rebase(plan, doors, at_stop, moving=entry.record.prior_state is State.RUNNING)
-    positions = log_positions.observe(doors, rebased, at_stop)
-    expected = at_stop.updated(rebased.changes())
-    entry.note(Phase.ALTERING, prior_offsets=at_stop, changes=rebased.changes(), positions=positions)
-    if rebased.changed_rows():
-        steps.alter(doors, plan.connector, rebased.changes(), expected=expected)
+    with journal.held(owner, seconds=seconds) as entry:
+        refuse_unless_still(doors, plan.connector)
+        at_stop = doors.offsets.read_offsets(plan.connector)
+        rebased = steps.rebase(plan, doors, at_stop, moving=entry.record.prior_state is State.RUNNING)
+        positions = log_positions.observe(doors, rebased, at_stop)
+        expected = at_stop.updated(rebased.changes())
+        entry.note(Phase.ALTERING, prior_offsets=at_stop, changes=rebased.changes(), positions=positions)
+        if rebased.changed_rows():
+            steps.alter(doors, plan.connector, rebased.changes(), expected=expected)
     return expected
 
 
@@ -105,11 +107,11 @@ def read_back(doors: Doors, journal: Journal, owner: Owner, *, seconds: float) -
 
     Raises :class:`NotApplied`, and :class:`Drift` where records were deleted, after which ``take_back`` restores.
     """
-    entry = journal.held(owner, seconds=seconds)
-    expected = entry.record.expected() or Offsets()
-    steps.prove(doors, entry.record.connector, expected)
-    log_positions.refuse_deleted(doors, entry.record.connector, entry.record.positions)
-    entry.note(Phase.PROVED)
+    with journal.held(owner, seconds=seconds) as entry:
+        expected = entry.record.expected() or Offsets()
+        steps.prove(doors, entry.record.connector, expected)
+        log_positions.refuse_deleted(doors, entry.record.connector, entry.record.positions)
+        entry.note(Phase.PROVED)
     return expected
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.change.journal import Journal
-    from airflow_provider_connect_offsets.change.record import Owner
+    from airflow_provider_connect_offsets.change.lease import Owner
     from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
     from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -226,7 +226,7 @@ def _tell_of(error: BaseException, plan: OffsetPlan, journal: Journal, owner: Ow
     from airflow_provider_connect_offsets.change import outcomes  # noqa: PLC0415
 
     try:
-        earlier = journal.record_of(owner.run, plan.digest, since=plan.observed_at)
+        earlier = journal.record_of(owner.run, plan.digest, observed_at=plan.observed_at)
         outcomes.failed(plan, owner, error, earlier).write(run.outcome)
     except Exception:
         log.warning("The outcome %s could not be written.", run.outcome, exc_info=True)

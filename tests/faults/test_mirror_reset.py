@@ -13,7 +13,7 @@ from flows import Changer
 from pyspark.sql import SparkSession
 from reset_cell import RECORDS, ResetCell
 
-from airflow_provider_connect_offsets.change.record import Owner
+from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.exceptions import NotApplied, Overlap, StoreError
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.pipeline.frames import struct_type

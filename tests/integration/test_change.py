@@ -6,13 +6,16 @@ import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
 from lying_worker import lying_worker, read_back_wrong
 
-from airflow_provider_connect_offsets.change.record import Owner
-from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped, NotApplied, Overlap
+from airflow_provider_connect_offsets.change.lease import Owner
+from airflow_provider_connect_offsets.change.record import Phase
+from airflow_provider_connect_offsets.exceptions import Drift, JournalLost, LeftStopped, NotApplied, Overlap
+from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.outcome import Result
 
 
@@ -210,6 +213,34 @@ def test_a_second_change_fails_at_once_and_names_the_first(mirror: MirrorFlow, s
         source_changer.apply(run, name="manual/1")
 
     assert world(mirror.sandbox) == before
+
+
+@pytest.mark.parametrize("phase", [Phase.STOPPED, Phase.ALTERING, Phase.PROVED])
+def test_a_journal_that_can_no_longer_be_written(
+    sink: SinkFlow, target_changer: Changer, monkeypatch: pytest.MonkeyPatch, phase: Phase
+) -> None:
+    """From the stop on, all is undone from memory, and the sentence names the file."""
+    before, write_json = world(sink.sandbox), files.write_json
+    failed: list[str] = []
+    run, _summary = target_changer.plan(sink.name, "earliest")
+
+    def write(uri: str, value: Any) -> None:
+        if uri.endswith(".record.json") and (failed or value["phase"] == phase):
+            failed.append(uri)
+            raise OSError(30, "Read-only file system")
+        write_json(uri, value)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(files, "write_json", write)
+        with pytest.raises(
+            (JournalLost, NotApplied), match=rf"The journal of '{sink.name}' can't be written: .*Read-only"
+        ):
+            target_changer.apply(run)
+
+    assert failed
+    sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=1)
+    assert world(sink.sandbox) == before
+    assert target_changer.change(sink.name, "earliest").result is Result.APPLIED
 
 
 def test_an_attempt_that_had_applied_is_never_repeated(mirror: MirrorFlow, source_changer: Changer) -> None:

@@ -19,8 +19,8 @@ from reset_cell import ResetCell
 
 from airflow_provider_connect_offsets.change import outcomes, stepwise
 from airflow_provider_connect_offsets.change.flow_reset import read_reset
+from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.plans import read_plan
-from airflow_provider_connect_offsets.change.record import Owner
 from airflow_provider_connect_offsets.exceptions import (
     Drift,
     InvalidRequest,
@@ -125,7 +125,7 @@ def test_deleted_as_it_resumes(sink: SinkFlow, target_changer: Changer) -> None:
     with at(AS_IT_RESUMES, sink.sandbox, deletes) as url, pytest.raises(RecordsDeleted, match=said) as caught:
         replace(target_changer, worker=url).apply(run)
 
-    record = target_changer.journal(sink.name).record_of("test/run", plan.digest)
+    record = target_changer.journal(sink.name).record_of("test/run", plan.digest, observed_at=plan.observed_at)
     outcome = outcomes.failed(plan, owner, caught.value, record)
     assert outcome.result is Result.RECORDS_DELETED
     assert (outcome.prior_state, outcome.final_state) == ("RUNNING", "RUNNING")

@@ -16,8 +16,8 @@ from typing import Any
 from airflow_provider_connect_offsets.change.apply import apply_plan
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.journal import Journal
+from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.plans import read_plan
-from airflow_provider_connect_offsets.change.record import Owner
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.stores.connect import ConnectRest
 from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint

@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.failover import FailoverDoors
 from airflow_provider_connect_offsets.change.group_commit import Moved, commit_translation
 from airflow_provider_connect_offsets.change.journal import Journal
-from airflow_provider_connect_offsets.change.record import Owner
+from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.replicas import Clusters
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.families import TopicPartition

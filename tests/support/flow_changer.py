@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.flow_reset import Held, read_reset, reset_flow, take_back_reset
 from airflow_provider_connect_offsets.change.flow_snapshot import Asked, find_flow, take_flow_snapshot
 from airflow_provider_connect_offsets.change.journal import Journal
-from airflow_provider_connect_offsets.change.record import Owner
+from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.request import Request

@@ -16,8 +16,8 @@ from airflow_provider_connect_offsets.change import stepwise
 from airflow_provider_connect_offsets.change.apply import apply_plan
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.journal import Journal
+from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.plans import read_plan
-from airflow_provider_connect_offsets.change.record import Owner
 from airflow_provider_connect_offsets.change.snapshot import take_snapshot
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.pipeline import plan_job

@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_connect_offsets.change.journal import DEAD_AFTER, Journal
+from airflow_provider_connect_offsets.change.journal import Journal
+from airflow_provider_connect_offsets.change.lease import DEAD_AFTER, Owner
 from airflow_provider_connect_offsets.change.log_positions import LogPosition
-from airflow_provider_connect_offsets.change.record import Owner, Phase, Record
+from airflow_provider_connect_offsets.change.record import Phase, Record, moment
 from airflow_provider_connect_offsets.exceptions import JournalDamaged, Overlap
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.stores.clock import Clock
 from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace import files
 
 ELSEWHERE = "another-host"
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 OFFSETS = Offsets.of([Entry('{"kafka_partition":0,"kafka_topic":"t"}', '{"kafka_offset":7}')])
 
 
 class Time:
-    """A wall clock that stands until it is moved."""
+    """A wall clock that stands until it is moved, and one that goes on only as somebody sleeps."""
 
     def __init__(self) -> None:
         self.now = 1_000_000.0
+        self.slept = 0.0
 
     def __call__(self) -> float:
         return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept += seconds
+
+    @property
+    def clock(self) -> Clock:
+        return Clock(lambda: self.slept, self.sleep)
 
 
 @pytest.fixture
@@ -42,7 +54,7 @@ def time() -> Time:
 
 @pytest.fixture
 def journal(tmp_path: Path, time: Time) -> Journal:
-    return Journal(tmp_path.as_uri(), cluster="c", connector="a sink/ü", wall=time)
+    return Journal(tmp_path.as_uri(), cluster="c", connector="a sink/ü", wall=time, clock=time.clock)
 
 
 @pytest.mark.parametrize("connector", ["c" * 300, "..", "."])
@@ -109,35 +121,42 @@ def test_a_finished_change_lets_the_next_one_in(journal: Journal) -> None:
     assert kept.prior_offsets == OFFSETS
 
 
+def test_a_failed_change_lets_the_next_one_in(journal: Journal) -> None:
+    """At once, from whatever process."""
+    with pytest.raises(OSError, match="on purpose"), journal.claim(Owner("dag/1", "apply", ELSEWHERE, 1)):
+        raise OSError("on purpose")
+
+    with journal.claim(Owner.here(run="dag/2", task="apply")) as entry:
+        assert entry.number == 2
+
+
 def test_a_change_is_found_again_behind_those_who_only_looked_and_those_who_came_after(journal: Journal) -> None:
     """However many attempts and other runs there were since, a retry learns that its change had been applied."""
     mine, other = Owner.here(run="dag/1", task="apply"), Owner.here(run="dag/2", task="apply")
     with journal.claim(mine) as entry:
-        entry.note(Phase.APPLIED, digest="mine")
+        entry.note(Phase.APPLIED, digest="mine", observed_at=moment(NOON))
     for _attempt in range(2):
         with journal.claim(mine):
             pass
     with journal.claim(other) as entry:
-        entry.note(Phase.APPLIED, digest="other")
+        entry.note(Phase.APPLIED, digest="other", observed_at=moment(NOON))
 
-    found = journal.record_of("dag/1", "mine")
+    found = journal.record_of("dag/1", "mine", observed_at=NOON)
 
     assert found is not None
     assert found.phase is Phase.APPLIED
-    assert journal.record_of("dag/1", "other") is None
-    assert journal.record_of("dag/2", "mine") is None
+    assert journal.record_of("dag/1", "other", observed_at=NOON) is None
+    assert journal.record_of("dag/2", "mine", observed_at=NOON) is None
 
 
-def test_a_plan_that_a_cleared_run_has_made_again_is_not_applied_yet(journal: Journal, time: Time) -> None:
-    """It has the same digest, where everything stands again as it did; what counts is when it was made."""
+def test_a_plan_that_a_cleared_run_has_made_again_is_not_applied_yet(journal: Journal) -> None:
+    """It has the same digest, where everything stands again as it did; what counts is what it was made from."""
     mine = Owner.here(run="dag/1", task="apply")
-    before = datetime.fromtimestamp(time.now - 1, tz=UTC)
     with journal.claim(mine) as entry:
-        entry.note(Phase.APPLIED, digest="mine")
-    time.now += 60
+        entry.note(Phase.APPLIED, digest="mine", observed_at=moment(NOON))
 
-    assert journal.record_of("dag/1", "mine", since=before) is not None
-    assert journal.record_of("dag/1", "mine", since=datetime.fromtimestamp(time.now, tz=UTC)) is None
+    assert journal.record_of("dag/1", "mine", observed_at=NOON) is not None
+    assert journal.record_of("dag/1", "mine", observed_at=NOON + timedelta(seconds=9)) is None
 
 
 def test_how_a_dead_change_was_settled_is_kept_with_it(journal: Journal, time: Time) -> None:
@@ -149,7 +168,7 @@ def test_how_a_dead_change_was_settled_is_kept_with_it(journal: Journal, time: T
         entry.note(Phase.APPLIED)
         entry.begin(Owner.here(run="dag/next", task="apply"))
 
-    settled = journal.record_of("dag/dead", "left")
+    settled = journal.record_of("dag/dead", "left", observed_at=NOON)
     assert settled is not None
     assert settled.phase is Phase.APPLIED
 
@@ -168,8 +187,7 @@ def test_a_death_before_the_first_note_hides_nothing(journal: Journal, time: Tim
 
 def test_what_a_dead_process_left_is_found_at_once_on_its_own_machine(journal: Journal) -> None:
     """Its process is gone, so nobody has to wait for its lease to run out."""
-    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
-    dead = Owner("dag/dead", "apply", Owner.here(run="", task="").host, int(gone.stdout))
+    dead = _dead_owner()
     _leave(journal, dead)
 
     with journal.claim(Owner.here(run="dag/next", task="apply")) as entry:
@@ -219,14 +237,18 @@ def test_a_hold_is_kept_for_the_next_task_of_the_run_and_no_other(journal: Journ
 
     with pytest.raises(Overlap, match="dag/steps"):
         journal.refuse_overlap("dag/other")
-    with pytest.raises(Overlap, match="not held by this run"):
-        journal.held(Owner.here(run="dag/other", task="alter"), seconds=100)
-    assert journal.held(alter, seconds=100).record.prior_state is State.PAUSED
+    with (
+        pytest.raises(Overlap, match="not held by this run"),
+        journal.held(Owner.here(run="dag/other", task="alter"), seconds=100),
+    ):
+        pass
+    with journal.held(alter, seconds=100) as entry:
+        assert entry.record.prior_state is State.PAUSED
 
     time.now += 101
     journal.refuse_overlap("dag/other")
-    with pytest.raises(Overlap, match="not held by this run"):
-        journal.held(alter, seconds=100)
+    with pytest.raises(Overlap, match="not held by this run"), journal.held(alter, seconds=100):
+        pass
 
 
 @pytest.mark.parametrize("name", ["record", "lease"])
@@ -269,7 +291,18 @@ def test_a_record_survives_its_json(
     assert Record.from_json(of_before) == record, "an older version wrote it"
 
 
+def _dead_owner() -> Owner:
+    """A process of this machine that has ended."""
+    program = (
+        "import dataclasses, json; from airflow_provider_connect_offsets.change.lease import Owner; "
+        "print(json.dumps(dataclasses.asdict(Owner.here(run='dag/dead', task='apply'))))"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    return Owner(**json.loads(ended.stdout))
+
+
 def _leave(journal: Journal, owner: Owner) -> None:
     """What a process leaves that is killed while it alters: an unfinished record, and a lease that nobody renews."""
     entry = journal._claim(owner, 0)
-    entry.note(Phase.ALTERING, digest="left", prior_state=State.RUNNING, prior_offsets=OFFSETS, changes=OFFSETS)
+    known = {"digest": "left", "observed_at": moment(NOON)}
+    entry.note(Phase.ALTERING, **known, prior_state=State.RUNNING, prior_offsets=OFFSETS, changes=OFFSETS)

@@ -13,7 +13,7 @@ import pytest
 from airflow_provider_connect_offsets.change.apply import apply_plan
 from airflow_provider_connect_offsets.change.doors import Bounds, Doors, Origin, Retained
 from airflow_provider_connect_offsets.change.journal import Journal
-from airflow_provider_connect_offsets.change.record import Owner
+from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.exceptions import Drift, NotApplied, RecordsDeleted, Unreachable
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import TopicPartition

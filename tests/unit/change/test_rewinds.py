@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.change.beside import Beside, FoundTopic
+from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.new_syncs import Opening, misfit, openings
-from airflow_provider_connect_offsets.change.record import Owner, Phase, Record
+from airflow_provider_connect_offsets.change.record import Phase, Record
 from airflow_provider_connect_offsets.change.rewinds import rewinds
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
