@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 
 from flows import RECORDS, MirrorFlow
 from frames import frame_of
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, latest_checkpoints, offset_syncs
 from airflow_provider_connect_offsets.stores.topic_reader import TopicReader
 from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
+from sandbox import wait_until
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -157,13 +158,15 @@ def test_the_last_checkpoint_counts(spark: SparkSession) -> None:
 def test_syncs_of_a_real_flow(spark: SparkSession, mirror: MirrorFlow) -> None:
     """Each names a record of the source, and that very record of its replica."""
     topic = "mm2-offset-syncs.target.internal"
-    with TopicReader({"bootstrap.servers": mirror.sandbox.source.bootstrap}, topic) as reader:
-        rows = [(topic, one.partition, one.offset, NOON, one.key, one.value) for one in reader.records()]
-    found = offset_syncs(frame_of(spark, rows, struct_type(STORED_RECORDS))).where(f"topic = '{mirror.topic}'")
 
-    syncs = found.collect()
+    def syncs_of_both() -> list[Row]:  # they are written a moment after the records that they are about
+        with TopicReader({"bootstrap.servers": mirror.sandbox.source.bootstrap}, topic) as reader:
+            rows = [(topic, one.partition, one.offset, NOON, one.key, one.value) for one in reader.records()]
+        found = offset_syncs(frame_of(spark, rows, struct_type(STORED_RECORDS)))
+        syncs = found.where(f"topic = '{mirror.topic}'").collect()
+        return syncs if {row["kafka_partition"] for row in syncs} == {0, 1} else []
 
-    assert {row["kafka_partition"] for row in syncs} == {0, 1}
+    syncs = wait_until(syncs_of_both, 60, "no sync of each partition")
     for row in syncs:
         assert 0 <= row["upstream"] < RECORDS
         # Replicated once and without gaps: what stands at one offset stands at the same one of the replica.
