@@ -130,7 +130,7 @@ class _Application:
 
     def _remember(self) -> State:
         """Make the prior state durable before anything is asked of the connector."""
-        status = self.doors.control.status(self.connector)
+        status = steps.told_status(self.doors, self.connector)
         prior = steps.state_to_give_back(status)
         plan = {"digest": self.plan.digest, "observed_at": moment(self.plan.observed_at)}
         known = {**plan, "prior_state": prior, "prior_tasks": len(status.tasks)}

@@ -26,7 +26,7 @@ def look(doors: Doors, reset: FlowReset, *, kept: str) -> Beside:
     topics = tuple(FoundTopic(where, _cluster(doors, where).policy(where.topic)) for where in reset.emptied)
     if reset.checkpoint_connector is None:
         return Beside(None, None, None, topics, kept)
-    status = doors.control.status(reset.checkpoint_connector)
+    status = steps.told_status(doors, reset.checkpoint_connector)
     prior = steps.state_to_give_back(status)
     return Beside(reset.checkpoint_connector, prior, len(status.tasks), topics, kept)
 

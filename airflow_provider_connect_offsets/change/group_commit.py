@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_connect_offsets.change.flow_look import Group, group_rows, groups_named
-from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, InvalidInput, PlanRefused
+from airflow_provider_connect_offsets.change.replicas import Clusters
+from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, InvalidInput, NotDrained, PlanRefused
 from airflow_provider_connect_offsets.offsets.failover import (
     DIGEST_PIECES,
     FailoverRequest,
@@ -22,7 +23,7 @@ from airflow_provider_connect_offsets.stores.groups import Committed
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, TRANSLATION
+from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, MIRROR_PARTITIONS, TRANSLATION
 
 _NAMED = 5
 _MEMBERS = "it has members on the target: stop them, and run it again"
@@ -31,13 +32,17 @@ Offsets = Mapping[TopicPartition, int]
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What became of the groups: how many stand where they were to, and why others don't."""
+    """What became of the groups: how many stand where they were to, and why others don't.
+
+    ``late``: which records came to the source meanwhile, so that they are not on the target; empty where none did.
+    """
 
     digest: str
     groups: int
     partitions: int
     left: Mapping[str, str]
     finished_at: datetime
+    late: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Write it for the page."""
@@ -46,6 +51,7 @@ class Moved:
             "groups": self.groups,
             "partitions": self.partitions,
             "left": dict(self.left),
+            "late": self.late,
             "finished_at": self.finished_at.isoformat(timespec="milliseconds"),
         }
 
@@ -58,18 +64,26 @@ class _Wanted:
     before: dict[TopicPartition, int | None]
 
 
-def commit_translation(directory: FailoverDirectory, target: KafkaCluster, *, digest: str) -> Moved:
+def commit_translation(directory: FailoverDirectory, clusters: Clusters, *, digest: str) -> Moved:
     """Commit what was translated, many groups at once, and prove it by reading back; ``digest``: of what was judged.
 
     What stood there before is written first, once: the way back. A partition that stands where it is to is left alone,
     so that a run that was killed ends complete when it is run again. A group that anyone is in, or whose offset has
     moved since the translation, is left as it is.
 
-    Raises :class:`PlanRefused` (nothing was committed), :class:`GroupsNotMoved` at the end, and store errors, after
-    which some may be committed: run it again.
+    The source, where there is one, must still end where it did when the flow was stopped; what comes to it while groups
+    are committed is named in the outcome.
+
+    Raises :class:`PlanRefused` and :class:`NotDrained` (nothing was committed), :class:`GroupsNotMoved` at the end, and
+    store errors, after which some may be committed: run it again.
     """
     request = FailoverRequest.from_json(files.read_json(directory.request))
-    wanted = _approved(directory, digest)
+    wanted, target = _approved(directory, digest), clusters.target
+    if late := came_late(directory, clusters.source):
+        raise NotDrained(
+            f"No group was moved: after the flow was stopped, {late}. They are not on the target, and whoever went "
+            "there would miss them. Stop the producers of these topics, then run the failover again."
+        )
     present = groups_named(target, wanted)
     _keep_way_back(directory, request.flow.target_alias, present)
     left = {name: reason for name, one in wanted.items() if (reason := _hindrance(one, present[name]))}
@@ -82,6 +96,7 @@ def commit_translation(directory: FailoverDirectory, target: KafkaCluster, *, di
         partitions=sum(len(one.offsets) for name, one in wanted.items() if name not in left),
         left=dict(sorted(left.items())),
         finished_at=datetime.now(tz=UTC),
+        late=came_late(directory, clusters.source),
     )
     files.write_json(directory.outcome, moved.as_json())
     if left:
@@ -91,6 +106,25 @@ def commit_translation(directory: FailoverDirectory, target: KafkaCluster, *, di
             f"run_uri={directory.uri} and the same target."
         )
     return moved
+
+
+def came_late(directory: FailoverDirectory, source: KafkaCluster | None) -> str:
+    """Say which records came to the source after the last look at it; empty where none did, or it is gone."""
+    if source is None:
+        return ""
+    rows = read_dataset(directory.mirror_partitions, MIRROR_PARTITIONS)
+    ends = {
+        TopicPartition(row["topic"], row["kafka_partition"]): row["source_end"]
+        for row in rows
+        if row["source_end"] is not None
+    }
+    found = source.logs.bounds(ends)
+    late = {where: found[where].log_end - end for where, end in sorted(ends.items()) if found[where].log_end > end}
+    if not late:
+        return ""
+    named = [f"{count:,} in topic {where.topic!r}, partition {where.partition}" for where, count in late.items()]
+    more = [f"and more in {len(named) - _NAMED:,} partitions"] if len(named) > _NAMED else []
+    return f"{sum(late.values()):,} records came to the source: {'; '.join([*named[:_NAMED], *more])}"
 
 
 def restore_groups(directory: FailoverDirectory, target: KafkaCluster) -> Moved:

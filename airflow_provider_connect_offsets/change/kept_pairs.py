@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -9,10 +10,11 @@ from airflow_provider_connect_offsets.change.replicas import Clusters, Pair, Rep
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.stores.spans import Span
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.datasets import is_finished, read_dataset
 from airflow_provider_connect_offsets.workspace.layout import join
 from airflow_provider_connect_offsets.workspace.schemas import REWINDS
 
+log = logging.getLogger(__name__)
 # Of so many resets, the last ones.
 _RESETS = 20
 
@@ -40,6 +42,9 @@ def _told(root: str, there: Mapping[TopicPartition, Replica]) -> dict[TopicParti
     """What the resets say of these replicas, each pair once, as far as it lies in both logs."""
     found: dict[TopicPartition, dict[Pair, None]] = {}
     for name in sorted(files.list_names(root))[-_RESETS:]:
+        if not is_finished(join(root, name)):
+            log.warning("Nothing is taken from %s: the reset that wrote it ended before its time.", join(root, name))
+            continue
         for row in read_dataset(join(root, name), REWINDS):
             where = TopicPartition(row["topic"], row["kafka_partition"])
             for pair in _pairs(row):

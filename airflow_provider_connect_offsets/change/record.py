@@ -22,7 +22,8 @@ def moment(at: datetime | None) -> str:
 class Phase(StrEnum):
     """How far a change has come. What follows STOPPING may have stopped the connector, ALTERING have written to it.
 
-    EMPTYING is a reset's alone: its offsets are proved, and its flow's own topics are being emptied.
+    EMPTYING is a reset's alone: its offsets are proved, and its flow's own topics are being emptied. RETURNING follows
+    RESTORING once the prior offsets are proved: the prior state may have been asked for.
     """
 
     CLAIMED = "claimed"
@@ -32,6 +33,7 @@ class Phase(StrEnum):
     EMPTYING = "emptying"
     PROVED = "proved"
     RESTORING = "restoring"
+    RETURNING = "returning"
     APPLIED = "applied"
     RESTORED = "restored"
     ABANDONED = "abandoned"

@@ -42,7 +42,7 @@ def _recovered(doors: Doors, entry: Entry, way_out: WayOut) -> str:
     record = entry.record
     whose = f"{record.connector!r}: the change of run {record.owner.run!r}, which ended before its time,"
     flow_steps.mend(doors, record.beside)
-    if doors.control.status(record.connector).state is not State.STOPPED:
+    if steps.told_status(doors, record.connector).state is not State.STOPPED:
         return _found_running(doors, entry, whose)
     expected = record.expected()
     if expected is None:
@@ -55,15 +55,16 @@ def _recovered(doors: Doors, entry: Entry, way_out: WayOut) -> str:
     proved = not steps.differences(standing, expected)
     # Proved and given back as STOPPED looks just like proved and not yet given back.
     complete = record.phase is Phase.PROVED and record.prior_state is State.STOPPED
-    forward = proved and way_out is WayOut.FORWARD and record.phase is not Phase.RESTORING
+    back = record.phase in {Phase.RESTORING, Phase.RETURNING}
+    forward = proved and way_out is WayOut.FORWARD and not back
     if (proved and complete) or (forward and not log_positions.requested_gone(doors, record.positions)):
         empty_beside(doors, entry)
         entry.note(Phase.PROVED)
         give_back_state(doors, entry)
         return f"{whose} was applied and proved; the connector is {record.prior_state} again.{_applied(doors, entry)}"
     gone = restore(doors, entry)
-    back = f"prior offsets are proved, and the connector is {record.prior_state} again."
-    return f"{whose} was taken back: {back}{_lost(entry)}{gone}"
+    restored = f"prior offsets are proved, and the connector is {record.prior_state} again."
+    return f"{whose} was taken back: {restored}{_lost(entry)}{gone}"
 
 
 def note_applied(doors: Doors, entry: Entry) -> str:
@@ -113,12 +114,16 @@ def _found_running(doors: Doors, entry: Entry, whose: str) -> str:
         give_back_state(doors, entry)
         entry.note(Phase.RESTORED)
         return f"{whose} had written nothing."
+    if record.phase is Phase.RETURNING:
+        give_back_state(doors, entry)
+        entry.note(Phase.RESTORED)
+        return f"{whose} had been taken back; the connector is {record.prior_state} again.{_lost(entry)}"
     return f"{whose} was under way when {_abandoned(doors, entry)}"
 
 
 def _refuse_if_resumed(doors: Doors, entry: Entry) -> None:
     """Raise :class:`Interfered` for a connector that runs again: nothing can be written then."""
-    if doors.control.status(entry.record.connector).state is not State.STOPPED:
+    if steps.told_status(doors, entry.record.connector).state is not State.STOPPED:
         raise Interfered(f"The change of {entry.record.connector!r} was under way when {_abandoned(doors, entry)}")
 
 
@@ -164,6 +169,7 @@ def restore(doors: Doors, entry: Entry) -> str:
             f"were deleted while it was STOPPED: {gone} Resumed, it goes on where auto.offset.reset decides. To accept "
             f"that, send PUT /connectors/{record.connector}/resume; to choose another position, do so and plan anew."
         )
+    entry.note(Phase.RETURNING)
     give_back_state(doors, entry)
     entry.note(Phase.RESTORED)
     return f" Records at its prior positions were deleted meanwhile: {gone}" if gone else ""

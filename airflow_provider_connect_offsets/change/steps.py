@@ -23,9 +23,29 @@ from airflow_provider_connect_offsets.stores.protocols import ConnectorStatus, S
 log = logging.getLogger(__name__)
 
 
+# Written by workers, whatever state the connector is meant to be in.
+_TELL_NOTHING = frozenset({State.UNASSIGNED, State.RESTARTING})
+
+
 def state_to_give_back(status: ConnectorStatus) -> State:
     """The state a connector is to have again: PAUSED and STOPPED stay, anything else was meant to run."""
     return status.state if status.state in {State.PAUSED, State.STOPPED} else State.RUNNING
+
+
+def told_status(doors: Doors, connector: str) -> ConnectorStatus:
+    """The status of a connector once its state tells what anybody wants it to be; nothing is asked of it.
+
+    A worker that goes away in order writes UNASSIGNED for its connectors, PAUSED and STOPPED ones too, and that stands
+    until another one takes them, up to ``scheduled.rebalance.max.delay.ms`` (``WorkerGroupMember``,
+    ``AbstractHerder.onShutdown``). It is waited out. Raises :class:`NotStopped` where it lasts, and store errors.
+    """
+    status = doors.settle(lambda: doors.control.status(connector), until=lambda seen: seen.state not in _TELL_NOTHING)
+    if status.state in _TELL_NOTHING:
+        raise NotStopped(
+            f"{connector!r} has been {status.state} for {doors.patience:.0f} s: no worker runs it, so nobody can tell "
+            "which state it is to have. Let its workers come back, then try again."
+        )
+    return status
 
 
 def stop(doors: Doors, connector: str) -> None:

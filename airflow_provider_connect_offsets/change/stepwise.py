@@ -27,7 +27,7 @@ def begin(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner, *, sec
     entry = journal.hold(owner, seconds=seconds)
     recovery.recover(doors, entry, WayOut.BACK)
     entry.begin(owner)
-    status = doors.control.status(plan.connector)
+    status = steps.told_status(doors, plan.connector)
     prior = steps.state_to_give_back(status)
     known = {"digest": plan.digest, "observed_at": moment(plan.observed_at)}
     entry.note(Phase.STOPPING, prior_state=prior, prior_tasks=len(status.tasks), **known)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefused
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidRequest, PlanRefused
 from airflow_provider_connect_offsets.hooks.failover import Described, OpenedFailover, open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address
@@ -228,8 +228,35 @@ class ApproveFailoverOperator(ApproveOffsetPlanOperator):
         return f"Move {found.title[0].lower()}{found.title[1:]}?", failover_question(found, link=self.link)
 
 
+class OpenFailoverOperator(FailoverOperator):
+    """Look whether the flow's connectors can be stopped; the setup of a failover, which changes nothing.
+
+    A setup that fails has no teardown, so it is not the one that stops anything. Fails where another run changes one
+    of the connectors, or nobody can tell which state it is to have. ``run_uri`` is what the first look returned.
+    """
+
+    template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri")
+
+    def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.run_uri = run_uri
+
+    def execute(self, context: Context) -> None:
+        """Look."""
+        from airflow_provider_connect_offsets.change.steps import told_status  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.failover import Mode  # noqa: PLC0415
+
+        with failing_clearly():
+            request = request_in(directory_at(self.run_uri))
+            planned = request.mode is Mode.PLANNED
+            with open_failover(self.connections(planned=planned), patience=float(self.patience)) as opened:
+                for connect, name in opened.connectors(request):
+                    connect.journal(name).refuse_overlap(owner_of(context).run)
+                    self.log.info("%r is %s.", name, told_status(connect.doors, name).state)
+
+
 class BeginFailoverOperator(FailoverOperator):
-    """Let replication catch up and stop the flow's connectors, then look again; the setup of a failover.
+    """Let replication catch up and stop the flow's connectors, then look again.
 
     Of an unplanned one it only looks again. ``drain_timeout``: seconds in which the flow has to catch up; nothing is
     stopped before it has. Fails where records are left to be replicated. Reads the records that prove places, and those
@@ -269,7 +296,8 @@ class BeginFailoverOperator(FailoverOperator):
 class ReleaseFlowOperator(FailoverOperator):
     """Give the flow's connectors the state that they had, unless the failover ended in order; a teardown.
 
-    ``run_uri`` is what the first look returned. Returns a sentence that says what was done.
+    One that can't be given back keeps none of the others from it; the task fails then, and names it. ``run_uri`` is
+    what the first look returned. Returns a sentence that says what was done.
     """
 
     template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri")
@@ -284,11 +312,19 @@ class ReleaseFlowOperator(FailoverOperator):
         from airflow_provider_connect_offsets.change import held  # noqa: PLC0415
         from airflow_provider_connect_offsets.offsets.failover import Mode  # noqa: PLC0415
 
-        told = []
+        told: list[str] = []
+        failed: list[ConnectOffsetsError] = []
         with failing_clearly():
             request = request_in(directory_at(self.run_uri))
             if request.mode is Mode.PLANNED:
                 with open_failover(self.connections(planned=True), patience=float(self.patience)) as opened:
                     for connect, name in opened.connectors(request):
-                        told.append(held.take_back(connect.doors, connect.journal(name), owner_of(context)))
+                        try:
+                            released = held.take_back(connect.doors, connect.journal(name), owner_of(context))
+                        except ConnectOffsetsError as error:
+                            failed.append(error)
+                        else:
+                            told.append(released or "")
+            if failed:
+                raise type(failed[0])(" ".join(map(str, [*failed, *filter(None, told)]))) from failed[0]
         return " ".join(filter(None, told)) or "Nothing was left to release."

@@ -26,7 +26,8 @@ class CommitGroupOffsetsOperator(FailoverOperator):
 
     ``run_uri`` and ``digest`` are what the final translation returned. What stood there before is kept first. A group
     that anyone is in, or that has moved since, is left alone, and the task fails at the end and names it; a retry
-    commits what is left. Of a planned failover the flow's connectors stay STOPPED, unless ``resume_flow``.
+    commits what is left. Nothing is committed where records have come to the source since the flow was stopped. Of a
+    planned failover the flow's connectors stay STOPPED, unless ``resume_flow``.
 
     Returns how many groups and partitions stand where they were to, and the URI and URL of the report.
     """
@@ -52,7 +53,7 @@ class CommitGroupOffsetsOperator(FailoverOperator):
             planned = request.mode is Mode.PLANNED
             with open_failover(self.connections(planned=planned), patience=float(self.patience)) as opened:
                 try:
-                    moved = commit_translation(directory, opened.doors.clusters.target, digest=self.digest)
+                    moved = commit_translation(directory, opened.doors.clusters, digest=self.digest)
                 finally:
                     page = failover_page(directory)
                 for connect, name in opened.connectors(request):
@@ -63,6 +64,8 @@ class CommitGroupOffsetsOperator(FailoverOperator):
                         held.leave_stopped(journal, owner_of(context), seconds=HOLD)
                         self.log.warning("%r stays STOPPED; start it when records are to flow again.", name)
         self.log.info("%d groups, %d partitions: committed and proved.", moved.groups, moved.partitions)
+        if moved.late:
+            self.log.warning("While groups were committed, %s. They are not on the target.", moved.late)
         return {"groups": moved.groups, "partitions": moved.partitions, **report_at(page, dag_id=self.dag_id)}
 
 

@@ -144,6 +144,9 @@ class Failover:
         if self.outcome["left"]:
             left = words.count(len(self.outcome["left"]), "group")
             return Standing(f"Not moved: {left}", Tone.BAD, f"{moved} The others are named below.")
+        if late := self.outcome.get("late"):
+            meanwhile = f"While they were committed, {late}. These records are not on the target."
+            return Standing("Moved, but records came late", Tone.BAD, f"{moved} {meanwhile}", applied=True)
         return Standing("Moved", Tone.GOOD, moved, applied=True)
 
 

@@ -11,6 +11,7 @@ from airflow.sdk import TaskGroup
 from airflow_provider_connect_offsets.operators.failover import (
     ApproveFailoverOperator,
     BeginFailoverOperator,
+    OpenFailoverOperator,
     ReleaseFlowOperator,
     SnapshotMirrorFlowOperator,
     TranslateGroupOffsetsOperator,
@@ -98,6 +99,7 @@ def mirror_failover(  # noqa: PLR0913 - each by its name
             response_timeout=approval_timeout,
             retries=0,  # no second question
         )
+        opened = OpenFailoverOperator(task_id="open", run_uri=first, **doors, **patient)
         begin: Any = BeginFailoverOperator(
             task_id="begin", run_uri=first, drain_timeout=drain_timeout, **doors, **patient
         )
@@ -116,8 +118,8 @@ def mirror_failover(  # noqa: PLR0913 - each by its name
             task_id="release", run_uri=first, **doors, retries=10, retry_delay=timedelta(seconds=10)
         )
         outcome = EmptyOperator(task_id="outcome")
-        preview >> approve >> begin.as_setup() >> translate >> commit
-        commit >> release.as_teardown(setups=begin, on_failure_fail_dagrun=True)
+        preview >> approve >> opened.as_setup() >> begin >> translate >> commit  # type: ignore[no-untyped-call]
+        commit >> release.as_teardown(setups=opened, on_failure_fail_dagrun=True)
         commit >> outcome
     return group
 

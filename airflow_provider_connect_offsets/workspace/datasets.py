@@ -57,6 +57,11 @@ def write_dataset(uri: str, schema: Schema, rows: Iterable[Mapping[str, Any]]) -
     return count
 
 
+def is_finished(uri: str) -> bool:
+    """Whether a dataset is there and whole."""
+    return MARKER in files.list_names(uri)
+
+
 def read_dataset(uri: str, schema: Schema) -> list[dict[str, Any]]:
     """Read a dataset whole; raises :class:`DatasetError` where it is missing, unfinished or of another shape.
 

@@ -5,14 +5,30 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
+from packaging.version import Version
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
+
+# Where a file can be created by one caller alone: the package of each protocol, which has that since 2024.12.0
+# (``mode="create"``: If-None-Match of S3, ifGenerationMatch of GCS, overwrite=False of Azure). fsspec's own way, which
+# all others have, looks whether there is a file and writes it then.
+_CREATES_ONCE: Mapping[str, str] = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "az": "adlfs",
+}
+_SINCE = "2024.12.0"
 
 
 def locate(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
@@ -35,10 +51,14 @@ def write_bytes(uri: str, content: bytes) -> None:
 
 
 def create_bytes(uri: str, content: bytes) -> bool:
-    """Publish a file only where none stands; tell whether this call made it. Two callers never both succeed."""
+    """Publish a file only where none stands; tell whether this call made it. Two callers never both succeed.
+
+    Raises :class:`DatasetError` on a file system where they might.
+    """
     file_system, path = locate(uri)
     if isinstance(file_system, LocalFileSystem):
         return _link_local(Path(path), content)
+    _refuse_unless_it_creates_once(file_system, uri)
     file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
     try:
         file_system.pipe_file(path, content, mode="create")
@@ -121,6 +141,22 @@ def remove_tree(uri: str) -> None:
     file_system, path = locate(uri)
     if file_system.exists(path):
         file_system.rm(path, recursive=True)
+
+
+def _refuse_unless_it_creates_once(file_system: fsspec.AbstractFileSystem, uri: str) -> None:
+    protocols = [file_system.protocol] if isinstance(file_system.protocol, str) else list(file_system.protocol)
+    package = next((_CREATES_ONCE[name] for name in protocols if name in _CREATES_ONCE), None)
+    try:
+        found = None if package is None else version(package)
+    except PackageNotFoundError:
+        found = None
+    if found is None or Version(found) < Version(_SINCE):
+        named = f"{protocols[0]!r}" if package is None else f"{package} {found or 'of an unknown version'}"
+        raise DatasetError(
+            f"{uri} can't be a lock: with {named}, two runs might both create it, and change the same connector at "
+            "once. Let [connect_offsets] workspace be on a local or shared disk, on S3 (s3fs), Google Cloud Storage "
+            f"(gcsfs) or Azure (adlfs), each {_SINCE} or later."
+        )
 
 
 def _pieces(file: Any, size: int) -> Iterator[bytes]:

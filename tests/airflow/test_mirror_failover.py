@@ -7,13 +7,16 @@ from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
 from random import Random
+from typing import Any
 from urllib.parse import urlparse
 
 import pytest
 from dag_runs import Ran
 from failing_over import Flowing, Logs, Positions, commit_groups, member, standing
 
+from airflow_provider_connect_offsets.change import held
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
 
@@ -110,6 +113,28 @@ def test_producers_that_go_on_are_noticed(run_dag: RunDag, flowing: Flowing, pos
     assert f"Nothing was stopped, and no group was moved: after 1 s topic '{flowing.topic}', partition 0" in ran.output
     assert sandbox.connect.status(flowing.source_connector)["connector"]["state"] == "PAUSED"
     assert standing(sandbox.target, positions) == {name: {} for name in positions}
+
+
+def test_a_begin_that_fails_gives_back_what_it_has_stopped(
+    run_dag: RunDag, flowing: Flowing, positions: Positions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records come right after the stop, so no group is moved, and the flow goes on."""
+    hold_still = held.hold_still
+
+    def stop_and_produce(*arguments: Any, **named: Any) -> State:
+        prior = hold_still(*arguments, **named)
+        flowing.produce(5)
+        return prior
+
+    monkeypatch.setattr(held, "hold_still", stop_and_produce)
+    ran = run_dag("mirror_failover", **asked(flowing))
+
+    tasks = {name: ran.tasks[f"failover.{name}"] for name in ("begin", "release")}
+    assert (ran.state, tasks) == ("failed", {"begin": "failed", "release": "success"})
+    assert "No group was moved: with the connector stopped" in ran.output
+    for name in (flowing.source_connector, flowing.checkpoint_connector):
+        flowing.sandbox.connect.wait_state(name, "RUNNING", tasks=1)
+    assert standing(flowing.sandbox.target, positions) == {name: {} for name in positions}
 
 
 def test_a_request_that_makes_no_sense(run_dag: RunDag) -> None:

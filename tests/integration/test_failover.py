@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -16,8 +17,9 @@ import pytest
 from failing_over import FailingOver, Flowing, Logs, Positions, cluster, commit_groups, member, rows, standing
 from pyspark.sql import SparkSession
 
+from airflow_provider_connect_offsets.change import group_commit
 from airflow_provider_connect_offsets.change.group_commit import restore_groups
-from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, PlanRefused
+from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrained, PlanRefused
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
@@ -135,6 +137,25 @@ def test_another_translation_is_not_committed(going: Translated) -> None:
         going.moving.commit(going.directory, "0" * 64)
     assert not any(going.on_target().values())
     going.moving.commit(going.directory, going.summary["digest"])  # so that there is something to put back
+
+
+def test_records_that_come_after_the_stop_are_noticed(going: Translated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While groups are committed they are counted, before that they refuse it. The last test: the flow has more now."""
+    keep_way_back = group_commit._keep_way_back
+
+    def late(*arguments: Any) -> None:
+        going.flowing.produce(PARTITIONS)
+        keep_way_back(*arguments)
+
+    monkeypatch.setattr(group_commit, "_keep_way_back", late)
+    moved = going.moving.commit(going.directory, going.summary["digest"])
+    assert moved.left == {}
+    assert re.match(rf"\d+ records came to the source: \d+ in topic '{going.flowing.topic}', partition 0; ", moved.late)
+    going.restore()
+
+    with pytest.raises(NotDrained, match=rf"No group was moved: .* records came to the source.*{going.flowing.topic}"):
+        going.moving.commit(going.directory, going.summary["digest"])
+    assert not any(going.on_target().values())
 
 
 def _environment() -> dict[str, str]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_connect_offsets.change.group_commit import commit_translation
+from airflow_provider_connect_offsets.change.replicas import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.stores import groups
 from airflow_provider_connect_offsets.stores.cluster import open_cluster
@@ -37,7 +38,7 @@ def main(bootstrap: str, uri: str, digest: str, count: str) -> None:
     groups._IN_FLIGHT = 1
     with open_cluster({"bootstrap.servers": bootstrap}) as cluster:
         cluster.groups.__class__ = Dying
-        commit_translation(FailoverDirectory(uri), cluster, digest=digest)
+        commit_translation(FailoverDirectory(uri), Clusters(None, cluster), digest=digest)
 
 
 if __name__ == "__main__":

@@ -129,8 +129,8 @@ class FailingBack:
 
     def commit(self, directory: FailoverDirectory, digest: str) -> Moved:
         """Commit what was translated, at home."""
-        with cluster(self.there.flowing.sandbox.source) as home:
-            return commit_translation(directory, home, digest=digest)
+        with self.doors() as doors:
+            return commit_translation(directory, doors.clusters, digest=digest)
 
 
 @dataclass(frozen=True)

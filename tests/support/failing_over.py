@@ -204,8 +204,8 @@ class FailingOver:
 
     def commit(self, directory: FailoverDirectory, digest: str) -> Moved:
         """Commit what was translated."""
-        with cluster(self.flowing.sandbox.target) as target:
-            return commit_translation(directory, target, digest=digest)
+        with self.doors() as doors:
+            return commit_translation(directory, doors.clusters, digest=digest)
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector."""

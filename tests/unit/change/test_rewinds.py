@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import UTC, datetime
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_provider_connect_offsets.change import kept_pairs
 from airflow_provider_connect_offsets.change.beside import Beside, FoundTopic
 from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.new_syncs import Opening, misfit, openings
@@ -22,6 +24,8 @@ from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync
 from airflow_provider_connect_offsets.stores.mirror_cluster import CleanupPolicy
 from airflow_provider_connect_offsets.stores.protocols import State
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.layout import join
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -65,6 +69,13 @@ def test_pairs_that_are_known() -> None:
         (4, None, None, None, 0),
         (5, None, None, 0, 0),  # there is no replica: its last record can't be named
     ]
+
+
+def test_a_reset_that_ended_before_its_time_is_passed_over(tmp_path: Path) -> None:
+    """Half a directory tells nothing, and keeps nobody from moving groups."""
+    files.write_bytes(join(tmp_path.as_uri(), "20260131T120000Z-0123456789ab", "part-00000.parquet"), b"PAR1")
+
+    assert kept_pairs._told(tmp_path.as_uri(), {}) == {}
 
 
 def test_syncs_of_another_time() -> None:

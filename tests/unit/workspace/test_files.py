@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import fsspec
@@ -56,14 +57,48 @@ def test_remove_tree(root: str) -> None:
     assert files.list_names(root) == ["c"]
 
 
-def test_create_makes_a_file_once(root: str) -> None:
+def test_create_makes_a_file_once(tmp_path: Path) -> None:
     """The second caller is told no, and changes nothing."""
+    root = str(tmp_path / "new")
     uri = join(root, "lock")
 
     assert files.create_bytes(uri, b"first")
     assert not files.create_bytes(uri, b"second")
     assert files.read_bytes(uri) == b"first"
     assert files.list_names(root) == ["lock"]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "installed", "named"),
+    [
+        ("memory", None, "'memory'"),
+        (("sftp", "ssh"), None, "'sftp'"),
+        (("s3", "s3a"), "2024.10.0", "s3fs 2024.10.0"),
+        (("gs", "gcs"), None, "gcsfs of an unknown version"),
+        (("s3", "s3a"), "2024.12.0", ""),
+        ("abfs", "2026.1.0", ""),
+    ],
+)
+def test_locks_are_kept_only_where_one_caller_creates_them(
+    monkeypatch: pytest.MonkeyPatch, protocol: str | tuple[str, ...], installed: str | None, named: str
+) -> None:
+    """Elsewhere fsspec looks, and then writes; the sentence says where they can be."""
+
+    def version(package: str) -> str:
+        if installed is None:
+            raise PackageNotFoundError(package)
+        return installed
+
+    uri, memory = f"memory://{uuid.uuid4().hex}/lock", fsspec.filesystem("memory")
+    monkeypatch.setattr(type(memory), "protocol", protocol)
+    monkeypatch.setattr(files, "version", version)
+
+    if named:
+        with pytest.raises(DatasetError, match=rf"{uri} can't be a lock: with {named}, two runs .*s3fs.*2024\.12\.0"):
+            files.create_bytes(uri, b"first")
+    else:
+        assert files.create_bytes(uri, b"first")
+        assert not files.create_bytes(uri, b"second")
 
 
 def test_of_many_who_create_one_file_one_succeeds(tmp_path: Path) -> None:

@@ -1,0 +1,111 @@
+"""Connectors of a worker that has gone away in order: UNASSIGNED, whatever state they are meant to be in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+from flows import Changer
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.change import held
+from airflow_provider_connect_offsets.change.apply import apply_plan
+from airflow_provider_connect_offsets.change.lease import Owner
+from airflow_provider_connect_offsets.change.plans import read_plan
+from airflow_provider_connect_offsets.change.record import Phase
+from airflow_provider_connect_offsets.workspace.outcome import Result
+from sandbox import Sandbox, wait_until
+from sandbox.connect import ConnectWorker
+from sandbox.connectors import file_sink_config
+
+pytestmark = pytest.mark.processes
+# For so long the group waits for a worker that has gone, before others get its connectors.
+DELAY_MS = "10000"
+RECORDS = 60
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[Sandbox]:
+    with Sandbox(worker_properties={"scheduled.rebalance.max.delay.ms": DELAY_MS}) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def changer(own: Sandbox, spark: SparkSession, workspace: str) -> Changer:
+    return Changer(spark, workspace, own.connect.url, own.target)
+
+
+@pytest.fixture
+def second(own: Sandbox) -> Iterator[ConnectWorker]:
+    """One more worker; tests stop it."""
+    worker = own.add_worker()
+    yield worker
+    if worker.process.is_alive:
+        worker.process.stop()
+
+
+def paused_sink_of(worker: ConnectWorker, own: Sandbox) -> str:
+    """A PAUSED sink that ``worker`` runs, and that has delivered nothing of what its topic holds."""
+    address = worker.url.removeprefix("http://")
+
+    def assigned() -> str | None:
+        for name in names:
+            if own.connect.status(name)["connector"]["worker_id"] == address:
+                return name
+        return None
+
+    names = []
+    for _ in range(4):
+        name = f"sink-{uuid4().hex[:8]}"
+        own.target.create_topic(name)
+        own.target.produce(name, [str(number) for number in range(RECORDS)])
+        own.connect.create(name, file_sink_config(name, own.data / f"{name}.txt"), initial_state="PAUSED")
+        own.connect.wait_state(name, "PAUSED")
+        names.append(name)
+    found: str = wait_until(assigned, 60, f"none of {names} was given to {address}") or ""
+    return found
+
+
+def leave(worker: ConnectWorker, own: Sandbox, connector: str) -> None:
+    """Let the worker go away in order, which leaves its connector UNASSIGNED for a while."""
+    worker.process.stop()
+
+    def unassigned() -> bool:
+        return bool(own.connect.status(connector)["connector"]["state"] == "UNASSIGNED")
+
+    wait_until(unassigned, 30, f"{connector} is not UNASSIGNED")
+
+
+def test_it_gets_back_the_state_that_it_is_meant_to_have(own: Sandbox, second: ConnectWorker, changer: Changer) -> None:
+    """PAUSED, and nothing is delivered before someone resumes it."""
+    sink = paused_sink_of(second, own)
+    run, _summary = changer.plan(sink, "offset", "7")
+    leave(second, own, sink)
+
+    outcome = changer.apply(run)
+
+    assert (outcome.result, outcome.prior_state, outcome.final_state) == (Result.APPLIED, "PAUSED", "PAUSED")
+    own.connect.wait_state(sink, "PAUSED")
+    assert not (own.data / f"{sink}.txt").exists()
+
+
+def test_it_is_not_taken_for_resumed_by_someone(own: Sandbox, second: ConnectWorker, changer: Changer) -> None:
+    """What a dead run has left is given back all the same: the worker went away while the sink was STOPPED."""
+    sink = paused_sink_of(second, own)
+    run, _summary = changer.plan(sink, "offset", "7")
+    plan, dead = read_plan(run), Owner.here(run="dag/dead", task="begin")
+    with changer.doors() as doors:
+        held.hold_still(doors, changer.journal(sink), dead, seconds=60)
+        with changer.journal(sink).held(dead, seconds=60) as entry:
+            prior = doors.offsets.read_offsets(sink)
+            entry.note(Phase.ALTERING, digest=plan.digest, prior_offsets=prior, changes=plan.changes())
+        leave(second, own, sink)
+
+        told = held.take_back(doors, changer.journal(sink), Owner.here(run="dag/dead", task="release"))
+        assert told
+        assert "prior offsets are proved, and the connector is PAUSED again" in told
+        own.connect.wait_state(sink, "PAUSED")
+
+        applied = apply_plan(plan, doors, changer.journal(sink), Owner.here(run="dag/next", task="apply"))
+    assert (applied.result, applied.final_state) == (Result.APPLIED, "PAUSED")
