@@ -196,9 +196,10 @@ def test_sensors(scene: Scene, worker: Worker, sensor: str, fault: str) -> None:
     def failure(**more: Any) -> Failure:
         return failure_of(kind(task_id="t", timeout=0, poke_interval=0.1, **{**asked, **FAULTS[fault], **more}))
 
-    assert failure(deferrable=True) == failure()
-    assert failure()[0] is (AirflowSensorTimeout if late else AirflowFailException)
-    assert failure()[1].startswith("It was waited for 0 s, and is not there yet: ") is late
+    undeferred = failure()
+    assert failure(deferrable=True) == undeferred
+    assert undeferred[0] is (AirflowSensorTimeout if late else AirflowFailException)
+    assert undeferred[1].startswith("It was waited for 0 s, and is not there yet: ") is late
     assert failure(soft_fail=True)[0] is failure(soft_fail=True, deferrable=True)[0] is AirflowSkipException
 
 

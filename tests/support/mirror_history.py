@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 # One Spark job for many histories; a smaller seed makes none that is smaller, so nothing is shrunk.
-AT_ONCE = 400
+AT_ONCE = int(os.environ.get("HISTORIES", "150"))
 SEEDS = st.integers(0, 2**32)
 SOME = settings(
     max_examples=2, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
