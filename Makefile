@@ -7,7 +7,7 @@ UV     := $(BIN)/uv
 export UV_HTTP_TIMEOUT ?= 300
 
 # How many processes run tests, each with servers of its own of about 3 GB.
-PROCESSES ?= 2
+PROCESSES ?= 3
 
 # The virtual environments of test-lowest and test-pythons; what of the development tools the tests need at the lowest.
 LOWEST       := .venv-lowest

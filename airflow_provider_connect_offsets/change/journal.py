@@ -165,6 +165,11 @@ class Journal:
         lease = self._lease(number)
         return "nobody" if lease is None else f"run {lease.owner.run!r} (task {lease.owner.task})"
 
+    def is_held_by(self, run: str) -> bool:
+        """Whether a task of ``run`` has claimed the connector for those that come after it (:meth:`hold`)."""
+        lease = self._lease(self.newest())
+        return lease is not None and lease.owner.run == run and not lease.owner.pid and not lease.is_over
+
     def refuse_overlap(self, run: str) -> None:
         """Raise :class:`Overlap` where another run is changing the connector right now."""
         number = self.newest()

@@ -12,8 +12,8 @@ from airflow_provider_connect_offsets.change.journal import Journal
 from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.record import Phase, moment
 from airflow_provider_connect_offsets.change.recovery import WayOut
-from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotApplied, NotStopped
-from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
+from airflow_provider_connect_offsets.exceptions import NotStopped
+from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
@@ -32,47 +32,6 @@ def begin(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner, *, sec
     known = {"digest": plan.digest, "observed_at": moment(plan.observed_at)}
     entry.note(Phase.STOPPING, prior_state=prior, prior_tasks=len(status.tasks), **known)
     return prior
-
-
-def alter_directly(doors: Doors, connector: str, changes: Offsets) -> int:
-    """Write ``changes`` to a connector that stands still, and prove them; returns how many partitions.
-
-    Raises :class:`InvalidRequest` for what its family refuses, :class:`Unsupported` by a worker that is too old and
-    :class:`NotStopped` before anything is written, and :class:`NotApplied`, after which the prior offsets have been put
-    back as far as they could be.
-    """
-    doors.control.require_offset_changes()
-    info = doors.control.info(connector)
-    for change in changes:
-        offset = None if change.offset is None else parse_map(change.offset)
-        for finding in info.family.check(parse_map(change.partition), offset, info.config):
-            raise InvalidRequest(
-                f"Nothing was written: {connector!r}, partition {change.partition}: {finding.message}."
-            )
-    refuse_unless_still(doors, connector)
-    gone = log_positions.out_of_log(doors, log_positions.positions_in(info.family, changes))
-    if gone:
-        raise InvalidRequest(f"Nothing was written: {log_positions.told(connector, gone)}")
-    before = doors.offsets.read_offsets(connector)
-    try:
-        steps.alter(doors, connector, changes, expected=before.updated(changes))
-    except NotApplied:
-        steps.alter(doors, connector, before.only(change.partition for change in changes), expected=before)
-        raise
-    return len(changes)
-
-
-def reset(doors: Doors, connector: str) -> int:
-    """Remove all offsets of a connector that stands still, and prove it; returns how many there were.
-
-    Raises as :func:`alter_directly` does.
-    """
-    doors.control.require_offset_changes()
-    refuse_unless_still(doors, connector)
-    before = doors.offsets.read_offsets(connector).stored()
-    doors.offsets.reset_offsets(connector)
-    steps.prove(doors, connector, Offsets())
-    return len(before)
 
 
 def refuse_unless_still(doors: Doors, connector: str) -> None:

@@ -250,7 +250,7 @@ class AlterConnectorOffsetsOperator(_ConnectorOperator):
 
     def step(self, opened: Opened, context: Context) -> int:
         """Write and prove."""
-        from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
+        from airflow_provider_connect_offsets.change import direct, stepwise  # noqa: PLC0415
         from airflow_provider_connect_offsets.change.plans import read_plan  # noqa: PLC0415
         from airflow_provider_connect_offsets.offsets.document import parse_rest  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.layout import RunDirectory  # noqa: PLC0415
@@ -262,7 +262,7 @@ class AlterConnectorOffsetsOperator(_ConnectorOperator):
                 changes = parse_rest({"offsets": list(self.offsets)})
             except InvalidDocument as error:
                 raise InvalidRequest(f"Nothing was written: {self.connector!r}: {error}.") from error
-            return stepwise.alter_directly(opened.doors, self.connector, changes)
+            return direct.alter(opened.doors, opened.journal(self.connector), owner_of(context), changes)
         plan = read_plan(RunDirectory(self.run_uri), digest=self.digest or None)
         journal = opened.journal(plan.connector)
         stepwise.alter(plan, opened.doors, journal, owner_of(context), seconds=HOLD)
@@ -274,7 +274,6 @@ class ResetConnectorOffsetsOperator(_ConnectorOperator):
 
     def step(self, opened: Opened, context: Context) -> int:
         """Reset and prove."""
-        from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
+        from airflow_provider_connect_offsets.change import direct  # noqa: PLC0415
 
-        del context
-        return stepwise.reset(opened.doors, self.connector)
+        return direct.reset(opened.doors, opened.journal(self.connector), owner_of(context))

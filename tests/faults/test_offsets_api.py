@@ -17,7 +17,6 @@ from fault_flow import AGAIN, PARTITIONS, RECORDS, SET_TO, SinkFaults
 from flows import Changer
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.change import stepwise
 from airflow_provider_connect_offsets.exceptions import (
     InvalidRequest,
     NotStopped,
@@ -93,7 +92,7 @@ def test_sinks_are_read_changed_and_cleared(sink: SinkFaults, spark: SparkSessio
     assert sink.delivered() - delivered == AGAIN + PARTITIONS * RECORDS
     sink.connect.stop(sink.name)
     with changer.doors() as doors:
-        assert [stepwise.reset(doors, sink.name) for _ in range(3)] == [PARTITIONS, 0, 0]
+        assert [changer.reset(doors, sink.name) for _ in range(3)] == [PARTITIONS, 0, 0]
 
 
 def test_a_group_that_the_worker_overrides(sandbox: Sandbox, spark: SparkSession, tmp_path: Path) -> None:
@@ -121,7 +120,7 @@ def test_zombies_keep_a_sink_from_being_reset(sandbox: Sandbox, spark: SparkSess
     before = flow.positions()
 
     with changer.doors() as doors, pytest.raises(NotStopped, match=flow.name):
-        stepwise.reset(doors, flow.name)
+        changer.reset(doors, flow.name)
 
     consumer.close()
     assert flow.positions() == before
@@ -136,7 +135,7 @@ def test_connectors_that_are_not_there(sandbox: Sandbox, spark: SparkSession, tm
         for attempt in (
             lambda: doors.offsets.read_offsets("no-such"),
             lambda: doors.offsets.write_offsets("no-such", parse_rest({"offsets": [entry]})),
-            lambda: stepwise.reset(doors, "no-such"),
+            lambda: changer.reset(doors, "no-such"),
         ):
             with pytest.raises(UnknownConnector, match="no-such"):
                 attempt()
@@ -150,7 +149,7 @@ def test_connectors_that_are_not_stopped(sandbox: Sandbox, spark: SparkSession, 
         prepare(flow.name)
         with changer.doors() as doors:
             with pytest.raises(NotStopped, match=flow.name):
-                stepwise.alter_directly(doors, flow.name, changes)
+                changer.alter(doors, flow.name, changes)
             with pytest.raises(NotStopped, match="must be in the STOPPED state"):
                 doors.offsets.write_offsets(flow.name, changes)
     assert flow.positions() == dict.fromkeys(range(PARTITIONS), RECORDS)
@@ -177,7 +176,7 @@ def test_bodies_that_no_sink_can_have(
     changes = parse_rest({"offsets": [entry]})
     with changer.doors() as doors:
         with pytest.raises(InvalidRequest, match=f"{name}.*{ours}"):
-            stepwise.alter_directly(doors, name, changes)
+            changer.alter(doors, name, changes)
         with pytest.raises(Rejected, match=name):
             doors.offsets.write_offsets(name, changes)
     sandbox.connect.delete(name)

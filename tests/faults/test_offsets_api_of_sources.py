@@ -12,7 +12,6 @@ import pytest
 from flows import Changer
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.change import stepwise
 from airflow_provider_connect_offsets.exceptions import (
     InvalidRequest,
     NotApplied,
@@ -138,7 +137,7 @@ def test_sources_are_read_changed_and_cleared(source: Source, spark: SparkSessio
     assert source.delivered() == 8
     source.worker.stop(source.name)
     with changer.doors() as doors:
-        assert [stepwise.reset(doors, source.name) for _ in range(3)] == [1, 0, 0]
+        assert [changer.reset(doors, source.name) for _ in range(3)] == [1, 0, 0]
 
 
 @pytest.mark.timeout(400)
@@ -188,11 +187,12 @@ def test_bodies_that_no_source_can_have(sandbox: Sandbox, spark: SparkSession, t
     """AlterSourceConnectorOffsetsInvalidRequestBody; and a body without any entry."""
     source = Source.start(sandbox, sandbox.connect)
     sandbox.connect.stop(source.name)
-    with source.changer(spark, tmp_path).doors() as doors:
+    changer = source.changer(spark, tmp_path)
+    with changer.doors() as doors:
         for partition, offset in (({"file": "x"}, {"position": 1}), (source.partition, {"position": -1})):
             changes = parse_rest({"offsets": [{"partition": partition, "offset": offset}]})
             with pytest.raises(InvalidRequest, match=source.name):
-                stepwise.alter_directly(doors, source.name, changes)
+                changer.alter(doors, source.name, changes)
             with pytest.raises(Rejected, match=source.name):
                 doors.offsets.write_offsets(source.name, changes)
         with pytest.raises(Rejected, match="need to be provided"):

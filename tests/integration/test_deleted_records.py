@@ -208,7 +208,7 @@ def test_deleted_between_single_steps(mirror: MirrorFlow, source_changer: Change
         partition = f'{{"cluster":"source","partition":0,"topic":"{mirror.topic}"}}'
         connect.stop(mirror.name)
         with pytest.raises(InvalidRequest, match=r"Nothing was written: .*position 10 was deleted"):
-            stepwise.alter_directly(doors, mirror.name, Offsets.of([Entry(partition, '{"offset":9}')]))
+            source_changer.alter(doors, mirror.name, Offsets.of([Entry(partition, '{"offset":9}')]))
         connect.resume(mirror.name)
 
 

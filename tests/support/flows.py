@@ -12,13 +12,14 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.change import stepwise
+from airflow_provider_connect_offsets.change import direct, stepwise
 from airflow_provider_connect_offsets.change.apply import apply_plan
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.journal import Journal
 from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.plans import read_plan
 from airflow_provider_connect_offsets.change.snapshot import take_snapshot
+from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.pipeline import plan_job
 from airflow_provider_connect_offsets.stores.connect import ConnectRest
@@ -81,6 +82,16 @@ class Changer:
         run, summary = self.plan(connector, to, value, **selection)
         assert summary["errors"] == []
         return self.apply(run, name=f"test/{uuid4().hex}")
+
+    def alter(self, doors: Doors, connector: str, changes: Offsets) -> int:
+        """Write offsets without a plan."""
+        return direct.alter(
+            doors, self.journal(connector), Owner.here(run=f"test/{uuid4().hex}", task="alter"), changes
+        )
+
+    def reset(self, doors: Doors, connector: str) -> int:
+        """Remove all offsets."""
+        return direct.reset(doors, self.journal(connector), Owner.here(run=f"test/{uuid4().hex}", task="reset"))
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector."""

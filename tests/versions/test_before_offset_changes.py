@@ -13,7 +13,6 @@ from kafka_versions import READ_ONLY, on
 from moved_groups import assert_groups_go_on
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.change import stepwise
 from airflow_provider_connect_offsets.exceptions import Unsupported
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from sandbox import Sandbox
@@ -39,8 +38,8 @@ def test_changes_are_refused_by_name_and_nothing_is_stopped(
     ]
     with target_changer.doors() as doors:
         attempts += [
-            lambda: stepwise.alter_directly(doors, sink.name, Offsets()),
-            lambda: stepwise.reset(doors, sink.name),
+            lambda: target_changer.alter(doors, sink.name, Offsets()),
+            lambda: target_changer.reset(doors, sink.name),
             lambda: doors.offsets.write_offsets(sink.name, Offsets()),
             lambda: doors.offsets.reset_offsets(sink.name),
         ]

@@ -1,0 +1,96 @@
+"""Offsets changed without a plan: held against other runs, kept before they are written, put back when that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flows import RECORDS, Changer, SinkFlow
+
+from airflow_provider_connect_offsets.change import direct, steps
+from airflow_provider_connect_offsets.change.lease import Owner
+from airflow_provider_connect_offsets.change.record import Phase, Record
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, Overlap
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+
+ME, OTHER = Owner.here(run="dag/me", task="alter"), Owner.here(run="dag/other", task="alter")
+
+
+def to_seven(sink: SinkFlow) -> Offsets:
+    return Offsets.of([Entry(f'{{"kafka_partition":0,"kafka_topic":"{sink.topic}"}}', '{"kafka_offset":7}')])
+
+
+def positions(sink: SinkFlow) -> list[Any]:
+    return [entry["offset"] for entry in sink.sandbox.connect.offsets(sink.name)]
+
+
+def attempts(sink: SinkFlow, changer: Changer, owner: Owner) -> list[Callable[[Any], int]]:
+    """Either way of changing them."""
+    journal = changer.journal(sink.name)
+    return [
+        lambda doors: direct.alter(doors, journal, owner, to_seven(sink)),
+        lambda doors: direct.reset(doors, journal, owner),
+    ]
+
+
+def test_two_runs_never_overlap(sink: SinkFlow, target_changer: Changer) -> None:
+    """The second fails at once and names the first; nor may a run write beside the plan that it has begun."""
+    sink.sandbox.connect.stop(sink.name)
+    journal = target_changer.journal(sink.name)
+    with target_changer.doors() as doors:
+        with journal.claim(OTHER):
+            for attempt in attempts(sink, target_changer, ME):
+                with pytest.raises(Overlap, match="being changed by run 'dag/other'"):
+                    attempt(doors)
+        journal.hold(ME, seconds=60)
+        for attempt in attempts(sink, target_changer, ME):
+            with pytest.raises(InvalidRequest, match=rf"Nothing was written: this run holds '{sink.name}'"):
+                attempt(doors)
+    assert positions(sink) == [{"kafka_offset": RECORDS}]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_what_stood_there_is_kept_before_it_is_written(
+    sink: SinkFlow, target_changer: Changer, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Whoever is interrupted puts it back, and whoever comes after one that was killed does it for them."""
+    sink.sandbox.connect.stop(sink.name)
+    journal, prove, kept = target_changer.journal(sink.name), steps.prove, []
+
+    def interrupted(*_arguments: Any) -> None:
+        kept.append(journal.record(journal.newest()))
+        monkeypatch.setattr(steps, "prove", prove)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(steps, "prove", interrupted)
+    with target_changer.doors() as doors, pytest.raises(KeyboardInterrupt):
+        attempts(sink, target_changer, ME)[number](doors)
+    assert positions(sink) == [{"kafka_offset": RECORDS}]
+
+    [record] = kept
+    assert isinstance(record, Record)
+    assert record.phase is Phase.ALTERING
+    assert record.prior_offsets is not None
+    assert [entry.offset for entry in record.prior_offsets] == [f'{{"kafka_offset":{RECORDS}}}']
+
+    with target_changer.doors() as doors:
+        sink.sandbox.connect.alter(sink.name, [entry_of(sink, 3)])  # as the killed one has left it
+        dead = journal._claim(Owner("dag/dead", "alter", "here", 0), 0)
+        dead.note(**{**_fields(record), "phase": Phase.ALTERING})
+        journal._end_lease(dead.number, dead.record.owner, seconds=0)
+        assert target_changer.alter(doors, sink.name, to_seven(sink)) == 1
+    assert positions(sink) == [{"kafka_offset": 7}]
+    settled = journal.record(dead.number)
+    assert settled is not None
+    assert settled.phase is Phase.RESTORED
+
+
+def entry_of(sink: SinkFlow, position: int) -> dict[str, Any]:
+    partition = {"kafka_topic": sink.topic, "kafka_partition": 0}
+    return {"partition": partition, "offset": {"kafka_offset": position}}
+
+
+def _fields(record: Record) -> dict[str, Any]:
+    names = ("prior_state", "prior_tasks", "prior_offsets", "changes")
+    return {name: getattr(record, name) for name in names}
