@@ -119,7 +119,8 @@ def came_late(directory: FailoverDirectory, source: KafkaCluster | None) -> str:
         if row["source_end"] is not None
     }
     found = source.logs.bounds(ends)
-    late = {where: found[where].log_end - end for where, end in sorted(ends.items()) if found[where].log_end > end}
+    in_order = sorted(ends, key=lambda where: (where.topic, where.partition))
+    late = {where: found[where].log_end - ends[where] for where in in_order if found[where].log_end > ends[where]}
     if not late:
         return ""
     named = [f"{count:,} in topic {where.topic!r}, partition {where.partition}" for where, count in late.items()]
