@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -94,4 +95,5 @@ def test_unknown_states_and_connectors_are_refused(sink: SinkFlow) -> None:
 
 def run(step: Any) -> Any:
     """Execute an operator outside of any DAG run."""
-    return type(step).execute.__wrapped__(step, {})
+    task: Any = {"ti": SimpleNamespace(dag_id="own", run_id="run", task_id=step.task_id, map_index=-1)}
+    return type(step).execute.__wrapped__(step, task)
