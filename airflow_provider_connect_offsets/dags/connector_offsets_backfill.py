@@ -5,13 +5,18 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow.sdk import DAG, CronDataIntervalTimetable
+from airflow.sdk import DAG
 
 from airflow_provider_connect_offsets import task_groups
 from airflow_provider_connect_offsets.dags.ready import ready_dag
 from airflow_provider_connect_offsets.sensors.backfill import BackfillTurnSensor
 from airflow_provider_connect_offsets.task_groups.form import as_arguments
 from airflow_provider_connect_offsets.task_groups.params import backfill_params
+
+try:
+    from airflow.sdk import CronDataIntervalTimetable
+except ImportError:  # before Airflow 3.2
+    from airflow.timetables.interval import CronDataIntervalTimetable  # type: ignore[assignment]
 
 DOC = """
 ### Deliver an interval again

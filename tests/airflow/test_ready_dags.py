@@ -10,12 +10,16 @@ from typing import Any
 import pytest
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Param
-from airflow.sdk.exceptions import DownstreamTasksSkipped
 
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
 from airflow_provider_connect_offsets.operators.approval import AskOperator
 from airflow_provider_connect_offsets.operators.orphans import ApproveRemovalOperator
 from sandbox.airflow import DAGS, parse_dags
+
+try:
+    from airflow.sdk.exceptions import DownstreamTasksSkipped
+except ImportError:  # before Airflow 3.2
+    from airflow.exceptions import DownstreamTasksSkipped  # type: ignore[no-redef]
 
 
 @pytest.mark.usefixtures("_airflow_database")
