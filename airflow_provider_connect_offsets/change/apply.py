@@ -16,7 +16,6 @@ from airflow_provider_connect_offsets.change.record import Phase, moment
 from airflow_provider_connect_offsets.change.recovery import WayOut
 from airflow_provider_connect_offsets.exceptions import (
     ConnectOffsetsError,
-    JournalLost,
     LeftStopped,
     NotApplied,
     NotRunning,
@@ -192,11 +191,10 @@ class _Application:
 
     def _take_back(self, error: BaseException) -> None:
         """Restore; raises :class:`NotApplied` in place of an ordinary error, and leaves an interruption as it is."""
-        self.observe(Phase.RESTORING, f"{error}; putting the prior offsets of {self.connector!r} back")
-        if isinstance(error, Overlap):
+        if isinstance(error, Overlap):  # it is another run's by now
             return
-        if isinstance(error, JournalLost):
-            self.entry.go_on_in_memory()
+        self.observe(Phase.RESTORING, f"{error}; putting the prior offsets of {self.connector!r} back")
+        self.entry.go_on_in_memory()
         gone = recovery.restore(self.doors, self.entry)
         if isinstance(error, Exception):
             raise NotApplied(
@@ -206,8 +204,7 @@ class _Application:
 
     def _give_back_after(self, error: BaseException) -> None:
         self.observe(Phase.RESTORING, f"{error}; nothing was written, giving {self.connector!r} back as it was")
-        if isinstance(error, JournalLost):
-            self.entry.go_on_in_memory()
+        self.entry.go_on_in_memory()
         try:
             if isinstance(error, OutcomeUnknown) or not isinstance(error, Exception):
                 # The stop may still be on its way, and would come after what gives the connector back.

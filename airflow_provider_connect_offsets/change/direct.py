@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.record import Phase
 from airflow_provider_connect_offsets.change.recovery import WayOut
 from airflow_provider_connect_offsets.change.stepwise import refuse_unless_still
-from airflow_provider_connect_offsets.exceptions import InvalidRequest, JournalLost, OutcomeUnknown, Overlap, StoreError
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, OutcomeUnknown, Overlap, StoreError
 from airflow_provider_connect_offsets.offsets.document import Entry as StoredEntry
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.stores.protocols import State
@@ -103,8 +103,7 @@ def _changed(
 
 def _undo(doors: Doors, entry: Entry, error: BaseException) -> None:
     """Put back what stood there, unless the worker refused, and nothing can be on its way any more."""
-    if isinstance(error, JournalLost):
-        entry.go_on_in_memory()
+    entry.go_on_in_memory()
     said = error.__cause__ or error
     refused = isinstance(said, StoreError) and not isinstance(said, OutcomeUnknown)
     before = entry.record.prior_offsets or Offsets()

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from airflow_provider_connect_offsets.offsets.document import JsonMap
+from airflow_provider_connect_offsets.offsets.document import JsonMap, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.family import (
     MAX_INT,
     MAX_LONG,
@@ -46,6 +46,7 @@ __all__ = [
     "OffsetReset",
     "Sink",
     "TopicPartition",
+    "are_of_sink",
     "config_told_by",
     "external_offsets",
     "family_of",
@@ -132,6 +133,12 @@ def family_of(connector_type: ConnectorType, connector_class: str) -> Family:
     package, _, simple = connector_class.rpartition(".")
     home, name = _SOURCES.get(simple.removesuffix("Connector"), ("", Family.name))
     return FAMILIES[name if package in {"", home} else Family.name]
+
+
+def are_of_sink(offsets: Offsets) -> bool:
+    """Whether these are a sink connector's, by the keys of its partitions; no offsets tell nothing, so they are not."""
+    keys = Sink.partition_keys.keys()
+    return len(offsets) > 0 and all(parse_map(entry.partition).keys() == keys for entry in offsets)
 
 
 def config_told_by(partition: JsonMap) -> dict[str, str]:

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.exceptions import (
     Unsupported,
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
-from airflow_provider_connect_offsets.offsets.families import ConnectorType
+from airflow_provider_connect_offsets.offsets.families import ConnectorType, are_of_sink
 from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.stores.protocols import (
@@ -114,10 +114,15 @@ class ConnectRest:
         self._transport.send(_call("PUT", connector, "/resume", "resume"))
 
     def read_offsets(self, connector: str) -> Offsets:
-        """Read all offsets: of a source the last *flushed*, of a sink the committed ones of its group."""
-        return self._read(
-            _call("GET", connector, "/offsets", "read the offsets of", needs=Feature.READ_OFFSETS), parse_rest
-        )
+        """Read all offsets: of a source the last *flushed*, of a sink the committed ones of its group.
+
+        A source's are asked for twice: a worker lists the partitions that it knows, and only then reads its offsets
+        topic to the end for their offsets (``ConnectorOffsetBackingStore``), so that one answer may lack a partition
+        that was written a moment ago, and the next one has it.
+        """
+        call = _call("GET", connector, "/offsets", "read the offsets of", needs=Feature.READ_OFFSETS)
+        offsets = self._read(call, parse_rest)
+        return offsets if are_of_sink(offsets) else self._read(call, parse_rest)
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes); the connector must be STOPPED without tasks.

@@ -12,6 +12,7 @@ import pytest
 from flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
 from lying_worker import lying_worker, read_back_wrong
 
+from airflow_provider_connect_offsets.change import steps
 from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.record import Phase
 from airflow_provider_connect_offsets.exceptions import Drift, JournalLost, LeftStopped, NotApplied, Overlap
@@ -241,6 +242,32 @@ def test_a_journal_that_can_no_longer_be_written(
     sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=1)
     assert world(sink.sandbox) == before
     assert target_changer.change(sink.name, "earliest").result is Result.APPLIED
+
+
+def test_a_journal_that_fails_as_the_undoing_begins(
+    sink: SinkFlow, target_changer: Changer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker's answers are wrong at first, and the workspace is gone when that is noticed."""
+    before, write_json, prove = world(sink.sandbox), files.write_json, steps.prove
+    run, _summary = target_changer.plan(sink.name, "earliest")
+
+    def disproved(*_arguments: Any) -> None:
+        broken.setattr(steps, "prove", prove)
+        broken.setattr(files, "write_json", write)
+        raise NotApplied("on purpose.")
+
+    def write(uri: str, value: Any) -> None:
+        if uri.endswith(".record.json"):
+            raise OSError(30, "Read-only file system")
+        write_json(uri, value)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(steps, "prove", disproved)
+        with pytest.raises(NotApplied, match=r"on purpose\. Its prior offsets were put back and read back"):
+            target_changer.apply(run)
+
+    sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=1)
+    assert world(sink.sandbox) == before
 
 
 def test_an_attempt_that_had_applied_is_never_repeated(mirror: MirrorFlow, source_changer: Changer) -> None:

@@ -59,6 +59,21 @@ def test_reading(connect_to: Connect, worker: Worker) -> None:
     assert store.read_offsets("c") == Offsets.of([Entry('{"a":"ü","b":1}', '{"p":12345678901234567890}')])
 
 
+def test_a_partition_that_the_first_answer_lacks(connect_to: Connect, worker: Worker) -> None:
+    """A worker lists a source's partitions before it reads its topic to the end; of a sink it asks the group."""
+    old, new = ({"partition": {"filename": name}, "offset": {"position": 1}} for name in ("old", "new"))
+    refused = error(403, "asked once too often")
+    of_sink = {"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": 1}}
+    worker.answers(
+        "GET /connectors/c/offsets", Reply(200, {"offsets": [old]}), Reply(200, {"offsets": [old, new]}), refused
+    )
+    worker.answers("GET /connectors/s/offsets", Reply(200, {"offsets": [of_sink]}), refused)
+    store = connect_to(worker.url)
+
+    assert len(store.read_offsets("c")) == 2
+    assert len(store.read_offsets("s")) == 1
+
+
 def test_status_shows_tasks_in_order_with_their_traces(connect_to: Connect, worker: Worker) -> None:
     """A failed task is told with its trace; a connector stands still only when it is STOPPED without tasks."""
     body = {
