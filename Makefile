@@ -11,7 +11,7 @@ PROCESSES ?= 3
 
 # The virtual environments of test-lowest and test-pythons; what of the development tools the tests need at the lowest.
 LOWEST       := .venv-lowest
-LOWEST_TOOLS := hypothesis|pytest|pytest-timeout|pytest-xdist|vega-datasets
+LOWEST_TOOLS := hypothesis|pytest|pytest-rerunfailures|pytest-timeout|pytest-xdist|vega-datasets
 PYTHONS      := 3.12 3.13
 # From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.
 uv_pip = @$(UV) pip $(1) --quiet --offline >/dev/null 2>&1 || $(UV) pip $(1) --quiet >/dev/null
