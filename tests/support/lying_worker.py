@@ -70,8 +70,11 @@ def lying_worker(target: str, lie: Lie) -> Iterator[str]:
 
 
 def read_back_wrong(times: int) -> Lie:
-    """Show other offsets than there are, the first ``times`` that they are read after a change."""
-    left = {"changed": False, "times": times}
+    """Show other offsets than there are, the first ``times`` that a source's are read after a change.
+
+    Each time they are asked for twice, and the second answer counts.
+    """
+    left = {"changed": False, "times": 2 * times}
 
     def lie(method: str, path: str, body: Any) -> Any:
         if not path.endswith("/offsets"):
