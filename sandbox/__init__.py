@@ -6,7 +6,7 @@ from sandbox.errors import NotInTime, RestRefusal, SandboxError
 from sandbox.kafka import Kafka, Record
 from sandbox.mirror_maker import MirrorMaker
 from sandbox.sandbox import Sandbox
-from sandbox.waiting import wait_until
+from sandbox.waiting import Progress, wait_for, wait_until
 
 __all__ = [
     "Broker",
@@ -17,9 +17,11 @@ __all__ = [
     "MirrorMaker",
     "Mode",
     "NotInTime",
+    "Progress",
     "Record",
     "RestRefusal",
     "Sandbox",
     "SandboxError",
+    "wait_for",
     "wait_until",
 ]

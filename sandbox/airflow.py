@@ -17,12 +17,14 @@ from sandbox import tree
 from sandbox.errors import SandboxError
 from sandbox.process import ServerProcess
 from sandbox.sandbox import Sandbox
+from sandbox.waiting import wait_until
 
 if TYPE_CHECKING:
     from airflow.sdk import DAG
 
 DAGS = Path(__file__).resolve().parents[1] / "dags"
-_START_TIMEOUT = 180.0
+_START_TIMEOUT = 90.0  # without progress
+_PARSED = 120.0
 _LOCAL = "127.0.0.1"
 _PARTS = ("metadatabase", "scheduler", "triggerer", "dag_processor")
 
@@ -128,14 +130,22 @@ class Airflow(ABC):
         """Whether all its parts work."""
         try:
             with _session() as session:
-                told = session.get(f"{self.url}/api/v2/monitor/health", timeout=5).json()
+                told = session.get(f"{self.url}/api/v2/monitor/health", timeout=20).json()
         except (requests.RequestException, ValueError):
             return False
         return all((told.get(part) or {}).get("status") == "healthy" for part in _PARTS)
 
     def has_dag(self, dag_id: str) -> bool:
         """Whether a DAG can be triggered already: files are parsed a moment after the start."""
-        return dag_id in {dag["dag_id"] for dag in self.call("GET", "/dags")["dags"]}
+        return dag_id in self._dags()
+
+    def wait_for_dag(self, dag_id: str) -> None:
+        """Wait until a DAG can be triggered."""
+        told = f"Airflow has not found the DAG {dag_id}"
+        wait_until(lambda: self.has_dag(dag_id), _PARSED, told, progress={"DAGs": self._dags}, interval=0.5)
+
+    def _dags(self) -> set[str]:
+        return {dag["dag_id"] for dag in self.call("GET", "/dags")["dags"]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from sandbox.kafka import Kafka, KafkaAt
 from sandbox.launch import kafka_command
 from sandbox.process import ServerProcess
 
+_ANSWERED = 5.0  # seconds: one that has just begun, on a busy machine, may take more than one for its first answer
+
 
 class Broker(Kafka):
     """A Kafka cluster of one process: broker and controller."""
@@ -75,7 +77,7 @@ class _BrokerRecipe:
 
     def is_ready(self, ports: Sequence[int]) -> bool:
         # Another sandbox's broker may have taken the port first; ours is then about to end.
-        return KafkaAt(_address(ports)).cluster_id() == self.cluster_id
+        return KafkaAt(_address(ports)).cluster_id(_ANSWERED) == self.cluster_id
 
 
 def _new_id() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,10 +17,12 @@ from sandbox.errors import NotInTime, RestRefusal
 from sandbox.jars import KAFKA_VERSION
 from sandbox.launch import kafka_command
 from sandbox.process import ServerProcess
-from sandbox.waiting import wait_until
+from sandbox.waiting import Progress, wait_until
 
 # Longer than the 90 s after which Connect itself gives up.
 _TIMEOUT = 100.0
+_ANSWERED = 20.0
+_PATIENCE = 60.0
 _NOT_YET = (404, 409)  # just created, or a rebalance is under way
 
 PLUGINS = frozenset(
@@ -61,8 +64,8 @@ class Connect(ABC):
     def is_ready(self) -> bool:
         """Whether the worker takes requests and has found all plugins."""
         try:
-            self.call("GET", "/connectors", timeout=5)  # not answered before it has joined its group
-            plugins = self.call("GET", "/connector-plugins", timeout=5)
+            self.call("GET", "/connectors", timeout=_ANSWERED)  # not answered before it has joined its group
+            plugins = self.call("GET", "/connector-plugins", timeout=_ANSWERED)
         except (requests.RequestException, RestRefusal):
             return False
         return {plugin["class"] for plugin in plugins} >= PLUGINS
@@ -79,7 +82,8 @@ class Connect(ABC):
     def delete(self, name: str) -> None:
         """Delete a connector and wait until it is gone. Source offsets stay behind, as Connect has it."""
         self.call("DELETE", _path(name))
-        wait_until(lambda: name not in self.connectors(), 30, f"connector {name} did not go")
+        gone = f"connector {name} did not go"
+        wait_until(lambda: name not in self.connectors(), _PATIENCE, gone, progress=self.work)
 
     def config(self, name: str) -> dict[str, str]:
         """A connector's configuration."""
@@ -95,9 +99,21 @@ class Connect(ABC):
         status: dict[str, Any] = self.call("GET", _path(name, "status"))
         return status
 
+    @property
+    def work(self) -> Progress:
+        """What moves while any connector or task comes up or goes down: how many there are in each state."""
+        return {"states of all": self._by_state}
+
     def offsets(self, name: str) -> list[dict[str, Any]]:
-        """A connector's offsets: maps with ``partition`` and ``offset``."""
-        offsets: list[dict[str, Any]] = self.call("GET", _path(name, "offsets"))["offsets"]
+        """A connector's offsets: maps with ``partition`` and ``offset``.
+
+        They are asked for twice. Of a source, Connect lists the partitions that it has in memory, and only then reads
+        its topic to the end: the first answer may lack a partition that was written a moment ago, or have one that was
+        removed, with no offset. The second is made of what the first has read.
+        """
+        path = _path(name, "offsets")
+        self.call("GET", path)
+        offsets: list[dict[str, Any]] = self.call("GET", path)["offsets"]
         return offsets
 
     def alter(self, name: str, offsets: Sequence[Mapping[str, Any]]) -> str:
@@ -123,7 +139,7 @@ class Connect(ABC):
         self.call("PUT", _path(name, "resume"))
         self.wait_state(name, "RUNNING")
 
-    def wait_state(self, name: str, state: str, tasks: int | None = None, timeout: float = 60) -> dict[str, Any]:
+    def wait_state(self, name: str, state: str, tasks: int | None = None, timeout: float = _PATIENCE) -> dict[str, Any]:
         """Wait until a connector and all its tasks are in ``state`` and return its status.
 
         ``tasks`` is how many there must be. ``FAILED`` is reached when the connector or any task has failed, and
@@ -143,10 +159,16 @@ class Connect(ABC):
             return status if _is_in(status, state, tasks) else None
 
         try:
-            status = wait_until(reached, timeout, f"connector {name} did not become {state}")
+            told = f"connector {name} did not become {state}"
+            status = wait_until(reached, timeout, told, progress={"its status": lambda: str(last[0]), **self.work})
         except NotInTime as late:
             raise NotInTime(f"{late}; its last status: {last[0]}") from late
         return status or {}
+
+    def _by_state(self) -> Counter[str]:
+        told: dict[str, Any] = self.call("GET", "/connectors?expand=status")
+        parts = [part for one in told.values() for part in (one["status"]["connector"], *one["status"]["tasks"])]
+        return Counter(part["state"] for part in parts)
 
 
 class ConnectWorker(Connect):

@@ -17,7 +17,8 @@ import psutil
 
 from sandbox.errors import NotInTime, SandboxError
 from sandbox.sandbox import Sandbox
-from sandbox.waiting import wait_until
+from sandbox.waiting import Progress, wait_until
+from sandbox.work import work_of_server
 
 _START_TIMEOUT = 300.0  # with the jars, should they be missing
 _STOP_TIMEOUT = 30.0
@@ -78,9 +79,8 @@ class Daemon:
         with self._log.open("wb") as log:
             child = self._spawn(log)
         try:
-            wait_until(
-                lambda: child.poll() is not None or self.running(), _START_TIMEOUT, "the sandbox was not ready in time"
-            )
+            told, work = "the sandbox was not ready in time", work_of_server(child.pid, self._log)
+            wait_until(lambda: child.poll() is not None or self.running(), _START_TIMEOUT, told, progress=work)
         except BaseException:
             child.terminate()
             child.wait(_STOP_TIMEOUT)
@@ -97,11 +97,14 @@ class Daemon:
         if pid:
             os.kill(pid, signal.SIGTERM)
             try:
-                wait_until(lambda: self.pid is None, _STOP_TIMEOUT, "the sandbox did not end in time")
+                told, work = "the sandbox did not end in time", work_of_server(pid, self._log)
+                wait_until(lambda: self.pid is None, _STOP_TIMEOUT, told, progress=work)
             except NotInTime:
                 os.kill(pid, signal.SIGKILL)  # its tethers clean up
         if running:
-            wait_until(lambda: not Path(running.root).exists(), _STOP_TIMEOUT, f"{running.root} was not removed")
+            root = Path(running.root)
+            left: Progress = {"entries left": lambda: len(list(root.rglob("*")))}
+            wait_until(lambda: not root.exists(), _STOP_TIMEOUT, f"{root} was not removed", progress=left)
         self._clear()
         return pid is not None
 

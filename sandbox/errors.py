@@ -22,3 +22,8 @@ class RestRefusal(SandboxError):
         super().__init__(f"{request} was answered with {status_code}: {body}")
         self.status_code = status_code
         self.body = body
+
+    @property
+    def is_for_now(self) -> bool:
+        """Whether the same request may succeed later: the worker rebalances, or had too much else to do."""
+        return self.status_code == 409 or (self.status_code == 500 and "timed out" in self.body)

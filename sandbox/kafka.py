@@ -15,9 +15,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from sandbox.errors import SandboxError
-from sandbox.waiting import wait_until
+from sandbox.waiting import wait_for, wait_until
 
-_TIMEOUT = 30.0
+# For one request, and for all waiting without progress.
+_TIMEOUT = 60.0
 
 # librdkafka tells of every lost connection, and brokers come and go here on purpose; what fails is raised anyway.
 _SILENT = logging.getLogger("sandbox.librdkafka")
@@ -88,7 +89,7 @@ class Kafka(ABC):
         with self.admin() as client:
             topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=dict(config or {}))
             client.create_topics([topic])[name].result(_TIMEOUT)
-            wait_until(lambda: _led_partitions(client, name) == partitions, _TIMEOUT, f"topic {name} did not appear")
+            wait_for(lambda: _led_partitions(client, name), partitions, _TIMEOUT, f"topic {name} did not appear")
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and wait until it is gone."""
@@ -122,9 +123,10 @@ class Kafka(ABC):
         for value, key, timestamp in zip(values, keys or repeat(None), timestamps or repeat(0), strict=False):
             _enqueue(producer, partial(send, value, key, timestamp=timestamp))
             count += 1
-        left = producer.flush(_TIMEOUT)
-        if left or failed:
-            raise SandboxError(f"{left + len(failed)} of {count} records were not delivered to {topic}: {failed[:1]}")
+        undelivered = f"{topic} did not get all records"
+        wait_until(lambda: not producer.flush(1), _TIMEOUT, undelivered, progress={"left": lambda: len(producer)})
+        if failed:
+            raise SandboxError(f"{len(failed)} of {count} records were not delivered to {topic}: {failed[:1]}")
         return count
 
     def consume(

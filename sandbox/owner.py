@@ -14,6 +14,9 @@ from pathlib import Path
 from sandbox import tether
 from sandbox.errors import SandboxError
 
+# A tether answers in some 20 ms. One that ends is noticed at once, so that this only bounds what never happens.
+_ANSWERED = 120.0
+
 
 class Tethered:
     """Runs one server at a time, in ``home``, under a tether that ends it when this process is gone.
@@ -64,7 +67,7 @@ class Tethered:
             self._pid = self._exit_code = self._error = None
         self._tell({"run": list(command), "log": str(log)})
         with self._changed:
-            self._changed.wait_for(lambda: self._pid or self._error, timeout=30)
+            self._changed.wait_for(lambda: self._pid or self._error, timeout=_ANSWERED)
         if self._pid is None:
             raise SandboxError(f"{command[0]} could not be started: {self._error or 'the tether does not answer'}.")
 
@@ -72,11 +75,6 @@ class Tethered:
         """Send a signal to the server; one that has ended is left in peace."""
         if self.is_running:
             self._tell({"signal": int(number)})
-
-    def wait(self, timeout: float) -> bool:
-        """Wait for the server to end and say whether it did."""
-        with self._changed:
-            return self._changed.wait_for(lambda: not self.is_running, timeout=timeout)
 
     def let_go(self) -> None:
         """Tell the tether to end the server and to remove its directory; :meth:`close` waits for it."""
@@ -86,7 +84,7 @@ class Tethered:
     def close(self) -> None:
         """End the server, remove its directory, and wait until both are done."""
         self.let_go()
-        self._process.wait(timeout=60)
+        self._process.wait(timeout=_ANSWERED)
         self._listener.join(timeout=10)
         if self._process.stdout:
             self._process.stdout.close()
@@ -94,7 +92,7 @@ class Tethered:
     def _await_tether(self) -> None:
         """Wait until the server's directory is there."""
         with self._changed:
-            self._changed.wait_for(lambda: self._is_ready or self._error, timeout=30)
+            self._changed.wait_for(lambda: self._is_ready or self._error, timeout=_ANSWERED)
         if not self._is_ready:
             self.close()
             raise SandboxError("A tether could not be started (does the sandbox's directory allow writing?).")

@@ -18,12 +18,10 @@ from sandbox.errors import SandboxError
 from sandbox.readings import SEATTLE
 from sandbox.sandbox import Sandbox
 from sandbox.scene import CHECKPOINTS, MIRROR, MIRRORED, READERS, SINK, TOPIC, Scene
-from sandbox.waiting import wait_until
 
 STATE = Path(".sandbox")  # that of `python -m sandbox status` and `down`, which so work on this one too
 HOME = Path("build/play")
 _DAG_ID = "connector_offsets_change"
-_PARSED = 60.0
 
 _out = Console(highlight=False, markup=False, soft_wrap=True)
 
@@ -56,7 +54,7 @@ def _play(daemon: Daemon) -> None:
             scene = Scene(sandbox)
             scene.set_up()
             started.result()
-            wait_until(lambda: airflow.has_dag(_DAG_ID), _PARSED, f"Airflow has not found the DAG {_DAG_ID}")
+            airflow.wait_for_dag(_DAG_ID)
         daemon.publish(sandbox)
         _explain(scene, airflow)
         while True:

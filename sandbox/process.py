@@ -10,9 +10,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Protocol
 
-from sandbox.errors import PortTaken, SandboxError
+from sandbox.errors import NotInTime, PortTaken, SandboxError
 from sandbox.owner import Tethered
-from sandbox.waiting import wait_until
+from sandbox.waiting import Progress, wait_until
+from sandbox.work import work_of_server
 
 # Below what Linux and macOS give to outgoing connections. A client that keeps calling a stopped server on a port of
 # that range is one day given the very same port, is connected to itself, and the server can't come back.
@@ -70,8 +71,13 @@ class ServerProcess:
         """Whether its Java runs (suspended counts as running)."""
         return self._tether is not None and self._tether.is_running
 
+    @property
+    def work(self) -> Progress:
+        """What moves while it starts or ends."""
+        return work_of_server(self.pid, self.log_path)
+
     def start(self, timeout: float = 60) -> None:
-        """Start it and wait until it does its work."""
+        """Start it and wait until it does its work; fails where it has done nothing for ``timeout`` seconds."""
         if self.is_alive:
             raise SandboxError(f"{self.name} runs already.")
         if self._ports:
@@ -84,10 +90,10 @@ class ServerProcess:
         self._signal(signal.SIGTERM)
         self._expect_end(timeout)
 
-    def kill(self) -> None:
+    def kill(self, timeout: float = 30) -> None:
         """End it at once, as a crash does (KILL)."""
         self._signal(signal.SIGKILL)
-        self._expect_end(10)
+        self._expect_end(timeout)
 
     def suspend(self) -> None:
         """Halt it, as a long garbage collection or a frozen machine does (STOP)."""
@@ -134,7 +140,10 @@ class ServerProcess:
     def _run_to_end(self, command: Sequence[str], timeout: float) -> None:
         tether = self._own_tether()
         tether.run(command, self.log_path)
-        if not tether.wait(timeout) or tether.exit_code != 0:
+        wait_until(
+            lambda: not tether.is_running, timeout, f"{self.name} is not prepared; {self.log_path}", progress=self.work
+        )
+        if tether.exit_code != 0:
             raise SandboxError(f"{self.name} could not be prepared. The end of its log:\n{self.log_tail()}")
 
     def _launch(self, timeout: float) -> None:
@@ -144,6 +153,7 @@ class ServerProcess:
             lambda: not tether.is_running or self._recipe.is_ready(self._ports),
             timeout,
             f"{self.name} was not ready in time; its log is {self.log_path}",
+            progress=self.work,
         )
         if not tether.is_running:
             raise self._ended_early(tether.exit_code)
@@ -154,8 +164,11 @@ class ServerProcess:
         return kind(f"{self.name} ended with {exit_code} before it was ready. The end of its log:\n{self.log_tail()}")
 
     def _expect_end(self, timeout: float) -> None:
-        if not self._own_tether().wait(timeout):
-            raise SandboxError(f"{self.name} did not end within {timeout:g} s. The end of its log:\n{self.log_tail()}")
+        tether = self._own_tether()
+        try:
+            wait_until(lambda: not tether.is_running, timeout, f"{self.name} did not end", progress=self.work)
+        except NotInTime as late:
+            raise NotInTime(f"{late}. The end of its log:\n{self.log_tail()}") from late
 
     def _signal(self, number: signal.Signals) -> None:
         if not self.is_alive:

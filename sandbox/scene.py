@@ -15,7 +15,7 @@ from sandbox.connectors import file_sink_config, mirror_checkpoint_config, mirro
 from sandbox.kafka import Record
 from sandbox.parts import Parts
 from sandbox.readings import Reading, seattle_2010
-from sandbox.waiting import wait_until
+from sandbox.waiting import wait_for
 
 TOPIC = "temperatures"
 MIRRORED = f"source.{TOPIC}"
@@ -124,12 +124,14 @@ class Scene:
     def wait_until_mirrored(self) -> None:
         """Wait until the mirror's stored positions are the source's log ends: it has read all there is."""
         ends = _ends(self.sandbox.source.log_bounds(TOPIC))
-        wait_until(lambda: self.mirror_positions() == ends, _PATIENCE, f"{MIRROR} has not caught up", interval=0.2)
+        told, work = f"{MIRROR} has not caught up", self.sandbox.connect.work
+        wait_for(self.mirror_positions, ends, _PATIENCE, told, progress=work, interval=0.2)
 
     def wait_until_written(self) -> None:
         """Wait until the sink's committed positions are the target's log ends."""
         ends = self.mirrored_ends()
-        wait_until(lambda: self.sink_positions() == ends, _PATIENCE, f"{SINK} has not caught up", interval=0.2)
+        told, work = f"{SINK} has not caught up", self.sandbox.connect.work
+        wait_for(self.sink_positions, ends, _PATIENCE, told, progress=work, interval=0.2)
 
     def mirrored_records(self) -> list[Record]:
         """All records of the replicated topic."""

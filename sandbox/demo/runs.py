@@ -79,7 +79,7 @@ class DagRuns:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:
                 pipe.close()  # the end of its orders, which it takes for its own end
-        self._process.wait(timeout=30)
+        self._process.wait(timeout=60)
 
     def run(self, name: str, conf: Mapping[str, Any], *, on_task: Callable[[str], None]) -> Ran:
         """Run it once, with its output in the log ``name``; ``on_task`` hears which task has begun."""

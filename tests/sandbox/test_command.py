@@ -70,7 +70,7 @@ def test_what_a_killed_sandbox_left_is_replaced(state: Path) -> None:
     root = Path(json.loads((state / "sandbox.json").read_text())["root"])
 
     os.kill(owner, signal.SIGKILL)
-    wait_until(lambda: not root.exists(), 20, "files are left")
+    wait_until(lambda: not root.exists(), 60, "files are left")
     assert command("status", state).returncode == 1
     assert command("up", state).returncode == 0
 

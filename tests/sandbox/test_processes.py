@@ -57,8 +57,8 @@ def test_a_killed_owner_leaves_nothing(tmp_path: Path) -> None:
 
         owner.kill()
 
-    wait_until(lambda: not servers_in(root), 20, "servers are left")
-    wait_until(lambda: not root.exists(), 20, "files are left")
+    wait_until(lambda: not servers_in(root), 60, "servers are left")
+    wait_until(lambda: not root.exists(), 60, "files are left")
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
@@ -85,7 +85,7 @@ def test_a_suspended_broker_is_alive_but_silent(own: Sandbox) -> None:
 
     own.source.process.unsuspend()
 
-    wait_until(own.source.answers, 20, "the broker did not go on")
+    wait_until(own.source.answers, 60, "the broker did not go on")
 
 
 def test_a_worker_comes_back_with_its_connectors(own: Sandbox) -> None:

@@ -32,19 +32,19 @@ def test_all_descendants_end_with_it(tmp_path: Path, number: signal.Signals) -> 
     """Also those that no signal to the command or its group would reach."""
     with start(tmp_path, "sh", "-c", FAMILY) as running:
         me = psutil.Process(running.pid)
-        wait_until(lambda: len(me.children(recursive=True)) == 3, 10, "the family is not complete")
+        wait_until(lambda: len(me.children(recursive=True)) == 3, 60, "the family is not complete")
         family = me.children(recursive=True)
 
         running.send_signal(number)
 
-        assert running.wait(10) == 256 - number
-    assert psutil.wait_procs(family, timeout=5)[1] == []
+        assert running.wait(60) == 256 - number
+    assert psutil.wait_procs(family, timeout=60)[1] == []
 
 
 def test_what_it_left_behind_ends_too(tmp_path: Path) -> None:
     """A command that is through may have children that are not."""
     with start(tmp_path, "sh", "-c", "sleep 600 & exit 3") as running:
-        assert running.wait(10) == 3
+        assert running.wait(60) == 3
 
 
 def test_nobody_elses_airflow_settings_get_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_nobody_elses_airflow_settings_get_in(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("ELSE", "else")
 
     with start(tmp_path, "env", AIRFLOW_HOME="/ours", PATH=os.environ["PATH"]) as running:
-        printed = running.communicate(timeout=10)[0].splitlines()
+        printed = running.communicate(timeout=60)[0].splitlines()
 
     assert {"AIRFLOW_HOME=/ours", "ELSE=else"} <= set(printed)
     assert not [line for line in printed if line.startswith("AIRFLOW__")]

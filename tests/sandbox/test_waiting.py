@@ -1,11 +1,35 @@
-"""Waiting ends when the condition is true, or says what was waited for."""
+"""Waiting ends when the condition is true, or says what was waited for, and what moved meanwhile."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
-from sandbox.errors import NotInTime
-from sandbox.waiting import wait_until
+from sandbox import waiting
+from sandbox.errors import NotInTime, RestRefusal
+from sandbox.waiting import wait_for, wait_until
+
+
+@dataclass
+class Clock:
+    """Stands in for the module ``time``: a second passes wherever a second is slept."""
+
+    now: float = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock that only waiting moves on."""
+    made = Clock()
+    monkeypatch.setattr(waiting, "time", made)
+    return made
 
 
 def test_the_first_true_answer_is_returned() -> None:
@@ -22,3 +46,109 @@ def test_a_late_condition_is_named() -> None:
         wait_until(lambda: asked.append(1), 0, "the broker did not come")
 
     assert asked == [1]
+
+
+def test_it_goes_on_as_long_as_something_moves(clock: Clock) -> None:
+    """Far longer than it has without progress, and the condition is what ends it."""
+    began = clock.now
+
+    progress = {"records": lambda: clock.now // 59}
+    wait_until(lambda: clock.now >= began + 500, 60, "it did not come", progress=progress, interval=1)
+
+    assert clock.now == began + 500
+
+
+def test_it_fails_when_nothing_has_moved_for_so_long(clock: Clock) -> None:
+    """And says when what moved last, and what was last seen of it and of the rest."""
+    began = clock.now
+    progress = {"records": lambda: min(clock.now - began, 100) // 10, "state": lambda: "RUNNING"}
+
+    with pytest.raises(NotInTime) as late:
+        wait_until(lambda: False, 60, "it has not caught up", progress=progress, interval=1)
+
+    assert str(late.value) == (
+        "it has not caught up (waited 160 s, 60 s without progress; what moved last: records; "
+        "last seen: records 10; state RUNNING)"
+    )
+
+
+def test_it_ends_however_much_moves(clock: Clock) -> None:
+    """After ten times the time that it has without progress."""
+    began = clock.now
+
+    with pytest.raises(NotInTime, match=r"waited 600 s, 0 s without progress; what moved last: turns"):
+        wait_until(lambda: False, 60, "it turns in circles", progress={"turns": lambda: clock.now}, interval=1)
+
+    assert clock.now == began + 600
+
+
+def test_a_condition_that_takes_its_time_is_no_reason_to_give_up(clock: Clock) -> None:
+    """What has moved while it was asked counts, also where that took longer than there was time for."""
+    asked: list[int] = []
+
+    def condition() -> bool:
+        clock.sleep(100)
+        asked.append(1)
+        return len(asked) == 4
+
+    assert wait_until(condition, 60, "it did not come", progress={"records": lambda: len(asked)})
+
+
+def test_what_moves_is_looked_at_once_a_second(clock: Clock) -> None:
+    """As that may cost more than the condition."""
+    began, looks = clock.now, [0]
+
+    def look() -> int:
+        looks[0] += 1
+        return 0
+
+    wait_until(lambda: clock.now >= began + 10, 60, "it did not come", progress={"records": look}, interval=0.25)
+
+    assert looks == [10]
+
+
+def test_what_can_not_be_looked_at_does_not_end_a_wait(clock: Clock) -> None:
+    """Only its kind is told: the text of an error may differ each time, and would be taken for progress."""
+
+    def look() -> object:
+        raise ConnectionError(f"refused at {clock.now}")
+
+    with pytest.raises(NotInTime, match=r"waited 60 s, 60 s without .* last seen: records ConnectionError\)"):
+        wait_until(lambda: False, 60, "it did not come", progress={"records": look}, interval=1)
+
+
+def test_a_value_is_waited_for_and_told(clock: Clock) -> None:
+    """Any answer that differs from the one before is progress; the last one is told beside what was wanted."""
+    began = clock.now
+
+    wait_for(lambda: (clock.now - began) // 50, 4, 60, "it is not there", interval=1)
+    assert clock.now == began + 200
+
+    with pytest.raises(NotInTime, match=r"it is not there: 9 was waited for \(waited 110 s, 60 s .* found 5\)"):
+        wait_for(lambda: min((clock.now - began) // 50, 5), 9, 60, "it is not there", interval=1)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "passes"),
+    [
+        (RestRefusal("GET /", 409, "rebalance"), True),
+        (RestRefusal("GET /", 500, "Request timed out"), True),
+        (RestRefusal("GET /", 500, "NullPointerException"), False),
+        (RestRefusal("GET /", 404, "not found"), False),
+    ],
+    ids=lambda value: getattr(value, "status_code", None),
+)
+def test_a_worker_that_has_no_time_now_is_asked_again(clock: Clock, refusal: RestRefusal, *, passes: bool) -> None:
+    """One that rebalances, or is too busy to answer, has not said no; any other refusal ends the wait."""
+    began = clock.now
+
+    def condition() -> bool:
+        if clock.now == began:
+            raise refusal
+        return True
+
+    if passes:
+        assert wait_until(condition, 60, "it did not come")
+    else:
+        with pytest.raises(RestRefusal):
+            wait_until(condition, 60, "it did not come")
