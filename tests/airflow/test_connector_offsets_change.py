@@ -33,7 +33,7 @@ def test_a_dry_run_ends_after_the_plan(mirror: MirrorFlow, run_dag: RunDag) -> N
 
     assert ran.state == "success"
     assert ran.tasks["approve"] == ran.tasks["begin"] == ran.tasks["apply"] == "skipped"
-    assert world(mirror.sandbox) == before
+    before.assert_stands()
     assert ran.outcome is None
 
 
@@ -51,7 +51,7 @@ def test_a_read_back_that_disagrees_fails_task_and_run(
 
     assert ran.state == "failed"
     assert (ran.tasks["apply"], ran.tasks["restore"], ran.tasks["outcome"]) == ("failed", "success", "upstream_failed")
-    assert world(sandbox) == before
+    before.assert_stands()
     assert ran.outcome is not None
     assert ran.outcome.result is Result.RESTORED
     assert "was not applied" in ran.output
@@ -82,7 +82,7 @@ def test_bad_input_is_one_sentence_and_touches_nothing(
 
     assert (ran.state, ran.tasks["snapshot"], ran.tasks["plan"]) == ("failed", "failed", "upstream_failed")
     assert sentence in ran.output
-    assert world(untouched.sandbox) == before
+    before.assert_stands()
 
 
 def test_a_missing_spark_connection_is_named_and_nothing_goes_to_yarn(untouched: SinkFlow, run_dag: RunDag) -> None:

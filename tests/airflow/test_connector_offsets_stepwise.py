@@ -50,6 +50,6 @@ def test_a_step_that_fails_is_taken_back_by_the_teardown(
 
     assert ran.state == "failed"
     assert (ran.tasks["alter"], ran.tasks["resume"], ran.tasks["restore"]) == ("failed", "upstream_failed", "success")
-    assert world(mirror.sandbox) == before
+    before.assert_stands()
     assert ran.outcome is not None
     assert ran.outcome.result is Result.RESTORED

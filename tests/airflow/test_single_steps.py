@@ -53,7 +53,7 @@ def test_what_still_runs_is_neither_altered_nor_reset(sink: SinkFlow) -> None:
         with pytest.raises(NotStopped, match=rf"Nothing was written: '{sink.name}' is RUNNING with 1 tasks. Stop it"):
             run(step)
 
-    assert world(sink.sandbox) == before
+    before.assert_stands()
 
 
 @pytest.mark.usefixtures("connections")
@@ -77,7 +77,7 @@ def test_offsets_no_connector_of_the_family_can_have_are_refused(
     with pytest.raises(AirflowFailException, match=f"Nothing was written: '{sink.name}'.*{sentence}"):
         run(AlterConnectorOffsetsOperator(task_id="alter", connector=sink.name, offsets=[entry]))
 
-    assert world(sink.sandbox) == before
+    before.assert_stands()
 
 
 @pytest.mark.usefixtures("connections")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ from reset_cell import RECORDS, ResetCell
 
 from airflow_provider_connect_offsets.exceptions import Drift, InvalidInput
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.schemas import RESET_TOPICS
-from sandbox import Sandbox, wait_until
+from sandbox import Sandbox, wait_for, wait_until
 
 StartCell = Callable[..., ResetCell]
 
@@ -38,6 +39,11 @@ def put_sync(cell: ResetCell, topic: str, partition: int, upstream: int, downstr
     """Write a sync as MirrorMaker 2 does."""
     key = struct.pack(">h", len(topic)) + topic.encode() + struct.pack(">i", partition)
     cell.syncs_on.produce(cell.flow.offset_syncs_topic, [struct.pack(">qq", upstream, downstream)], keys=[key])
+
+
+def pairs(syncs: Iterable[OffsetSync]) -> set[tuple[int, int]]:
+    """Offsets of the source and of the replica that belong together."""
+    return {(one.upstream, one.downstream) for one in syncs}
 
 
 @pytest.mark.mirror
@@ -74,19 +80,18 @@ def test_a_group_is_misplaced_where_only_the_offsets_are_reset(
         connect.resume(name)
 
     if not together:
-        wait_until(lambda: cell.group_on_target(late) == {(replica, 1): 2 * RECORDS}, 60, "it is not misplaced")
+        cell.wait_for_group_on_target({(replica, 1): 2 * RECORDS}, group=late)  # it is misplaced
     cell.produce(topic, 1)
     cell.wait_until_caught_up()
     assert [one.value for one in cell.sandbox.target.consume(replica, partition=1)] == [b"1:%d" % RECORDS]
     if together:
-        wait_until(lambda: cell.group_on_target(late) == {(replica, 1): 0}, 60, "it was not put before the record")
+        cell.wait_for_group_on_target({(replica, 1): 0}, group=late)
     else:
-        wait_until(lambda: (RECORDS, 0) in [(one.upstream, one.downstream) for one in cell.syncs()], 60, "no new sync")
+        wait_until(lambda: (RECORDS, 0) in pairs(cell.syncs()), 60, "no new sync", progress=cell.work)
         connect.stop(cell.checkpoint_connector)
         connect.resume(cell.checkpoint_connector)
         cell.commit(topic, {1: RECORDS}, group=f"{cell.group}-later")
-        later = f"{cell.group}-later"
-        wait_until(lambda: cell.group_on_target(later) == {(replica, 1): 0}, 60, "the new sync is not in use")
+        cell.wait_for_group_on_target({(replica, 1): 0}, group=f"{cell.group}-later")
         assert cell.group_on_target(late) == {(replica, 1): 2 * RECORDS}
 
 
@@ -117,12 +122,12 @@ def test_a_position_per_partition_and_nothing_else(start: StartCell, flows: Flow
     assert {sync.where.topic for sync in cell.syncs()} == {moved}
     assert "New syncs have come of 2 of 2 partitions" in outcome.message
     cell.produce(kept, 1)
-    exact = {(RECORDS, RECORDS)}
-    wait_until(
-        lambda: {(one.upstream, one.downstream) for one in cell.syncs() if one.where.topic == kept} == exact,
-        60,
-        "the topic that was left alone has no sync",
-    )
+
+    def of_kept() -> set[tuple[int, int]]:
+        return pairs(one for one in cell.syncs() if one.where.topic == kept)
+
+    told = "the topic that was left alone has no sync"
+    wait_for(of_kept, {(RECORDS, RECORDS)}, 60, told, progress=cell.work)
 
 
 @pytest.mark.mirror
@@ -135,6 +140,8 @@ def test_other_names_and_places(start: StartCell, flows: FlowChanger) -> None:
     cell = start(odd=True, overrides={"offset-syncs.topic.location": "target", "replication.policy.separator": "_"})
     [topic] = cell.topics
     assert cell.flow.offset_syncs_topic == f"mm2-offset-syncs_s-{cell.mark}_internal"
+    elsewhere.wait_until_synced()
+    elsewhere.wait_until_running()
     before = elsewhere.syncs(), elsewhere.positions(), elsewhere.states()
 
     run, summary = flows.plan(cell.params, "shift", "-10", partitions="1")
@@ -169,10 +176,11 @@ def test_syncs_are_renewed_alone(start: StartCell, flows: FlowChanger) -> None:
 
     assert (summary["set"], summary["clear"], summary["duplicates"]) == (0, 0, 0)
     assert "No record had to be replicated again, so no new sync is awaited yet." in outcome.message
-    assert (cell.syncs(), cell.positions(), set(cell.states())) == ([], positions, {"RUNNING"})
+    assert (cell.syncs(), cell.positions()) == ([], positions)
+    cell.wait_until_running()
     cell.produce(topic, 1)
-    wait_until(lambda: len(cell.syncs()) == 2, 60, "there are no new syncs")
-    assert {(one.upstream, one.downstream) for one in cell.syncs()} == {(RECORDS, RECORDS)}
+    wait_until(lambda: len(cell.syncs()) == 2, 60, "there are no new syncs", progress=cell.work)
+    assert pairs(cell.syncs()) == {(RECORDS, RECORDS)}
 
 
 def test_what_can_not_be_meant_is_refused(start: StartCell, flows: FlowChanger) -> None:

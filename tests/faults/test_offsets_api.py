@@ -115,7 +115,7 @@ def test_zombies_keep_a_sink_from_being_reset(sandbox: Sandbox, spark: SparkSess
     sandbox.connect.stop(flow.name)
     consumer = Consumer(sandbox.target.client_settings() | {"group.id": f"connect-{flow.name}"})
     consumer.subscribe([flow.topic])
-    wait_until(lambda: consumer.poll(0.1) is None and bool(consumer.assignment()), 30, "the zombie did not join")
+    wait_until(lambda: consumer.poll(0.1) is None and bool(consumer.assignment()), 60, "the zombie did not join")
     changer = Changer(spark, tmp_path.as_uri(), sandbox.connect.url, sandbox.target, patience=3)
     before = flow.positions()
 

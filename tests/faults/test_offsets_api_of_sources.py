@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
 from airflow_provider_connect_offsets.workspace.outcome import Result
-from sandbox import Broker, ConnectWorker, Mode, Sandbox, wait_until
+from sandbox import Broker, ConnectWorker, Mode, Progress, Sandbox, wait_for
 from sandbox.connectors import file_source_config
 
 pytestmark = pytest.mark.faults
@@ -69,8 +69,13 @@ class Source:
     def positions(self) -> list[int | None]:
         return [entry["offset"] and entry["offset"]["position"] for entry in self.worker.offsets(self.name)]
 
+    @property
+    def work(self) -> Progress:
+        """What moves while it reads."""
+        return {"delivered": self.delivered, **self.worker.work}
+
     def wait_until_read(self) -> None:
-        wait_until(lambda: self.positions() == [AT_END], 60, f"{self.name} has not read its file")
+        wait_for(self.positions, [AT_END], 60, f"{self.name} has not read its file", progress=self.work)
 
     def delivered(self) -> int:
         return len(self.delivers_to.consume(self.name))
@@ -140,7 +145,6 @@ def test_sources_are_read_changed_and_cleared(source: Source, spark: SparkSessio
         assert [changer.reset(doors, source.name) for _ in range(3)] == [1, 0, 0]
 
 
-@pytest.mark.timeout(400)
 def test_kafka_leaves_a_removal_half_done_and_it_is_put_back(
     sandbox: Sandbox, exactly_once: ConnectWorker, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -156,7 +160,7 @@ def test_kafka_leaves_a_removal_half_done_and_it_is_put_back(
 
     assert "Its prior offsets were put back and read back, and it is RUNNING again." in str(said.value)
     assert source.positions() == [AT_END]
-    assert exactly_once.status(source.name)["connector"]["state"] == "RUNNING"
+    exactly_once.wait_state(source.name, "RUNNING", tasks=1)
     assert source.delivered() == 3
     exactly_once.delete(source.name)
 
@@ -169,7 +173,7 @@ def test_a_plan_warns_before_a_new_offsets_topic_loses_the_offsets(
     sandbox.connect.stop(source.name)
     topic = f"own-{uuid4().hex[:8]}"
     sandbox.connect.update_config(source.name, {**source.config, "offsets.storage.topic": topic})
-    wait_until(lambda: source.positions() == [None], 30, "Kafka shows the offset of the worker's topic")
+    wait_for(source.positions, [None], 60, "Kafka shows the offset of the worker's topic")
     changer = source.changer(spark, tmp_path)
 
     _run, summary = changer.plan(source.name, "file", source.document(tmp_path, AT_END))
@@ -178,7 +182,7 @@ def test_a_plan_warns_before_a_new_offsets_topic_loses_the_offsets(
     assert changer.change(source.name, "file", source.document(tmp_path, AT_END)).result is Result.APPLIED
     sandbox.connect.resume(source.name)
     source.file.write_text("".join(f"{line}\n" for line in [*LINES, "four"]))
-    wait_until(lambda: source.delivered() == 4, 60, "the fourth line was not delivered")
+    wait_for(source.delivered, 4, 60, "the fourth line was not delivered", progress=source.work)
     assert [record.value for record in source.delivers_to.consume(source.name)][-1] == b"four"
     sandbox.connect.delete(source.name)
 

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, Offsets, parse_map, parse_rest
 from airflow_provider_connect_offsets.offsets.storage import key_bytes, parse_key, value_bytes
 from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
-from sandbox import Sandbox, wait_until
+from sandbox import Sandbox, wait_for, wait_until
 from sandbox.connectors import file_source_config, mirror_checkpoint_config, mirror_heartbeat_config
 
 pytestmark = pytest.mark.faults
@@ -56,7 +56,8 @@ def sources(sandbox: Sandbox, mirror: MirrorFlow, tmp_path: Path) -> Iterator[li
         sandbox.connect.create(name, wanted)
     _commit(sandbox, f"readers-{mark}", mirror.topic)
     for name in (mirror.name, *configs):
-        wait_until(partial(sandbox.connect.offsets, name), 60, f"{name} has stored nothing")
+        has_stored = partial(sandbox.connect.offsets, name)
+        wait_until(has_stored, 60, f"{name} has stored nothing", progress=sandbox.connect.work)
     mirror.wait_until_caught_up()
     yield [mirror.name, *configs]
     for name in configs:
@@ -69,7 +70,7 @@ def test_it_is_read_as_the_worker_tells_and_written_as_it_writes(sandbox: Sandbo
         sandbox.connect.pause(name)  # so that nothing moves while both are read
     topic = OffsetsTopic(config(sandbox), TOPIC)
     for name in sources:
-        wait_until(partial(is_as_told, sandbox, topic, name), 30, f"{name} is told otherwise")
+        wait_until(partial(is_as_told, sandbox, topic, name), 60, f"{name} is told otherwise")
 
     copy = f"copy-{uuid4().hex[:8]}"
     sandbox.target.create_topic(copy, partitions=len(sandbox.target.log_bounds(TOPIC)))
@@ -100,7 +101,7 @@ def test_a_stopped_connector_goes_on_from_what_was_written(sandbox: Sandbox, mir
     )
 
     assert reply.message == f"2 records were written to topic '{TOPIC}'."
-    wait_until(lambda: mirror.positions() == {0: 90}, 30, "the worker does not see it")
+    wait_for(mirror.positions, {0: 90}, 60, "the worker does not see it")
     sandbox.connect.resume(mirror.name)
     mirror.wait_until_caught_up()
     assert sum(mirror.target_ends().values()) - before == 10 + 100
@@ -114,11 +115,11 @@ def test_a_reset_leaves_tombstones_for_one_connector_only(sandbox: Sandbox, mirr
 
     topic.reset_offsets(mirror.name)
 
-    wait_until(lambda: not sandbox.connect.offsets(mirror.name), 30, "the worker still tells offsets")
+    wait_for(lambda: sandbox.connect.offsets(mirror.name), [], 60, "the worker still tells offsets")
     assert {name: topic.read_offsets(name) for name in others} == others
     partition: JsonMap = {"cluster": "source", "topic": mirror.topic, "partition": 1}
     topic.write_offsets(mirror.name, Offsets.of([Entry.of(partition, {"offset": 4})]))
-    wait_until(lambda: mirror.positions() == {1: 5}, 30, "the worker does not find it")
+    wait_for(mirror.positions, {1: 5}, 60, "the worker does not find it")
     last = list(topic.records())
     assert any(record.key == key_bytes(mirror.name, partition) for record in last)
     assert any(record.value == value_bytes({"offset": 4}) for record in last)

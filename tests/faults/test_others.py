@@ -128,7 +128,7 @@ class Zombie:
     def join(self) -> Fate:
         """Join, and go on reading."""
         self._wanted.set()
-        wait_until(self._assigned.is_set, 30, "the zombie was given no partition")
+        wait_until(self._assigned.is_set, 60, "the zombie was given no partition", progress=self._flow.work)
         return Fate.PASSES
 
     def _read(self) -> None:

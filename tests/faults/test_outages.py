@@ -15,9 +15,10 @@ import pytest
 from fault_cell import STEPS, Cell, Kind, Scene, Scenes, each
 from fault_flow import AGAIN, Told, told
 from fault_table import Note
-from gate import Fate
+from gate import Fate, Gate
 
-from sandbox import Sandbox
+from sandbox import Sandbox, wait_until
+from sandbox.work import work_of_program
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
 BROKER_IS_AWAY = 20.0
@@ -32,7 +33,7 @@ class Held:
 
     def hold(self, _process: subprocess.Popen[str]) -> Fate:
         """The fault of each: wait."""
-        assert self.released.wait(300)
+        self.released.wait()
         return Fate.PASSES
 
 
@@ -100,12 +101,23 @@ def outage(request: pytest.FixtureRequest, sandbox: Sandbox, stages: dict[tuple[
         under_way = {at: stack.enter_context(cell.under_way(held.hold)) for at, cell in cells.items()}
         stack.callback(held.released.set)
         for at, (gate, process) in under_way.items():
-            assert gate.reached.wait(120), f"the change never came to {at}: {told(process)}"
+            come_to_its_step(at, gate, process)
         OUTAGES[name](sandbox, held.released.set)
-        ended = {at: told(process, timeout=300) for at, (_gate, process) in under_way.items()}
+        ended = {at: told(process) for at, (_gate, process) in under_way.items()}
     yield Outage(name, cells, ended)
     while len(sandbox.workers) > 1:
         sandbox.workers.pop().process.close()
+
+
+def come_to_its_step(at: tuple[Kind, str], gate: Gate, process: subprocess.Popen[str]) -> None:
+    """Wait until a change is held."""
+
+    def is_there() -> bool:
+        return gate.reached.is_set() or process.poll() is not None
+
+    work = {**gate.work, **work_of_program(process.pid)}
+    wait_until(is_there, 120, f"the change has not come to {at}", progress=work)
+    assert gate.reached.is_set(), f"the change never came to {at}: {told(process)}"
 
 
 @pytest.mark.parametrize(("kind", "step"), each(STEPS))

@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.offsets.document import Entry, parse_map, 
 from airflow_provider_connect_offsets.offsets.storage import key_bytes, value_bytes
 from airflow_provider_connect_offsets.stores.offsets_file import read_pairs
 from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
-from sandbox import ConnectWorker, Mode, Sandbox, wait_until
+from sandbox import ConnectWorker, Mode, Progress, Sandbox, wait_for, wait_until
 from sandbox.connectors import file_source_config
 
 pytestmark = pytest.mark.faults
@@ -38,8 +38,12 @@ def test_it_goes_on_from_what_was_written(sandbox: Sandbox, worker: ConnectWorke
     def values() -> list[bytes | None]:
         return [record.value for record in sandbox.target.consume(name)]
 
+    def stored() -> list[object]:
+        return [entry["offset"] for entry in worker.offsets(name)]
+
+    work: Progress = {"delivered": lambda: len(values()), **worker.work}
     worker.create(name, config)
-    wait_until(lambda: [entry["offset"] for entry in worker.offsets(name)] == [{"position": 14}], 60, "nothing flushed")
+    wait_for(stored, [{"position": 14}], 60, "nothing flushed", progress=work)
     told = parse_rest({"offsets": worker.offsets(name)})
     worker.process.stop()
     store = StandaloneFile(tmp_path / "connect.offsets")
@@ -54,6 +58,6 @@ def test_it_goes_on_from_what_was_written(sandbox: Sandbox, worker: ConnectWorke
     worker.process.start()
     worker.create(name, config)  # a standalone worker forgets what it was told over REST
 
-    wait_until(lambda: len(values()) >= 5, 60, "nothing was delivered again")
-    wait_until(lambda: [entry["offset"] for entry in worker.offsets(name)] == [{"position": 14}], 60, "nothing flushed")
+    wait_until(lambda: len(values()) >= 5, 60, "nothing was delivered again", progress=work)
+    wait_for(stored, [{"position": 14}], 60, "nothing flushed", progress=work)
     assert values() == [line.encode() for line in [*LINES, *LINES[1:]]]

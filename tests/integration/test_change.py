@@ -122,7 +122,7 @@ def test_a_file_that_holds_no_offsets_of_the_connector_is_refused(
     assert len(summary["errors"]) == 1
     assert sink.name in summary["errors"][0]
     assert sentence in summary["errors"][0]
-    assert world(sink.sandbox) == before
+    before.assert_stands()
 
 
 def test_nothing_to_change_stops_nothing(mirror: MirrorFlow, source_changer: Changer) -> None:
@@ -163,7 +163,7 @@ def test_a_read_back_that_disagrees_puts_everything_back(
         with pytest.raises(NotApplied, match=f"'{mirror.name}' was not applied.*prior offsets were put back"):
             lied_to.apply(run)
 
-    assert world(mirror.sandbox) == before
+    before.assert_stands()
 
 
 def test_what_can_not_be_proved_stays_stopped_until_someone_comes(mirror: MirrorFlow, source_changer: Changer) -> None:
@@ -198,7 +198,7 @@ def test_offsets_that_someone_else_moved_back_are_drift(mirror: MirrorFlow, sour
     with pytest.raises(Drift, match=r'changed by someone else.*"partition":1'):
         source_changer.apply(run)
 
-    assert world(mirror.sandbox) == before
+    before.assert_stands()
 
 
 def test_a_second_change_fails_at_once_and_names_the_first(mirror: MirrorFlow, source_changer: Changer) -> None:
@@ -213,7 +213,7 @@ def test_a_second_change_fails_at_once_and_names_the_first(mirror: MirrorFlow, s
     ):
         source_changer.apply(run, name="manual/1")
 
-    assert world(mirror.sandbox) == before
+    before.assert_stands()
 
 
 @pytest.mark.parametrize("phase", [Phase.STOPPED, Phase.ALTERING, Phase.PROVED])
@@ -240,7 +240,7 @@ def test_a_journal_that_can_no_longer_be_written(
 
     assert failed
     sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=1)
-    assert world(sink.sandbox) == before
+    before.assert_stands()
     assert target_changer.change(sink.name, "earliest").result is Result.APPLIED
 
 
@@ -267,7 +267,7 @@ def test_a_journal_that_fails_as_the_undoing_begins(
             target_changer.apply(run)
 
     sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=1)
-    assert world(sink.sandbox) == before
+    before.assert_stands()
 
 
 def test_an_attempt_that_had_applied_is_never_repeated(mirror: MirrorFlow, source_changer: Changer) -> None:

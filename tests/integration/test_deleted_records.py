@@ -65,7 +65,7 @@ def test_deleted_before_the_stop(mirror: MirrorFlow, source_changer: Changer) ->
     ):
         source_changer.apply(run)
 
-    assert world(mirror.sandbox) == before
+    before.assert_stands()
 
 
 def test_deleted_where_nothing_would_be_stored(mirror: MirrorFlow, source_changer: Changer) -> None:
@@ -77,7 +77,7 @@ def test_deleted_where_nothing_would_be_stored(mirror: MirrorFlow, source_change
     with pytest.raises(Drift, match=r"partition 0: .*position 0 was deleted"):
         source_changer.apply(run)
 
-    assert world(mirror.sandbox) == before
+    before.assert_stands()
 
 
 def test_offsets_of_a_topic_that_is_gone_can_be_removed(
@@ -112,7 +112,7 @@ def test_deleted_after_the_write(mirror: MirrorFlow, source_changer: Changer) ->
     ):
         replace(source_changer, worker=url).apply(run)
 
-    assert world(mirror.sandbox) == before
+    before.assert_stands()
 
 
 def test_deleted_as_it_resumes(sink: SinkFlow, target_changer: Changer) -> None:
@@ -177,7 +177,7 @@ def test_prior_records_deleted_of_a_stopped_connector(sink: SinkFlow, target_cha
     ):
         replace(target_changer, worker=url).apply(run)
 
-    assert world(sink.sandbox) == before
+    before.assert_stands()
 
 
 def test_deleted_between_single_steps(mirror: MirrorFlow, source_changer: Changer) -> None:
@@ -252,7 +252,7 @@ def test_deleted_before_a_killed_change_is_finished(mirror: MirrorFlow, source_c
     with pytest.raises(Drift, match=r"partition 1: .*position 10 was deleted"):
         source_changer.apply(run, name="faults")
 
-    assert world(mirror.sandbox) == before
+    before.assert_stands()
 
 
 @pytest.mark.mirror

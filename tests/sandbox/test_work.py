@@ -22,7 +22,7 @@ def test_work_of_children_counts(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", PARENT]) as process:
         work = work_of_server(process.pid, log)
 
-        wait_until(lambda: work["CPU seconds"](), 60, "it does not work", progress=work)
+        wait_until(work["CPU seconds"], 60, "it does not work", progress=work)
 
         assert cpu_time(process.pid) >= 1
         assert work["bytes of its log"]() == len("begun\n")

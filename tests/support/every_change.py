@@ -14,7 +14,7 @@ from flows import Changer
 
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_rest
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-from sandbox import Broker, Sandbox, wait_until
+from sandbox import Broker, Sandbox, wait_for
 from sandbox.connectors import file_sink_config, mirror_source_config
 
 #: Records in each topic, a minute apart, where the connector stands in all of them, and where its twin does.
@@ -123,7 +123,7 @@ class Reader(ABC):
     def wait_until_caught_up(self, end: int) -> None:
         """Wait until it has read ``end`` records of each topic."""
         wanted = {self.topic(kind): end for kind in self.kinds()}
-        wait_until(lambda: self.positions() == wanted, 60, f"{self.name} has not caught up")
+        wait_for(self.positions, wanted, 60, f"{self.name} has not caught up", progress=self.sandbox.connect.work)
 
     def plan(self, changer: Changer, kinds: list[Kind]) -> list[tuple[RunDirectory, dict[str, Any]]]:
         """Plan each kind for its topic, several at a time, as one Spark application does for a fleet."""

@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.pipeline import translate_job
 from airflow_provider_connect_offsets.stores.connect import ConnectRest
 from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from sandbox import Broker, wait_until
+from sandbox import Broker, wait_for
 from sandbox.connectors import mirror_source_config
 
 
@@ -79,7 +79,7 @@ class Leading:
                 if entry["offset"] is not None
             }
 
-        wait_until(lambda: stored() == ends, 90, f"{self.connector} has not caught up")
+        wait_for(stored, ends, 90, f"{self.connector} has not caught up", progress=sandbox.connect.work)
 
     def close(self) -> None:
         self.forward.sandbox.connect.delete(self.connector)

@@ -29,7 +29,7 @@ from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, journal_root
 from airflow_provider_connect_offsets.workspace.schemas import TRANSLATION
-from sandbox import Broker, Sandbox, wait_until
+from sandbox import Broker, Sandbox, wait_for, wait_until
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
 
 Positions = Mapping[str, Mapping[TopicPartition, int]]
@@ -94,7 +94,8 @@ class Flowing:
     def wait_until_replicated(self) -> None:
         """Wait until the stored offsets are those of the last records."""
         ends = {number: end for number, (_start, end) in self.sandbox.source.log_bounds(self.topic).items() if end}
-        wait_until(lambda: self.stored() == ends, 90, f"{self.source_connector} has not caught up")
+        told = f"{self.source_connector} has not caught up"
+        wait_for(self.stored, ends, 90, told, progress={"replicated": self._replicated, **self.sandbox.connect.work})
 
     def stored(self) -> dict[int, int]:
         """One after the last replicated offset, by partition."""
@@ -103,6 +104,9 @@ class Flowing:
             for entry in self.sandbox.connect.offsets(self.source_connector)
             if entry["offset"] is not None
         }
+
+    def _replicated(self) -> object:
+        return self.sandbox.target.log_bounds(self.target_topic)
 
     def restart_task(self) -> None:
         """The task ends, and another one begins, with the syncs that a new task sends."""
@@ -143,8 +147,8 @@ class Flowing:
         }
 
     def close(self) -> None:
-        """Delete the connectors."""
-        for name in (self.source_connector, self.checkpoint_connector):
+        """Delete the connectors that are still there."""
+        for name in {self.source_connector, self.checkpoint_connector} & set(self.sandbox.connect.connectors()):
             self.sandbox.connect.delete(name)
 
 
@@ -225,14 +229,16 @@ def cluster(broker: Broker) -> Iterator[KafkaCluster]:
 
 def commit_groups(broker: Broker, positions: Positions) -> None:
     """Let groups have read so far; a broker that has just started may lose the first commit without saying so."""
+    left: list[str] = []
 
     def committed() -> bool:
         with cluster(broker) as opened:
             assert opened.groups.commit(positions) == {}
         found = standing(broker, positions)
-        return all(offsets.items() <= found[name].items() for name, offsets in positions.items())
+        left[:] = [name for name, offsets in positions.items() if not offsets.items() <= found[name].items()]
+        return not left
 
-    wait_until(committed, 60, "the groups were not committed")
+    wait_until(committed, 60, "the groups were not committed", progress={"groups left": lambda: len(left)})
 
 
 def standing(broker: Broker, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
@@ -249,7 +255,7 @@ def member(broker: Broker, group: str, topic: str) -> Iterator[None]:
     consumer = Consumer({**config, "auto.offset.reset": "latest"})
     consumer.subscribe([topic])
     try:
-        wait_until(lambda: bool(consumer.poll(0.1) or consumer.assignment()), 30, "no partition was assigned")
+        wait_until(lambda: bool(consumer.poll(0.1) or consumer.assignment()), 60, "no partition was assigned")
         yield
     finally:
         consumer.close()

@@ -15,9 +15,10 @@ from uuid import uuid4
 
 import change_process
 from flows import Changer
+from programs import read_to_end
 
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-from sandbox import Broker, Connect, RestRefusal, Sandbox, wait_until
+from sandbox import Broker, Connect, Progress, RestRefusal, Sandbox, wait_until
 from sandbox.connectors import file_sink_config, mirror_source_config
 
 PARTITIONS, RECORDS = 3, 30
@@ -129,9 +130,15 @@ class FaultFlow(ABC):
         """Whether it runs, and all is delivered and committed."""
         return self.state() == "RUNNING" and self.positions() == dict.fromkeys(range(PARTITIONS), RECORDS)
 
-    def wait_until_caught_up(self, timeout: float = 60) -> None:
+    @property
+    def work(self) -> Progress:
+        """What moves while it catches up."""
+        own = {"its state": self.state, "positions": self.positions, "records delivered": self.delivered}
+        return {**own, **self.connect.work}
+
+    def wait_until_caught_up(self) -> None:
         """Wait until it runs, and all is delivered and committed."""
-        wait_until(self.is_caught_up, timeout, f"{self.name} has not caught up")
+        wait_until(self.is_caught_up, 60, f"{self.name} has not caught up", progress=self.work)
 
 
 class SinkFaults(FaultFlow):
@@ -191,9 +198,9 @@ class MirrorFaults(FaultFlow):
         return sum(end for _start, end in self.sandbox.target.log_bounds(f"source.{self.topic}").values())
 
 
-def told(process: subprocess.Popen[str], timeout: float = 120) -> Told:
+def told(process: subprocess.Popen[str]) -> Told:
     """Wait for the end of a change, and read what it said."""
-    printed, _ = process.communicate(timeout=timeout)
+    printed = read_to_end(process)
     if not printed:
         return Told()
     line: dict[str, Any] = json.loads(printed.splitlines()[-1])

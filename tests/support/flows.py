@@ -28,7 +28,7 @@ from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
 from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root, run_directory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
-from sandbox import Broker, Sandbox, wait_until
+from sandbox import Broker, Progress, Sandbox, wait_for, wait_until
 from sandbox.connectors import file_sink_config, mirror_source_config
 
 RECORDS = 100
@@ -140,7 +140,7 @@ class MirrorFlow:
     def wait_until_caught_up(self) -> None:
         """Wait until the stored positions are the source's log ends."""
         ends = {partition: end for partition, (_start, end) in self.sandbox.source.log_bounds(self.topic).items()}
-        wait_until(lambda: self.positions() == ends, 60, f"{self.name} has not caught up")
+        wait_for(self.positions, ends, 60, f"{self.name} has not caught up", progress=self._work)
 
     def first_replicated_after(self, change: Any) -> str:
         """Make ``change`` while the connector is stopped, resume, and give the first record it replicates next."""
@@ -149,13 +149,17 @@ class MirrorFlow:
         end = self.target_ends()[0]
         self.sandbox.source.produce(self.topic, [f"0:{self.source_end()}"], partition=0)
         self.sandbox.connect.resume(self.name)
-        wait_until(lambda: self.target_ends()[0] > end, 60, f"{self.name} replicates nothing")
+        wait_until(lambda: self.target_ends()[0] > end, 60, f"{self.name} replicates nothing", progress=self._work)
         self.wait_until_caught_up()
         return text(self.sandbox.target.consume(self.target_topic, start={0: end}, partition=0)[0].value)
 
     def source_end(self) -> int:
         """Log end of partition 0 on the source."""
         return self.sandbox.source.log_bounds(self.topic)[0][1]
+
+    @property
+    def _work(self) -> Progress:
+        return {"replicated": self.target_ends, **self.sandbox.connect.work}
 
 
 @dataclass(frozen=True)
@@ -189,7 +193,7 @@ class SinkFlow:
 
     def wait_until_caught_up(self) -> None:
         """Wait until the committed position is the log end."""
-        wait_until(lambda: self.position() == self.end(), 60, f"{self.name} has not caught up")
+        wait_for(self.position, self.end(), 60, f"{self.name} has not caught up", progress=self._work)
 
     def lines(self) -> list[str]:
         """What the sink has written."""
@@ -202,22 +206,49 @@ class SinkFlow:
         written = len(self.lines())
         self.sandbox.target.produce(self.topic, [str(self.end())])
         self.sandbox.connect.resume(self.name)
-        wait_until(lambda: len(self.lines()) > written, 60, f"{self.name} writes nothing")
+        wait_until(lambda: len(self.lines()) > written, 60, f"{self.name} writes nothing", progress=self._work)
         self.wait_until_caught_up()
         return self.lines()[written]
 
+    @property
+    def _work(self) -> Progress:
+        return {"lines written": lambda: len(self.lines()), **self.sandbox.connect.work}
 
-def world(sandbox: Sandbox) -> dict[str, Any]:
+
+@dataclass(frozen=True)
+class World:
     """All connectors with their states, tasks and offsets: what a request that is refused must leave alone."""
+
+    sandbox: Sandbox
+    offsets: dict[str, list[dict[str, Any]]]
+    states: dict[str, tuple[str, ...]]
+
+    def assert_stands(self) -> None:
+        """All is as it was: the offsets at once, the states as soon as the worker tells those of all its tasks."""
+        assert _offsets(self.sandbox) == self.offsets
+        told = "connectors and tasks are in other states than before"
+        wait_for(lambda: _states(self.sandbox), self.states, 60, told)
+
+
+def world(sandbox: Sandbox) -> World:
+    """Look at all connectors."""
+    return World(sandbox, _offsets(sandbox), _states(sandbox))
+
+
+def _offsets(sandbox: Sandbox) -> dict[str, list[dict[str, Any]]]:
     connect = sandbox.connect
+    return {name: sorted(connect.offsets(name), key=str) for name in connect.connectors()}
+
+
+def _states(sandbox: Sandbox) -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, Any]] = sandbox.connect.call("GET", "/connectors?expand=status")
     return {
         name: (
-            connect.status(name)["connector"]["state"],
+            told["status"]["connector"]["state"],
             # Not of a paused one: from STOPPED it is given back as PAUSED without tasks, which come with the resume.
-            [task["state"] for task in connect.status(name)["tasks"] if task["state"] != "PAUSED"],
-            sorted(connect.offsets(name), key=str),
+            *(task["state"] for task in told["status"]["tasks"] if task["state"] != "PAUSED"),
         )
-        for name in connect.connectors()
+        for name, told in found.items()
     }
 
 

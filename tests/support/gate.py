@@ -14,7 +14,10 @@ from typing import Any
 
 import requests
 
+from sandbox import Progress, wait_until
+
 _LATE = 1.5
+_GO_ON_WAITING = 5.0  # seconds, less than anybody's read timeout
 _TIMED_OUT = json.dumps({"error_code": 500, "message": "Request timed out"}).encode()
 
 
@@ -59,7 +62,7 @@ class Gate:
         self.reached = threading.Event()
         self._point, self._fault = point, fault
         self._passed: list[str] = []
-        self._passing = threading.Condition()
+        self._passing = threading.Lock()
         self.queue = threading.Lock()
 
     def fate(self, method: str, path: str, side: Side) -> Fate:
@@ -70,16 +73,21 @@ class Gate:
                 self.reached.set()
             if side is Side.AFTER:
                 self._passed.append(f"{method} {path}")
-                self._passing.notify_all()
         return self._fault() if now else Fate.PASSES
 
-    def wait_for(self, method: str, path: str, timeout: float = 30) -> None:
+    @property
+    def work(self) -> Progress:
+        """What moves while a change comes to the point."""
+        return {"requests answered": lambda: len(self._passed)}
+
+    def wait_for(self, method: str, path: str) -> None:
         """For a fault that holds a request up: wait until a later one with this method and end has been answered."""
-        with self._passing:
-            before = len(self._passed)
-            assert self._passing.wait_for(
-                lambda: any(call.startswith(method) and call.endswith(path) for call in self._passed[before:]), timeout
-            ), f"no {method} …{path} came"
+        before = len(self._passed)
+
+        def has_passed() -> bool:
+            return any(call.startswith(method) and call.endswith(path) for call in self._passed[before:])
+
+        wait_until(has_passed, 60, f"no {method} …{path} came", progress=self.work)
 
 
 class _Server(ThreadingHTTPServer):
@@ -93,7 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        fate = self.server.gate.fate(self.command, self.path, Side.BEFORE)
+        fate = self._fate(Side.BEFORE)
         if fate is Fate.COMES_LATE:
             self.server.gate.queue.acquire()
             threading.Timer(_LATE, self._come_late, [content]).start()
@@ -107,7 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
             except requests.ConnectionError:
                 self.close_connection = True  # the worker is gone
                 return
-            if self.server.gate.fate(self.command, self.path, Side.AFTER) is Fate.IS_LOST:
+            if self._fate(Side.AFTER) is Fate.IS_LOST:
                 self.close_connection = True
             else:
                 self._answer(answer.status_code, answer.content)
@@ -116,6 +124,25 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_arguments: Any) -> None:
         """Say nothing."""
+
+    def _fate(self, side: Side) -> Fate:
+        """Let the fault happen; one that takes its time is not to look like a worker that does not answer.
+
+        Whoever has asked gets interim answers (100 Continue) meanwhile, so that their read timeout does not run out.
+        """
+        over = threading.Event()
+        telling = threading.Thread(target=self._tell_to_wait, args=[over])
+        telling.start()
+        try:
+            return self.server.gate.fate(self.command, self.path, side)
+        finally:
+            over.set()
+            telling.join()
+
+    def _tell_to_wait(self, over: threading.Event) -> None:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # whoever asked is dead
+            while not over.wait(_GO_ON_WAITING):
+                self.handle_expect_100()
 
     def _come_late(self, content: bytes) -> None:
         try:

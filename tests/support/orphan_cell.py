@@ -9,7 +9,7 @@ from airflow_provider_connect_offsets.offsets.storage import parse_key
 from airflow_provider_connect_offsets.stores.connect import ConnectRest
 from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
-from sandbox import Sandbox, wait_until
+from sandbox import Progress, Sandbox, wait_for
 from sandbox.connect import ConnectWorker
 from sandbox.connectors import file_source_config
 
@@ -35,12 +35,18 @@ class Cell:
         """Create a connector that reads two lines, and wait until it has stored where it is."""
         self.file(connector).write_text(LINES)
         self.worker.create(connector, file_source_config(f"{self.name}-lines", self.file(connector)))
-        wait_until(lambda: self.position(connector) == len(LINES), 60, f"{connector} has stored nothing")
+        told = f"{connector} has stored nothing"
+        wait_for(lambda: self.position(connector), len(LINES), 60, told, progress=self.work)
 
     def position(self, connector: str) -> int | None:
         """Where the worker says that a connector is."""
         stored = self.worker.offsets(connector)
         return stored[0]["offset"]["position"] if stored else None
+
+    @property
+    def work(self) -> Progress:
+        """What moves while its connectors read."""
+        return {"delivered": self.delivered, **self.worker.work}
 
     def gone(self, *connectors: str) -> None:
         """Create connectors, and delete them."""

@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.layout import join, run_directory
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory, history_root
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_READINESS, READINESS, VERDICTS
-from sandbox import Broker, Sandbox, wait_until
+from sandbox import Broker, Sandbox, wait_for, wait_until
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
 
 DAG_ID = "mirror_readiness"
@@ -103,9 +103,10 @@ class WatchedFlow:
         commit(sandbox.source, flow.name, {flow.topic("late"): RECORDS, flow.topic("retained"): RECORDS})
         sandbox.connect.create(flow.name, flow.source_config())
         try:
-            wait_until(lambda: set(flow.positions().values()) == {RECORDS}, 60, "not all is replicated")
+            all_of_it = dict.fromkeys(KINDS, RECORDS)
+            wait_for(flow.positions, all_of_it, 60, "not all is replicated", progress=sandbox.connect.work)
             sandbox.connect.create(flow.checkpoints, flow.checkpoint_config())
-            wait_until(flow.has_checkpoints, 60, "the group has no checkpoint")
+            wait_until(flow.has_checkpoints, 60, "the group has no checkpoint", progress=sandbox.connect.work)
             yield flow
         finally:
             for name in {flow.name, flow.checkpoints} & set(sandbox.connect.connectors()):

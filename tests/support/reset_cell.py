@@ -13,7 +13,7 @@ from confluent_kafka.admin import ConfigResource  # type: ignore[attr-defined]
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync, parse_sync
 from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
-from sandbox import Broker, Sandbox, wait_until
+from sandbox import Broker, Progress, Sandbox, wait_for, wait_until
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
 
 RECORDS = 100
@@ -108,7 +108,43 @@ class ResetCell:
             for topic in self.topics
             for partition, (_start, end) in self.sandbox.source.log_bounds(topic).items()
         }
-        wait_until(lambda: self.positions() == ends, 60, f"{self.source_connector} has not caught up")
+        wait_for(self.positions, ends, 60, f"{self.source_connector} has not caught up", progress=self.work)
+
+    def wait_until_synced(self) -> None:
+        """Wait until no more syncs come: MirrorMaker 2 writes one of the last record with its next commit.
+
+        It does so from Kafka 3.7 on (KAFKA-15906); before, one comes for each ``offset.lag.max`` records alone.
+        """
+        last = {
+            (topic, partition): end - 1
+            for topic in self.topics
+            for partition, (_start, end) in self.sandbox.source.log_bounds(topic).items()
+        }
+
+        def synced() -> dict[tuple[str, int], int]:
+            return {(sync.where.topic, sync.where.partition): sync.upstream for sync in self.syncs()}
+
+        wait_for(synced, last, 60, f"{self.source_connector} has not written all syncs", progress=self.work)
+
+    def wait_until_running(self) -> None:
+        """Wait until both connectors and their tasks run."""
+        for name in (self.source_connector, self.checkpoint_connector):
+            self.sandbox.connect.wait_state(name, "RUNNING", tasks=1)
+
+    def wait_for_group_on_target(self, wanted: Mapping[tuple[str, int], int], *, group: str = "") -> None:
+        """Wait until MirrorMaker 2 has put the group there on the target, and nowhere else."""
+        told = f"the group is not where {self.checkpoint_connector} is to put it"
+        wait_for(lambda: self.group_on_target(group), wanted, 60, told, progress=self.work)
+
+    @property
+    def work(self) -> Progress:
+        """What moves while the flow does its work."""
+        ends = {
+            "replicas": lambda: [self.sandbox.target.log_bounds(self.replica(topic)) for topic in self.topics],
+            "syncs": lambda: len(self.syncs()),
+            "checkpoints": lambda: self.sandbox.target.log_bounds(self.flow.checkpoints_topic),
+        }
+        return {**ends, **self.sandbox.connect.work}
 
     def replica(self, topic: str) -> str:
         return self.flow.target_topic(topic)
@@ -179,12 +215,12 @@ def commit(broker: Broker, group: str, topic: str, positions: Mapping[int, int])
     def stands() -> bool:
         try:
             consumer.commit(offsets=wanted, asynchronous=False)
-            found = consumer.committed(wanted, timeout=5)
+            found = consumer.committed(wanted, timeout=20)
         except KafkaException:
             return False
         return {one.partition: one.offset for one in found} == dict(positions)
 
     try:
-        wait_until(stands, 30, f"the offsets of {group} do not stand")
+        wait_until(stands, 60, f"the offsets of {group} do not stand")
     finally:
         consumer.close()

@@ -47,7 +47,7 @@ def test_changes_are_refused_by_name_and_nothing_is_stopped(
             with pytest.raises(Unsupported, match=NO_CHANGES + r".*control=storage.*kafka-consumer-groups"):
                 attempt()
 
-    assert world(sandbox) == before
+    before.assert_stands()
     sandbox.connect.delete(checkpoint)
 
 
