@@ -116,6 +116,10 @@ class Connect(ABC):
         offsets: list[dict[str, Any]] = self.call("GET", path)["offsets"]
         return offsets
 
+    def stored(self, name: str) -> list[dict[str, Any] | None]:
+        """A connector's offsets without their partitions."""
+        return [entry["offset"] for entry in self.offsets(name)]
+
     def alter(self, name: str, offsets: Sequence[Mapping[str, Any]]) -> str:
         """Alter offsets of a stopped connector and return what Connect says to it."""
         return str(self.call("PATCH", _path(name, "offsets"), {"offsets": list(offsets)})["message"])

@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 from dag_runs import Ran
 
-from sandbox import Sandbox, wait_until
+from sandbox import Sandbox, wait_for, wait_until
 from sandbox.airflow import AirflowStandalone
 from sandbox.connectors import file_sink_config
 
@@ -55,7 +55,7 @@ class Daily:
     def wait_for(self, times: int) -> None:
         """Wait until each day from START on was delivered so many times; the day before only once."""
         expected = {_name(day): A_DAY * (times if day >= 0 else 1) for day in range(-1, DAYS + 1)}
-        wait_until(lambda: self.written() == expected, 60, f"not delivered {times} times: {self.written()}")
+        wait_for(self.written, expected, 60, f"not delivered {times} times", progress=self.sandbox.connect.work)
 
 
 def _name(day: int) -> str:
@@ -104,7 +104,12 @@ class Scheduled:
             attempts = {self.task(run["dag_run_id"], "turn")["try_number"] > cleared for run in runs}
             return len(runs) == DAYS and attempts == {True} and {run["state"] for run in runs} == {"success"}
 
-        wait_until(ended, 480, f"not all runs have ended: {self.runs()}", interval=2)
+        wait_until(ended, 240, "not all runs have ended", progress={"tasks": self._tasks}, interval=2)
+
+    def _tasks(self) -> object:
+        """All tasks of all runs: how often each was tried, and its state."""
+        found = self.airflow.call("GET", f"/dags/{DAG_ID}/dagRuns/~/taskInstances?limit=100")["task_instances"]
+        return sorted((one["dag_run_id"], one["task_id"], one["try_number"], str(one["state"])) for one in found)
 
     def log(self, run_id: str, task: str) -> str:
         number = self.task(run_id, task)["try_number"]
@@ -123,7 +128,8 @@ class Scheduled:
             assert done.returncode == 0 or "Another backfill is running" in done.stderr + done.stdout, done.stderr
             return done.returncode == 0
 
-        wait_until(is_created, 240, "the backfill before has not ended", interval=5)
+        told = "the backfill before has not ended"
+        wait_until(is_created, 240, told, progress={"tasks": self._tasks}, interval=5)
 
 
 @pytest.fixture
@@ -138,7 +144,7 @@ def scheduled(sandbox: Sandbox, daily: Daily, tmp_path: Path) -> Iterator[Schedu
 
 
 @pytest.mark.processes
-@pytest.mark.timeout(1500)
+@pytest.mark.timeout(3600)
 def test_each_time_all_intervals_are_delivered_once_more(daily: Daily, scheduled: Scheduled) -> None:
     """By catchup, a backfill, and one that runs backwards: rewound to the earliest once, and the others say so."""
     scheduled.wait_for(cleared=0)

@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.offsets.storage import key_bytes
 from airflow_provider_connect_offsets.operators.orphans import ApproveRemovalOperator, RemoveOrphanedOffsetsOperator
 from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
-from sandbox import Sandbox, wait_until
+from sandbox import Sandbox, wait_for
 
 RunDag = Callable[..., Ran]
 ODD = 'größe "a" b'
@@ -126,12 +126,13 @@ def test_a_report_touches_nothing_and_a_removal_only_what_is_gone(cell: Cell, ru
 
     with cell.file(ODD).open("a") as file:
         file.write("three\n")
-    wait_until(lambda: cell.position(ODD) == len(LINES) + 6, 60, "the third line was not read")
+    wait_for(lambda: cell.position(ODD), len(LINES) + 6, 60, "the third line was not read", progress=cell.work)
     way_back = {"to": "file", "value": directory_of(removed).removed}
     back = run_dag("connector_offsets_change", connector=ODD, connect_conn_id="cell", kafka_conn_id="", **way_back)
 
     assert back.state == "success"
-    wait_until(lambda: cell.delivered() - delivered == 2 * LINES.count("\n") + 2, 60, "the line is not read again")
+    lines = delivered + 2 * LINES.count("\n") + 2
+    wait_for(cell.delivered, lines, 60, "the line is not read again", progress=cell.work)
     for name in ("gone", ODD):
         cell.worker.delete(name)
 

@@ -69,7 +69,7 @@ def test_a_change_that_is_killed_is_put_back(
 
     assert gate.reached.is_set()
     assert sink.position() == before
-    assert sink.sandbox.connect.status(sink.name)["connector"]["state"] == "RUNNING"
+    sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=1)
     assert "Applied" not in Path(planned.report.removeprefix("file://")).read_text()
 
 

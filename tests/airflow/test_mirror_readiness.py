@@ -159,7 +159,7 @@ def transactional(sandbox: Sandbox) -> Iterator[tuple[str, str]]:
 def test_a_log_that_ends_with_a_transaction_is_drained(sandbox: Sandbox, transactional: tuple[str, str]) -> None:
     """Nobody ever reaches the log's end, for the marker stands there; but no record is left."""
     name, topic = transactional
-    wait_until(lambda: sandbox.connect.offsets(name), 60, "nothing is replicated")
+    wait_until(lambda: sandbox.connect.offsets(name), 60, "nothing is replicated", progress=sandbox.connect.work)
     [stored] = sandbox.connect.offsets(name)
 
     assert (stored["offset"]["offset"], sandbox.source.log_bounds(topic)[0]) == (0, (0, 2))

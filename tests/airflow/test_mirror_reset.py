@@ -27,7 +27,7 @@ from airflow_provider_connect_offsets.workspace.files import list_names, read_by
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory, join
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from airflow_provider_connect_offsets.workspace.schemas import REWINDS, STORED_RECORDS
-from sandbox import Sandbox, wait_until
+from sandbox import Sandbox, wait_for, wait_until
 
 RunDag = Callable[..., Ran]
 
@@ -87,7 +87,8 @@ def test_a_whole_flow_is_replicated_again_exactly_as_planned(sandbox: Sandbox, r
         assert {sync.where.partition for sync in syncs} == {0, 1}
         assert all(sync.downstream - sync.upstream == {0: 150, 1: 100}[sync.where.partition] for sync in syncs)
         assert cell.policies() == policies == ["compact", "compact"]
-        assert cell.states() == ["RUNNING", "RUNNING", "STOPPED"]
+        sandbox.connect.wait_state(cell.source_connector, "RUNNING", tasks=1)
+        sandbox.connect.wait_state(cell.checkpoint_connector, "STOPPED")
         sandbox.connect.resume(cell.checkpoint_connector)
         openings = {(cell.replica(topic), 0): 150, (cell.replica(topic), 1): 100}
 
@@ -95,7 +96,7 @@ def test_a_whole_flow_is_replicated_again_exactly_as_planned(sandbox: Sandbox, r
             stands = cell.group_on_target()
             return all(stands.get(where, 0) >= opening for where, opening in openings.items())
 
-        wait_until(is_in_the_copy, 60, "the group was not put into the second copy")
+        wait_until(is_in_the_copy, 60, "the group was not put into the second copy", progress=cell.work)
         exact = {(cell.replica(topic), 0): 150 + RECORDS, (cell.replica(topic), 1): 100 + RECORDS - 1}
         for where, stands in cell.group_on_target().items():
             assert stands <= exact[where]
@@ -148,9 +149,15 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
         return [(one.upstream, one.downstream) for one in found if one and one.where == TopicPartition(topic, 0)]
 
     try:
-        wait_until(lambda: len(replicated()) == count, 120, "nothing is replicated")
-        wait_until(stored, 60, "nothing is stored")
-        wait_until(lambda: "source.checkpoints.internal" in sandbox.target.topics(), 60, "there are no checkpoints")
+        work = maker.process.work
+        wait_for(lambda: len(replicated()), count, 120, "nothing is replicated", progress=work)
+        wait_until(stored, 60, "nothing is stored", progress=work)
+        wait_until(
+            lambda: "source.checkpoints.internal" in sandbox.target.topics(),
+            60,
+            "there are no checkpoints",
+            progress=work,
+        )
         refused = run_dag("mirror_reset", **asked)
 
         assert refused.state == "failed"
@@ -166,9 +173,10 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
         assert "Start the process: new syncs come with the records" in ran.outcome.message
         assert syncs() == []
         maker.process.start()
-        wait_until(lambda: len(replicated()) == 2 * count, 120, "nothing is replicated again")
+        work = maker.process.work
+        wait_for(lambda: len(replicated()), 2 * count, 120, "nothing is replicated again", progress=work)
         assert replicated()[count:] == replicated()[:count]
-        wait_until(syncs, 90, "there is no new sync")
+        wait_until(syncs, 90, "there is no new sync", progress=work)
         assert all(downstream - upstream == count for upstream, downstream in syncs())
     finally:
         maker.process.close()
@@ -178,6 +186,8 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
 def test_a_dry_run_and_the_single_step(sandbox: Sandbox, run_dag: RunDag, workspace: str) -> None:
     """A dry run plans and touches nothing; the step empties the syncs of a flow that stands still, and of no other."""
     with started(sandbox) as cell:
+        cell.wait_until_synced()
+        cell.wait_until_running()
         before = cell.syncs(), cell.positions(), cell.states()
         dry = reset(run_dag, cell, dry_run=True)
         assert (dry.state, dry.tasks["reset.apply"], dry.tasks["reset.plan"]) == ("success", "skipped", "success")

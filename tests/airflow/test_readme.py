@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from dag_runs import Ran
 
-from sandbox import Sandbox, wait_until
+from sandbox import Sandbox, wait_for
 from sandbox.connectors import file_sink_config
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
@@ -51,9 +51,10 @@ def test_the_five_lines_skip_the_poison_record(sandbox: Sandbox, failed: Path, r
     ran = run_dag("skip_poison_record", folder)
 
     assert (ran.state, set(ran.tasks.values())) == ("success", {"success"})
-    wait_until(lambda: failed.read_text().count("\n") == 3, 60, "the sink writes nothing more")
+    told, work = "the sink writes nothing more", sandbox.connect.work
+    wait_for(lambda: failed.read_text().count("\n"), 3, 60, told, progress=work)
     assert re.findall(r"order=(\d)", failed.read_text()) == ["0", "1", "3"]
-    assert sandbox.connect.status(SINK)["connector"]["state"] == "RUNNING"
+    sandbox.connect.wait_state(SINK, "RUNNING", tasks=1)
 
 
 def test_its_links_and_commands_lead_somewhere() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,7 +17,7 @@ from dag_runs import Ran
 
 from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
 from airflow_provider_connect_offsets.workspace.outcome import Result
-from sandbox import MirrorMaker, Mode, Sandbox, wait_until
+from sandbox import MirrorMaker, Mode, Sandbox, wait_for, wait_until
 from sandbox.connectors import file_source_config
 
 RunDag = Callable[..., Ran]
@@ -39,7 +40,8 @@ class Dedicated:
         return [record.value for record in self.sandbox.target.consume(name)]
 
     def wait_until_replicated(self, count: int) -> None:
-        wait_until(lambda: len(self.replicated()) == count, 120, f"{count} records are not there")
+        told, work = f"{count} records are not there", self.maker.process.work
+        wait_for(lambda: len(self.replicated()), count, 120, told, progress=work)
 
     def exported(self) -> list[dict[str, Any]]:
         """What ``connect-offsets`` tells of its offsets."""
@@ -49,9 +51,7 @@ class Dedicated:
         return [entry for entry in stored if entry["partition"]["topic"] == self.topic]
 
     def wait_until_stored(self, offset: int) -> None:
-        wait_until(
-            lambda: [entry["offset"] for entry in self.exported()] == [{"offset": offset}], 60, "nothing was stored"
-        )
+        wait_for(lambda: [entry["offset"] for entry in self.exported()], [{"offset": offset}], 60, "nothing was stored")
 
     def call(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Call the command, as a shell does."""
@@ -117,7 +117,7 @@ def test_a_standalone_worker_is_set_back(
         lines.write_text("one\ntwo\n")
         sandbox.target.create_topic(name)
         worker.create(name, file_source_config(name, lines))
-        wait_until(lambda: [one["offset"] for one in worker.offsets(name)] == [{"position": 8}], 60, "nothing flushed")
+        wait_for(partial(worker.stored, name), [{"position": 8}], 60, "nothing flushed", progress=worker.work)
         host, _, port = worker.url.removeprefix("http://").partition(":")
         alone = {
             "conn_type": "kafka_connect",

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from flows import RECORDS, MirrorFlow, SinkFlow
 from airflow_provider_connect_offsets.sensors.connector import ConnectorPositionSensor, ConnectorStateSensor
 from airflow_provider_connect_offsets.sensors.group import ConsumerGroupInactiveSensor
 from airflow_provider_connect_offsets.triggers.waiting import WaitingTrigger
-from sandbox import Sandbox, wait_until
+from sandbox import Progress, Sandbox, wait_for, wait_until
 from sandbox.airflow import AirflowStandalone
 
 RunDag = Callable[..., Ran]
@@ -115,7 +116,7 @@ def test_a_group_is_inactive_once_its_last_member_has_gone(sandbox: Sandbox, sin
     sandbox.connect.stop(sink.name)
     with member_of(sandbox, group, sink.topic):
         assert not sensor.poke({})
-    assert sensor.poke({})
+    wait_until(lambda: sensor.poke({}), 60, "its last member has gone, and it is not inactive")
 
 
 @pytest.mark.usefixtures("connections")
@@ -134,7 +135,7 @@ def test_transaction_markers_are_not_waited_for(sink: SinkFlow) -> None:
     last = sink.end() - 2  # the last record; behind it is a marker
     caught_up = ConnectorPositionSensor(task_id="wait", connector=sink.name)
 
-    wait_until(lambda: sink.position() == last + 1, 60, "the sink does not read")
+    wait_for(sink.position, last + 1, 60, "the sink does not read", progress=sink.sandbox.connect.work)
     assert caught_up.poke({})
     assert ConnectorPositionSensor(task_id="wait", connector=sink.name, position=last + 2).poke({})
     assert not ConnectorPositionSensor(task_id="wait", connector=sink.name, position=last + 3).poke({})
@@ -149,28 +150,31 @@ def test_transaction_markers_are_not_waited_for(sink: SinkFlow) -> None:
 
 
 @pytest.mark.faults
-@pytest.mark.timeout(600)
 def test_a_real_triggerer_may_die(sandbox: Sandbox, sink: SinkFlow, tmp_path: Path) -> None:
     """SIGKILL of it while a task waits: the next triggerer goes on, and the run succeeds."""
     airflow = AirflowStandalone(sandbox, workspace=tmp_path, dags=DAGS)
     airflow.start()
     try:
-        wait_until(lambda: airflow.has_dag("deferred_steps"), 60, "the DAG was not parsed")
+        airflow.wait_for_dag("deferred_steps")
         conf = {"connector": sink.name, "topic": sink.topic}
         with member_of(sandbox, f"connect-{sink.name}", sink.topic):
             made = airflow.call("POST", "/dags/deferred_steps/dagRuns", {"logical_date": None, "conf": conf})
             path = f"/dags/deferred_steps/dagRuns/{made['dag_run_id']}"
-            wait_until(lambda: state_of(airflow, path, "is_left") == "deferred", 120, "nothing was deferred")
+            work: Progress = {"tasks": partial(states_in, airflow, path)}
+            told = "nothing was deferred"
+            wait_for(lambda: states_in(airflow, path)["is_left"], "deferred", 120, told, progress=work, interval=0.5)
             kill_triggerer(airflow)
         with another_triggerer(airflow):
-            wait_until(lambda: airflow.call("GET", path)["state"] == "success", 240, "the run did not succeed")
+            told = "the run did not succeed"
+            wait_for(lambda: airflow.call("GET", path)["state"], "success", 240, told, progress=work, interval=0.5)
     finally:
         airflow.close()
 
 
-def state_of(airflow: AirflowStandalone, path: str, task: str) -> str | None:
-    state: str | None = airflow.call("GET", f"{path}/taskInstances/{task}")["state"]
-    return state
+def states_in(airflow: AirflowStandalone, path: str) -> dict[str, str | None]:
+    """The states of a run's tasks."""
+    found: list[dict[str, str | None]] = airflow.call("GET", f"{path}/taskInstances")["task_instances"]
+    return {str(task["task_id"]): task["state"] for task in found}
 
 
 def kill_triggerer(airflow: AirflowStandalone) -> None:
@@ -182,7 +186,7 @@ def kill_triggerer(airflow: AirflowStandalone) -> None:
     assert found
     for process in {child for one in found for child in (one, *one.children(recursive=True))}:
         process.send_signal(signal.SIGKILL)
-    psutil.wait_procs(found, timeout=10)
+    psutil.wait_procs(found, timeout=60)
 
 
 @contextmanager
@@ -214,7 +218,7 @@ def member_of(sandbox: Sandbox, group: str, topic: str) -> Iterator[None]:
     polling = threading.Thread(target=poll)
     polling.start()
     try:
-        wait_until(assigned.is_set, 30, "the group has no member")
+        wait_until(assigned.is_set, 60, "the group has no member")
         yield
     finally:
         over.set()

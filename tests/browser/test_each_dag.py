@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from airflow_provider_connect_offsets import dags
 from sandbox.scene import CHECKPOINTS, MIRROR, READERS, SINK
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.browser
 ON_TARGET = {"kafka_conn_id": "kafka_target"}
 FLOW = {"source_connector": MIRROR, "checkpoint_connector": CHECKPOINTS}
 # What to fill in, the task whose report is opened, and what that says.

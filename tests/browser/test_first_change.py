@@ -9,10 +9,10 @@ from airflow_ui import AirflowUi, follow
 from playing import Playing
 from playwright.sync_api import expect
 
-from sandbox import wait_until
+from sandbox import wait_for
 from sandbox.scene import MIRROR, SINK
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.browser
 DAG_ID = "connector_offsets_change"
 
 
@@ -40,7 +40,8 @@ def test_an_approved_change_is_applied_and_reported(playing: Playing, ui: Airflo
 
     assert run.end() == "success"
     assert set(run.tasks().values()) == {"success"}
-    wait_until(lambda: playing.replicated() == count + predicted, 60, "the records it predicted have not arrived")
+    told, work = "the records it predicted have not arrived", playing.connect.work
+    wait_for(playing.replicated, count + predicted, 60, told, progress=work)
     report = run.open_report("change.apply")
     expect(report.get_by_text("Applied").first).to_be_visible()
     report.screenshot(path=ui.pictures / "report.png", full_page=True)

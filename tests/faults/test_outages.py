@@ -20,7 +20,7 @@ from gate import Fate, Gate
 from sandbox import Sandbox, wait_until
 from sandbox.work import work_of_program
 
-pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 BROKER_IS_AWAY = 20.0
 _AT_ONCE = 4  # more would only wait for each other on two cores
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -38,12 +39,9 @@ def test_it_goes_on_from_what_was_written(sandbox: Sandbox, worker: ConnectWorke
     def values() -> list[bytes | None]:
         return [record.value for record in sandbox.target.consume(name)]
 
-    def stored() -> list[object]:
-        return [entry["offset"] for entry in worker.offsets(name)]
-
     work: Progress = {"delivered": lambda: len(values()), **worker.work}
     worker.create(name, config)
-    wait_for(stored, [{"position": 14}], 60, "nothing flushed", progress=work)
+    wait_for(partial(worker.stored, name), [{"position": 14}], 60, "nothing flushed", progress=work)
     told = parse_rest({"offsets": worker.offsets(name)})
     worker.process.stop()
     store = StandaloneFile(tmp_path / "connect.offsets")
@@ -59,5 +57,5 @@ def test_it_goes_on_from_what_was_written(sandbox: Sandbox, worker: ConnectWorke
     worker.create(name, config)  # a standalone worker forgets what it was told over REST
 
     wait_until(lambda: len(values()) >= 5, 60, "nothing was delivered again", progress=work)
-    wait_for(stored, [{"position": 14}], 60, "nothing flushed", progress=work)
+    wait_for(partial(worker.stored, name), [{"position": 14}], 60, "nothing flushed", progress=work)
     assert values() == [line.encode() for line in [*LINES, *LINES[1:]]]

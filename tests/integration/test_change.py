@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -53,7 +54,9 @@ def test_a_running_connector_delivers_as_many_records_again_as_predicted(
     before = mirror.target_ends()
     run, summary = source_changer.plan(mirror.name, "shift", "-40")
 
+    began = time.monotonic()
     outcome = source_changer.apply(run)
+    took = time.monotonic() - began
 
     mirror.wait_until_caught_up()
     again = sum(mirror.target_ends().values()) - sum(before.values())
@@ -61,7 +64,7 @@ def test_a_running_connector_delivers_as_many_records_again_as_predicted(
     assert outcome.result is Result.APPLIED
     assert outcome.final_state == "RUNNING"
     assert outcome.downtime_seconds is not None
-    assert 0 < outcome.downtime_seconds < 30
+    assert 0 < outcome.downtime_seconds < took
     assert [(moved.before_position, moved.stands_position) for moved in outcome.offsets] == [(100, 60), (100, 60)]
 
 

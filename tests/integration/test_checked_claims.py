@@ -12,7 +12,7 @@ from failing_over import FailingOver, Flowing, commit_groups, rows
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from sandbox import Sandbox, wait_until
+from sandbox import Sandbox, wait_for
 
 pytestmark = pytest.mark.mirror
 
@@ -34,7 +34,7 @@ def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
     for value in ("0:10", "0:11"):
         producer.produce(flowing.topic, value, partition=0)
     producer.commit_transaction(30)
-    wait_until(lambda: sandbox.source.log_bounds(flowing.topic)[0] == (0, 13), 30, "no marker was written")
+    wait_for(lambda: sandbox.source.log_bounds(flowing.topic)[0], (0, 13), 60, "no marker was written")
     flowing.produce(100)
     sandbox.connect.resume(flowing.source_connector)
     flowing.wait_until_replicated()

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
@@ -32,7 +33,7 @@ from airflow_provider_connect_offsets.offsets.document import (
     parse_rest,
 )
 from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
-from sandbox import ConnectWorker, Mode, Sandbox, wait_until
+from sandbox import ConnectWorker, Mode, Sandbox, wait_for, wait_until
 from sandbox.connectors import file_sink_config, file_source_config
 
 CONNECTORS, PARTITIONS, ROUNDS = 50, 100, 3
@@ -191,12 +192,10 @@ def test_an_import_can_be_undone(crowd: ConnectWorker, sandbox: Sandbox, run: Sh
     assert done.code == 0, done.err
     assert "To be changed: 3 offsets of 1 connector." in done.err
     expected = parse_rest({"offsets": before}).updated(parse_rest({"offsets": changes})).stored()
-    wait_until(
-        lambda: parse_rest({"offsets": crowd.offsets(name)}).stored() == expected, 30, "the worker does not see it"
-    )
+    wait_for(lambda: parse_rest({"offsets": crowd.offsets(name)}).stored(), expected, 60, "the worker does not see it")
     [kept] = Path().iterdir()
     assert run("--import", "--config", crowd.settings, "--file", kept).code == 0
-    wait_until(lambda: crowd.offsets(name) == before, 30, "it was not undone")
+    wait_for(lambda: crowd.offsets(name), before, 60, "it was not undone")
     assert "Nothing was written" in run(*call, stdin=json.dumps({name: before})).err
 
 
@@ -261,7 +260,7 @@ def test_a_topic_of_a_connectors_own(sandbox: Sandbox, run: Shell, tmp_path: Pat
     sandbox.target.create_topic(own, config={"cleanup.policy": "compact"})
     config = {**file_source_config(name, file), "exactly.once.support": "requested"}
     worker.create(name, config)
-    wait_until(lambda: [one["offset"] for one in worker.offsets(name)] == [{"position": 8}], 60, "nothing flushed")
+    wait_for(partial(worker.stored, name), [{"position": 8}], 60, "nothing flushed", progress=worker.work)
     worker.stop(name)
     zombie = Producer(
         {"bootstrap.servers": sandbox.target.bootstrap, "transactional.id": f"connect-cluster-{group}-{name}-0"}
@@ -279,7 +278,7 @@ def test_a_topic_of_a_connectors_own(sandbox: Sandbox, run: Shell, tmp_path: Pat
         zombie.commit_transaction(30)
     zombie.purge()
     zombie.flush(30)
-    wait_until(lambda: worker.offsets(name)[0]["offset"] == {"position": 8}, 30, "the worker does not see the copy")
+    wait_for(partial(worker.stored, name), [{"position": 8}], 60, "the worker does not see the copy")
     exported = json.loads(run("export", *command).out)
     assert [entry["offset"] for entry in exported[name]] == [{"position": 8}]
 
@@ -287,9 +286,9 @@ def test_a_topic_of_a_connectors_own(sandbox: Sandbox, run: Shell, tmp_path: Pat
     done = run("import", *command, stdin=json.dumps(removed))
 
     assert done.code == 0, done.err
-    wait_until(lambda: not any(one["offset"] for one in worker.offsets(name)), 30, "the worker still tells an offset")
+    wait_until(lambda: not any(worker.stored(name)), 60, "the worker still tells an offset")
     worker.resume(name)
-    wait_until(lambda: len(sandbox.target.consume(name)) == 4, 60, "it did not begin anew")
+    wait_for(lambda: len(sandbox.target.consume(name)), 4, 60, "it did not begin anew", progress=worker.work)
     worker.process.close()
 
 
@@ -304,7 +303,7 @@ def test_a_standalone_file_is_gone_on_from(sandbox: Sandbox, run: Shell, tmp_pat
     file.write_text("one\ntwo\n")
     sandbox.target.create_topic(name)
     worker.create(name, file_source_config(name, file))
-    wait_until(lambda: [one["offset"] for one in worker.offsets(name)] == [{"position": 8}], 60, "nothing flushed")
+    wait_for(partial(worker.stored, name), [{"position": 8}], 60, "nothing flushed", progress=worker.work)
     exported = run("--export", "--config", config)
     set_back = exported.out.replace('"position":8', '"position":4')
     assert set_back != exported.out
@@ -322,7 +321,7 @@ def test_a_standalone_file_is_gone_on_from(sandbox: Sandbox, run: Shell, tmp_pat
 
     worker.process.start()
     worker.create(name, file_source_config(name, file))
-    wait_until(lambda: len(sandbox.target.consume(name)) == 3, 60, "nothing was delivered again")
+    wait_for(lambda: len(sandbox.target.consume(name)), 3, 60, "nothing was delivered again", progress=worker.work)
     assert [record.value for record in sandbox.target.consume(name)] == [b"one", b"two", b"two"]
     worker.process.close()
 

@@ -32,6 +32,7 @@ from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox, wait_until
+from sandbox.work import work_of_program
 
 AFTER_THE_WRITE = Point("PATCH", "/offsets", Side.AFTER)
 AS_IT_RESUMES = Point("PUT", "/resume", Side.BEFORE)
@@ -246,7 +247,10 @@ def test_deleted_before_a_killed_change_is_finished(mirror: MirrorFlow, source_c
         script = [sys.executable, str(change_process.__file__), run.uri, url]
         kafka = mirror.sandbox.source.bootstrap
         process.append(subprocess.Popen([*script, kafka, kafka, source_changer.workspace, "15"]))
-        assert process[0].wait(60) == -signal.SIGKILL
+        told = "the change was not killed"
+        work = work_of_program(process[0].pid)
+        wait_until(lambda: process[0].poll() is not None, 60, told, progress=work)
+        assert process[0].returncode == -signal.SIGKILL
     mirror.sandbox.source.delete_records(mirror.topic, {1: 25})
 
     with pytest.raises(Drift, match=r"partition 1: .*position 10 was deleted"):
@@ -267,7 +271,7 @@ def test_deleted_while_a_flow_is_reset(sandbox: Sandbox, source_changer: Changer
         with pytest.raises(Drift, match=r"Nothing was written: .*partition 0: .*position 5 was deleted"):
             changer.apply(run)
         cell.wait_until_caught_up()
-        assert set(cell.states()) == {"RUNNING"}
+        cell.wait_until_running()
 
         run, _summary = changer.plan(cell.params, "offset", "10")
         deletes = lambda: sandbox.source.delete_records(topic, {1: 12})  # noqa: E731
@@ -278,6 +282,6 @@ def test_deleted_while_a_flow_is_reset(sandbox: Sandbox, source_changer: Changer
         ):
             replace(changer, worker=url).apply(run)
         assert not list_names(changer.held(read_reset(run).reset).history)
-        wait_until(lambda: set(cell.states()) == {"RUNNING"}, 60, "the flow does not run")
+        cell.wait_until_running()
     finally:
         cell.close()

@@ -22,7 +22,7 @@ def to_seven(sink: SinkFlow) -> Offsets:
 
 
 def positions(sink: SinkFlow) -> list[Any]:
-    return [entry["offset"] for entry in sink.sandbox.connect.offsets(sink.name)]
+    return sink.sandbox.connect.stored(sink.name)
 
 
 def attempts(sink: SinkFlow, changer: Changer, owner: Owner) -> list[Callable[[Any], int]]:

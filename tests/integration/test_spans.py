@@ -10,7 +10,7 @@ from confluent_kafka import Producer
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.stores.spans import Isolation, Span, Spans
-from sandbox import Sandbox, wait_until
+from sandbox import Sandbox, wait_for
 
 RECORDS = 1200
 
@@ -28,7 +28,7 @@ def topic(sandbox: Sandbox) -> Iterator[str]:
     producer.produce(name, "given up", partition=1)
     producer.flush(30)
     producer.abort_transaction(30)
-    wait_until(lambda: sandbox.source.log_bounds(name)[1] == (0, 5), 30, "no marker was written")
+    wait_for(lambda: sandbox.source.log_bounds(name)[1], (0, 5), 60, "no marker was written")
     sandbox.source.produce(name, "d", partition=1)
     yield name
     sandbox.source.delete_topic(name)

@@ -26,7 +26,7 @@ from airflow_provider_connect_offsets.stores.kafka import KafkaLogs, LogBounds
 from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.stores.remaining import Remaining, RemainingRecords
 from airflow_provider_connect_offsets.stores.spans import Isolation
-from sandbox import Sandbox, wait_until
+from sandbox import Sandbox, wait_for, wait_until
 
 SECOND = 1000
 START = 1_700_000_000_000  # milliseconds; the first record of a produced topic
@@ -93,7 +93,8 @@ def _at(topic: str, partition: int, offset: Any) -> Entry:
 
 
 def _stand_still(connect: ConnectRest, name: str) -> None:
-    wait_until(lambda: connect.status(name).stands_still, 60, f"{name} did not stand still")
+    status = {"its status": lambda: connect.status(name)}
+    wait_until(lambda: connect.status(name).stands_still, 60, f"{name} did not stand still", progress=status)
 
 
 def test_a_new_sink_gets_its_offsets_before_it_runs(connect: ConnectRest, topic: str, new_name: str) -> None:
@@ -119,13 +120,13 @@ def test_a_connector_is_controlled(connect: ConnectRest, topic: str, new_name: s
     """Its status is known from the first moment; it stops, pauses and resumes; offsets change only while it stands."""
     connect.create(new_name, _running_sink(topic))
     assert connect.status(new_name).state in State
-    wait_until(lambda: len(connect.status(new_name).tasks) == 1, 60, "no task came up")
+    wait_for(lambda: len(connect.status(new_name).tasks), 1, 60, "no task came up")
 
     with pytest.raises(NotStopped, match="must be in the STOPPED state"):
         connect.write_offsets(new_name, Offsets.of([_at(topic, 0, 4)]))
 
     connect.pause(new_name)
-    wait_until(lambda: connect.status(new_name).state is State.PAUSED, 60, "it did not pause")
+    wait_for(lambda: connect.status(new_name).state, State.PAUSED, 60, "it did not pause")
     with pytest.raises(NotStopped):
         connect.reset_offsets(new_name)
 
@@ -134,10 +135,10 @@ def test_a_connector_is_controlled(connect: ConnectRest, topic: str, new_name: s
     connect.write_offsets(new_name, Offsets.of([_at(topic, 0, 4)]))
     connect.update_config(new_name, {**_running_sink(topic), "tasks.max": "1"})
     assert connect.info(new_name).config["tasks.max"] == "1"
-    assert connect.status(new_name).stands_still
+    _stand_still(connect, new_name)  # a new configuration makes it UNASSIGNED for a moment
 
     connect.resume(new_name)
-    wait_until(lambda: connect.status(new_name).state is State.RUNNING, 60, "it did not resume")
+    wait_for(lambda: connect.status(new_name).state, State.RUNNING, 60, "it did not resume")
     connect.delete(new_name)
     wait_until(lambda: new_name not in connect.connectors(), 60, "it did not go")
 
@@ -293,7 +294,7 @@ def test_consumer_groups(sandbox: Sandbox, topic: str, protocol: str) -> None:
         first = wait_until(lambda: consumer.poll(0.1), 60, "no record came")
         assert first is not None
         consumer.commit(message=first, asynchronous=False)
-        assert groups.state(group) == GroupStatus(group, GroupState.STABLE, members=1)
+        wait_for(lambda: groups.state(group), GroupStatus(group, GroupState.STABLE, members=1), 60, "it is not stable")
         assert not groups.state(group).inactive
 
         consumer.close()

@@ -63,7 +63,8 @@ def paused_sink_of(worker: ConnectWorker, own: Sandbox) -> str:
         own.connect.create(name, file_sink_config(name, own.data / f"{name}.txt"), initial_state="PAUSED")
         own.connect.wait_state(name, "PAUSED")
         names.append(name)
-    found: str = wait_until(assigned, 60, f"none of {names} was given to {address}") or ""
+    told = f"none of {names} was given to {address}"
+    found: str = wait_until(assigned, 60, told, progress=own.connect.work) or ""
     return found
 
 
@@ -74,7 +75,7 @@ def leave(worker: ConnectWorker, own: Sandbox, connector: str) -> None:
     def unassigned() -> bool:
         return bool(own.connect.status(connector)["connector"]["state"] == "UNASSIGNED")
 
-    wait_until(unassigned, 30, f"{connector} is not UNASSIGNED")
+    wait_until(unassigned, 60, f"{connector} is not UNASSIGNED", progress=own.connect.work)
 
 
 def test_it_gets_back_the_state_that_it_is_meant_to_have(own: Sandbox, second: ConnectWorker, changer: Changer) -> None:

@@ -38,7 +38,8 @@ def lost(request: pytest.FixtureRequest) -> Iterator[Lost]:
         random = Random(request.param)
         at_checkpoint = flowing.random_positions(12, random)
         commit_groups(sandbox.source, at_checkpoint)
-        wait_until(lambda: checkpointed(flowing) >= 10, 60, "too few checkpoints")
+        checkpoints = {"checkpoints": lambda: checkpointed(flowing), **sandbox.connect.work}
+        wait_until(lambda: checkpointed(flowing) >= 10, 60, "too few checkpoints", progress=checkpoints)
         positions = {
             group: {where: min(180, position + random.randint(0, 20)) for where, position in offsets.items()}
             for group, offsets in at_checkpoint.items()

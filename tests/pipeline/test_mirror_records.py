@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, latest_checkpoints, offset_syncs
 from airflow_provider_connect_offsets.stores.topic_reader import TopicReader
 from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
-from sandbox import wait_until
+from sandbox import Progress, wait_until
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -166,7 +166,8 @@ def test_syncs_of_a_real_flow(spark: SparkSession, mirror: MirrorFlow) -> None:
         syncs = found.where(f"topic = '{mirror.topic}'").collect()
         return syncs if {row["kafka_partition"] for row in syncs} == {0, 1} else []
 
-    syncs = wait_until(syncs_of_both, 60, "no sync of each partition")
+    work: Progress = {"syncs": lambda: mirror.sandbox.source.log_bounds(topic), **mirror.sandbox.connect.work}
+    syncs = wait_until(syncs_of_both, 60, "no sync of each partition", progress=work)
     for row in syncs:
         assert 0 <= row["upstream"] < RECORDS
         # Replicated once and without gaps: what stands at one offset stands at the same one of the replica.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from sandbox import RestRefusal, Sandbox, wait_until
+from sandbox import Progress, RestRefusal, Sandbox, wait_for, wait_until
 from sandbox.connectors import (
     file_sink_config,
     file_source_config,
@@ -37,10 +37,13 @@ def test_a_flow_replicates_and_translates(sandbox: Sandbox) -> None:
     ):
         for name in (flow, checkpoints, beats):
             sandbox.connect.wait_state(name, "RUNNING")
-        wait_until(lambda: "source.orders" in sandbox.target.topics(), 30, "the topic was not replicated")
-        wait_until(lambda: len(sandbox.target.consume("source.orders")) == 2, 30, "the records were not replicated")
+        work = sandbox.connect.work
+        wanted = {"source.orders", "heartbeats"}
+        wait_until(lambda: sandbox.target.topics() >= wanted, 60, "the topic was not replicated", progress=work)
+        told = "the records were not replicated"
+        wait_for(lambda: len(sandbox.target.consume("source.orders")), 2, 60, told, progress=work)
         copied = sandbox.target.consume("source.orders")
-        wait_until(lambda: sandbox.connect.offsets(flow), 30, "no offset was flushed")
+        wait_until(lambda: sandbox.connect.offsets(flow), 60, "no offset was flushed", progress=work)
 
     assert [(copy.partition, copy.timestamp_ms, copy.key, copy.value) for copy in copied] == [
         (1, 1_000, b"k", b"a"),
@@ -56,13 +59,12 @@ def test_a_sink_is_stopped_rewound_and_resumed(sandbox: Sandbox) -> None:
     sandbox.target.produce("lines", ["one", "two", "three"])
     path = sandbox.data / "lines.txt"
     with connector(sandbox, "sink", file_sink_config("lines", path)) as sink:
-        wait_until(lambda: path.exists() and path.read_text() == "one\ntwo\nthree\n", 30, "nothing was delivered")
+        work: Progress = {"written": path.read_text, **sandbox.connect.work}
+        told = "nothing was delivered"
+        wait_until(lambda: path.exists() and path.read_text() == "one\ntwo\nthree\n", 60, told, progress=work)
         partition = {"kafka_topic": "lines", "kafka_partition": 0}
-        wait_until(
-            lambda: sandbox.connect.offsets(sink) == [{"partition": partition, "offset": {"kafka_offset": 3}}],
-            30,
-            "no offset was committed",
-        )
+        committed = [{"partition": partition, "offset": {"kafka_offset": 3}}]
+        wait_for(lambda: sandbox.connect.offsets(sink), committed, 60, "no offset was committed")
 
         sandbox.connect.stop(sink)
         assert sandbox.connect.status(sink)["tasks"] == []
@@ -71,7 +73,7 @@ def test_a_sink_is_stopped_rewound_and_resumed(sandbox: Sandbox) -> None:
         sandbox.connect.resume(sink)
         sandbox.connect.wait_state(sink, "RUNNING", tasks=1)
 
-        wait_until(lambda: path.read_text() == "one\ntwo\nthree\nthree\n", 30, "the record did not come again")
+        wait_for(path.read_text, "one\ntwo\nthree\nthree\n", 60, "the record did not come again", progress=work)
 
 
 def test_a_source_starts_where_its_offset_says(sandbox: Sandbox) -> None:
@@ -83,8 +85,9 @@ def test_a_source_starts_where_its_offset_says(sandbox: Sandbox) -> None:
         sandbox.connect.wait_state(reader, "STOPPED")
         sandbox.connect.alter(reader, [{"partition": {"filename": str(path)}, "offset": {"position": 8}}])
         sandbox.connect.resume(reader)
-        wait_until(lambda: "from-file" in sandbox.target.topics(), 30, "the topic was not created")
-        wait_until(lambda: sandbox.target.consume("from-file"), 30, "nothing was read")
+        work = sandbox.connect.work
+        wait_until(lambda: "from-file" in sandbox.target.topics(), 60, "the topic was not created", progress=work)
+        wait_until(lambda: sandbox.target.consume("from-file"), 60, "nothing was read", progress=work)
 
     assert [record.value for record in sandbox.target.consume("from-file")] == [b"read"]
 
@@ -95,7 +98,8 @@ def test_a_connector_pauses_and_forgets(sandbox: Sandbox) -> None:
     path.write_text("line\n")
     with connector(sandbox, "pausing", file_source_config("paused", path)) as name:
         sandbox.connect.wait_state(name, "RUNNING", tasks=1)
-        wait_until(lambda: sandbox.connect.offsets(name), 30, "no offset was flushed")
+        work = sandbox.connect.work
+        wait_until(lambda: sandbox.connect.offsets(name), 60, "no offset was flushed", progress=work)
         sandbox.connect.pause(name)
         sandbox.connect.stop(name)
         assert "reset successfully" in sandbox.connect.reset(name)

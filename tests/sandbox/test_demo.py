@@ -12,8 +12,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from programs import read_to_end
 
 from sandbox import wait_until
+from sandbox.work import work_of_program
 
 pytestmark = pytest.mark.processes
 # Without the Airflow of these tests.
@@ -33,16 +35,15 @@ def start(output: Path) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def read(demo: subprocess.Popen[str], timeout: float) -> str:
+def read(demo: subprocess.Popen[str]) -> str:
     """All that it prints until it ends, without the breaks of its lines."""
-    return " ".join(demo.communicate(timeout=timeout)[0].split())
+    return " ".join(read_to_end(demo).split())
 
 
-@pytest.mark.timeout(600)
 def test_the_demo_proves_all_three_changes(tmp_path: Path) -> None:
     """It exits with 0, what it prints can be read, and the page is there and asks nothing of the network."""
     with start(tmp_path) as demo:
-        printed = read(demo, timeout=580)
+        printed = read(demo)
 
     assert demo.returncode == 0, printed
     assert "✗" not in printed
@@ -66,17 +67,17 @@ def test_the_demo_proves_all_three_changes(tmp_path: Path) -> None:
     assert 'rel="stylesheet"' not in page
 
 
-@pytest.mark.timeout(120)
 def test_interrupted_it_leaves_nothing(tmp_path: Path) -> None:
     """Ctrl-C at any time ends all that was started, and is answered in a sentence."""
     with start(tmp_path) as demo:
         me = psutil.Process(demo.pid)
         log = tmp_path / "logs" / "airflow.log"
-        wait_until(lambda: demo.poll() is not None or log.exists(), 90, "Airflow was not started")
+        told, work = "Airflow was not started", work_of_program(demo.pid)
+        wait_until(lambda: demo.poll() is not None or log.exists(), 90, told, progress=work)
         started = me.children(recursive=True)
 
         demo.send_signal(signal.SIGINT)
-        printed = read(demo, timeout=60)
+        printed = read(demo)
 
     assert demo.returncode == 130, printed
     assert "Interrupted; nothing is left running." in printed
@@ -85,13 +86,12 @@ def test_interrupted_it_leaves_nothing(tmp_path: Path) -> None:
     assert psutil.wait_procs(started, timeout=60)[1] == []
 
 
-@pytest.mark.timeout(60)
 def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sentence and exit code 1, no traceback."""
     monkeypatch.setitem(ENVIRONMENT, "JAVA_HOME", str(tmp_path))
 
     with start(tmp_path / "demo") as demo:
-        printed = read(demo, timeout=50)
+        printed = read(demo)
 
     assert demo.returncode == 1
     assert "a JDK 17 or 21 is needed" in printed

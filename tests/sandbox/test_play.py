@@ -10,7 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 from playing import COMMAND, Playing, make_up
+from programs import read_to_end
 
+from sandbox import wait_until
 from sandbox.scene import CHECKPOINTS, MIRROR, SINK
 
 pytestmark = pytest.mark.processes
@@ -23,17 +25,15 @@ def playing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playing]:
         yield started
 
 
-@pytest.mark.timeout(600)
 def test_it_comes_up_and_explains_itself(playing: Playing) -> None:
     """Airflow is healthy and knows the DAG; the connectors work; a second one is refused."""
-    health = playing.airflow.call("GET", "/monitor/health")
-    assert {part["status"] for part in health.values()} == {"healthy"}
+    wait_until(playing.airflow.is_healthy, 60, "a part of Airflow is not healthy")
     details = playing.airflow.call("GET", f"{DAG}/details")
     assert not details["is_paused"]
     assert playing.first_change().keys() <= details["params"].keys()
     for name in (MIRROR, SINK, CHECKPOINTS):
         assert name in playing.printed
-        assert playing.connect.status(name)["connector"]["state"] == "RUNNING"
+        playing.connect.wait_state(name, "RUNNING", tasks=1)
 
     second = subprocess.run(COMMAND, cwd=playing.directory, capture_output=True, text=True, check=False)
 
@@ -47,7 +47,7 @@ def test_told_to_end_it_leaves_nothing(playing: Playing) -> None:
     root = Path(playing.told(r"topic to (\S+)/data/"))
 
     playing.process.send_signal(signal.SIGTERM)
-    last, _ = playing.process.communicate(timeout=60)
+    last = read_to_end(playing.process)
 
     assert playing.process.returncode == 0, last
     assert "Everything is stopped and gone." in last

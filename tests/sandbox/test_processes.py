@@ -121,6 +121,7 @@ def test_a_second_worker_shares_the_work(own: Sandbox) -> None:
         ),
         60,
         "the second worker did not take over",
+        progress=second.work,
     )
     second.wait_state("shared", "RUNNING", tasks=1)
     own.connect.process.start()

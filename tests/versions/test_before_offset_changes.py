@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.offsets.document import Offsets
 from sandbox import Sandbox
 from sandbox.connectors import mirror_checkpoint_config
 
-pytestmark = [pytest.mark.versions, pytest.mark.timeout(900), on(READ_ONLY)]
+pytestmark = [pytest.mark.versions, on(READ_ONLY)]
 NO_CHANGES = (
     f"Nothing was changed.*worker of Kafka {READ_ONLY}, and changing offsets over the REST API needs Kafka 3.6 or later"
 )

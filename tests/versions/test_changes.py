@@ -25,7 +25,7 @@ from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS
 from sandbox import Sandbox, wait_until
 
 # A test holds many plans, on a machine that may have other things to do.
-pytestmark = [pytest.mark.versions, pytest.mark.timeout(900), on(*CHANGING)]
+pytestmark = [pytest.mark.versions, on(*CHANGING)]
 
 
 @pytest.fixture(params=[SinkReader, MirrorReader], ids=["sink", "mirror"])
@@ -95,7 +95,7 @@ def test_a_flow_is_replicated_again_with_clean_syncs(sandbox: Sandbox, flows: Fl
     """A reset of MirrorMaker 2: each record once more, syncs and checkpoints of the new copy only, groups in it."""
     cell = ResetCell.start(sandbox)
     [topic] = cell.topics
-    wait_until(cell.group_on_target, 60, "the group is not on the target")
+    wait_until(cell.group_on_target, 60, "the group is not on the target", progress=cell.work)
 
     run, summary = flows.plan({**cell.params, "checkpoints": True})
     outcome = flows.apply(run)
@@ -111,9 +111,10 @@ def test_a_flow_is_replicated_again_with_clean_syncs(sandbox: Sandbox, flows: Fl
         (1, RESET),
     }
     assert cell.policies() == ["compact", "compact"]
-    assert cell.states() == ["RUNNING"] * 4
+    cell.wait_until_running()
     # The group has one record left to read, and is never put behind it.
-    wait_until(lambda: min(cell.group_on_target().values()) >= RESET, 60, "the group was not put into the second copy")
+    told = "the group was not put into the second copy"
+    wait_until(lambda: min(cell.group_on_target().values()) >= RESET, 60, told, progress=cell.work)
     assert max(cell.group_on_target().values()) <= 2 * RESET - 1
     cell.close()
 

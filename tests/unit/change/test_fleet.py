@@ -38,7 +38,7 @@ def test_a_pattern_that_means_nothing_is_refused(pattern: str, sentence: str) ->
 
 def test_never_more_than_so_many_at_once() -> None:
     """As many as allowed run side by side, and no more."""
-    running, most, lock, full = 0, 0, threading.Lock(), threading.Barrier(3, timeout=10)
+    running, most, lock, full = 0, 0, threading.Lock(), threading.Barrier(3, timeout=60)
 
     def change(number: int) -> int:
         nonlocal running, most
