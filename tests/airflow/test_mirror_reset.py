@@ -150,7 +150,7 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
 
     try:
         work = maker.process.work
-        wait_for(lambda: len(replicated()), count, 120, "nothing is replicated", progress=work)
+        wait_for(lambda: len(replicated()), count, 60, "nothing is replicated", progress=work)
         wait_until(stored, 60, "nothing is stored", progress=work)
         wait_until(
             lambda: "source.checkpoints.internal" in sandbox.target.topics(),
@@ -174,9 +174,9 @@ def test_a_dedicated_mirror_maker_is_reset_while_it_is_down(
         assert syncs() == []
         maker.process.start()
         work = maker.process.work
-        wait_for(lambda: len(replicated()), 2 * count, 120, "nothing is replicated again", progress=work)
+        wait_for(lambda: len(replicated()), 2 * count, 60, "nothing is replicated again", progress=work)
         assert replicated()[count:] == replicated()[:count]
-        wait_until(syncs, 90, "there is no new sync", progress=work)
+        wait_until(syncs, 60, "there is no new sync", progress=work)
         assert all(downstream - upstream == count for upstream, downstream in syncs())
     finally:
         maker.process.close()

@@ -41,7 +41,7 @@ class Dedicated:
 
     def wait_until_replicated(self, count: int) -> None:
         told, work = f"{count} records are not there", self.maker.process.work
-        wait_for(lambda: len(self.replicated()), count, 120, told, progress=work)
+        wait_for(lambda: len(self.replicated()), count, 60, told, progress=work)
 
     def exported(self) -> list[dict[str, Any]]:
         """What ``connect-offsets`` tells of its offsets."""

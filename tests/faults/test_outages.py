@@ -94,7 +94,7 @@ def outage(request: pytest.FixtureRequest, sandbox: Sandbox, stages: dict[tuple[
     name: str = request.param
     held = Held()
     cells = {
-        at: Cell(scene, STEPS[at[1]], patience=60, most=2 * AGAIN if at[1] == "while resuming" else AGAIN)
+        at: Cell(scene, STEPS[at[1]], patience=300, most=2 * AGAIN if at[1] == "while resuming" else AGAIN)
         for at, scene in stages.items()
     }
     with ExitStack() as stack:

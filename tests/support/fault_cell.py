@@ -104,7 +104,7 @@ class Cell:
     worker dies while the connector runs on the new offsets, as Connect delivers at least once.
     """
 
-    def __init__(self, scene: Scene, point: Point, *, patience: float = 15, most: int = AGAIN) -> None:
+    def __init__(self, scene: Scene, point: Point, *, patience: float = 60, most: int = AGAIN) -> None:
         self.scene, self.point, self.patience = scene, point, patience
         self.flow, self._most = scene.flow, most
         self.workspace = (scene.folder / uuid4().hex).as_uri()  # its own journal

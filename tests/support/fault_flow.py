@@ -138,7 +138,7 @@ class FaultFlow(ABC):
 
     def wait_until_caught_up(self) -> None:
         """Wait until it runs, and all is delivered and committed."""
-        wait_until(self.is_caught_up, 60, f"{self.name} has not caught up", progress=self.work)
+        wait_until(self.is_caught_up, 60, f"{self.name} has not caught up", progress=self.work, interval=0.2)
 
 
 class SinkFaults(FaultFlow):

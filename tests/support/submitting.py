@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pyspark
+from programs import read_to_end
 
 from airflow_provider_connect_offsets.pipeline import shipping
 
@@ -44,7 +45,7 @@ def submit(job: Path, uri: str, scratch: Path, settings: Mapping[str, str] = Map
     for hidden in ("airflow_provider_connect_offsets", "pyarrow", "fsspec"):
         alone = subprocess.run([python, "-c", f"import {hidden}"], cwd=scratch, env=environment, check=False)
         assert alone.returncode != 0
-    done = subprocess.run(
+    with subprocess.Popen(
         [
             home / "bin" / "spark-submit",
             *("--master", "local[2]"),
@@ -54,12 +55,12 @@ def submit(job: Path, uri: str, scratch: Path, settings: Mapping[str, str] = Map
         ],
         cwd=scratch,
         env=environment,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
-        timeout=200,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-5000:]
+    ) as submitted:
+        printed = read_to_end(submitted)
+    assert submitted.returncode == 0, printed[-5000:]
 
 
 @dataclass(frozen=True)
