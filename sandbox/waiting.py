@@ -82,7 +82,7 @@ class _Watched:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._began = self._moved = time.monotonic()
-        self._looked = -_BETWEEN_LOOKS
+        self._looked = float("-inf")
         self._seen: dict[str, object] = {}
         self._what = "nothing"
 

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.triggers.mirror import MirrorLagTrigger
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import LAG_TREND
-from sandbox import Sandbox, wait_until
+from sandbox import Sandbox, wait_for, wait_until
 from sandbox.connectors import mirror_source_config
 
 RunDag = Callable[..., Ran]
@@ -150,6 +150,7 @@ def transactional(sandbox: Sandbox) -> Iterator[tuple[str, str]]:
     producer.begin_transaction()
     producer.produce(topic, "only")
     producer.commit_transaction(30)
+    wait_for(lambda: sandbox.source.log_bounds(topic)[0], (0, 2), 60, "no marker was written")
     sandbox.connect.create(name, mirror_source_config(sandbox, topic))
     yield name, topic
     sandbox.connect.delete(name)

@@ -132,7 +132,8 @@ def test_transaction_markers_are_not_waited_for(sink: SinkFlow) -> None:
     producer.begin_transaction()
     producer.produce(sink.topic, "in a transaction")
     producer.commit_transaction(30)
-    last = sink.end() - 2  # the last record; behind it is a marker
+    last = RECORDS + 5  # behind it is a marker, which comes a moment after the commit
+    wait_for(sink.end, last + 2, 60, "no marker was written")
     caught_up = ConnectorPositionSensor(task_id="wait", connector=sink.name)
 
     wait_for(sink.position, last + 1, 60, "the sink does not read", progress=sink.sandbox.connect.work)
@@ -144,6 +145,7 @@ def test_transaction_markers_are_not_waited_for(sink: SinkFlow) -> None:
     producer.begin_transaction()
     producer.produce(sink.topic, "not read yet")
     producer.commit_transaction(30)
+    wait_for(sink.end, last + 4, 60, "no marker was written")
     assert not caught_up.poke({})
     assert not ConnectorPositionSensor(task_id="wait", connector=sink.name, max_lag=2).poke({})
     assert ConnectorPositionSensor(task_id="wait", connector=sink.name, max_lag=3).poke({})

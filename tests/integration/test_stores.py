@@ -353,6 +353,7 @@ def test_the_first_record_that_is_left_to_read(sandbox: Sandbox, topic: str) -> 
         assert logs.first_remaining({empty: 0}, isolation=Isolation.READ_COMMITTED) == {empty: Remaining(0, None)}
         assert logs.first_remaining({empty: 0})[empty].offset == 0
         producer.abort_transaction(30)
+        wait_for(lambda: sandbox.target.log_bounds(topic)[1], (0, 2), 60, "no marker was written")
         assert logs.first_remaining({empty: 0}, isolation=Isolation.READ_COMMITTED) == {}
         assert logs.first_remaining({empty: 1}) == {}
         with pytest.raises(StoreError, match=f"topic '{topic}' partition 7"):
