@@ -77,11 +77,11 @@ class Connect(ABC):
     def create(self, name: str, config: Mapping[str, str], *, initial_state: str = "RUNNING") -> None:
         """Create a connector; in another state than RUNNING from Kafka 3.7 on."""
         state = {} if initial_state == "RUNNING" else {"initial_state": initial_state}
-        self.call("POST", "/connectors", {"name": name, "config": dict(config), **state})
+        self._change("POST", "/connectors", {"name": name, "config": dict(config), **state})
 
     def delete(self, name: str) -> None:
         """Delete a connector and wait until it is gone. Source offsets stay behind, as Connect has it."""
-        self.call("DELETE", _path(name))
+        self._change("DELETE", _path(name))
         gone = f"connector {name} did not go"
         wait_until(lambda: name not in self.connectors(), _PATIENCE, gone, progress=self.work)
 
@@ -92,7 +92,7 @@ class Connect(ABC):
 
     def update_config(self, name: str, config: Mapping[str, str]) -> None:
         """Replace a connector's configuration."""
-        self.call("PUT", _path(name, "config"), dict(config))
+        self._change("PUT", _path(name, "config"), dict(config))
 
     def status(self, name: str) -> dict[str, Any]:
         """A connector's status, as the REST API tells it."""
@@ -122,25 +122,25 @@ class Connect(ABC):
 
     def alter(self, name: str, offsets: Sequence[Mapping[str, Any]]) -> str:
         """Alter offsets of a stopped connector and return what Connect says to it."""
-        return str(self.call("PATCH", _path(name, "offsets"), {"offsets": list(offsets)})["message"])
+        return str(self._change("PATCH", _path(name, "offsets"), {"offsets": list(offsets)})["message"])
 
     def reset(self, name: str) -> str:
         """Reset all offsets of a stopped connector and return what Connect says to it."""
-        return str(self.call("DELETE", _path(name, "offsets"))["message"])
+        return str(self._change("DELETE", _path(name, "offsets"))["message"])
 
     def stop(self, name: str) -> None:
         """Stop a connector and wait until it has no task."""
-        self.call("PUT", _path(name, "stop"))
+        self._change("PUT", _path(name, "stop"))
         self.wait_state(name, "STOPPED")
 
     def pause(self, name: str) -> None:
         """Pause a connector and wait until its tasks are paused."""
-        self.call("PUT", _path(name, "pause"))
+        self._change("PUT", _path(name, "pause"))
         self.wait_state(name, "PAUSED")
 
     def resume(self, name: str) -> None:
         """Resume a connector and wait until it runs."""
-        self.call("PUT", _path(name, "resume"))
+        self._change("PUT", _path(name, "resume"))
         self.wait_state(name, "RUNNING")
 
     def wait_state(self, name: str, state: str, tasks: int | None = None, timeout: float = _PATIENCE) -> dict[str, Any]:
@@ -168,6 +168,17 @@ class Connect(ABC):
         except NotInTime as late:
             raise NotInTime(f"{late}; its last status: {last[0]}") from late
         return status or {}
+
+    def _change(self, method: str, path: str, body: object = None) -> Any:
+        """Make a request that changes something, as soon as no rebalance keeps the worker from it."""
+        answer: list[Any] = []
+
+        def is_answered() -> bool:
+            answer.append(self.call(method, path, body))
+            return True
+
+        wait_until(is_answered, _PATIENCE, f"{method} {path} was not taken", progress=self.work, interval=0.2)
+        return answer[0]
 
     def _by_state(self) -> Counter[str]:
         told: dict[str, Any] = self.call("GET", "/connectors?expand=status")

@@ -26,4 +26,5 @@ class RestRefusal(SandboxError):
     @property
     def is_for_now(self) -> bool:
         """Whether the same request may succeed later: the worker rebalances, or had too much else to do."""
-        return self.status_code == 409 or (self.status_code == 500 and "timed out" in self.body)
+        rebalances = self.status_code == 409 and "already exists" not in self.body
+        return rebalances or (self.status_code == 500 and "timed out" in self.body)

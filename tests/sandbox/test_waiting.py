@@ -135,6 +135,7 @@ def test_a_value_is_waited_for_and_told(clock: Clock) -> None:
         (RestRefusal("GET /", 500, "Request timed out"), True),
         (RestRefusal("GET /", 500, "NullPointerException"), False),
         (RestRefusal("GET /", 404, "not found"), False),
+        (RestRefusal("POST /", 409, "Connector c already exists"), False),
     ],
     ids=lambda value: getattr(value, "status_code", None),
 )
