@@ -163,8 +163,7 @@ class Connect(ABC):
             return status if _is_in(status, state, tasks) else None
 
         try:
-            told = f"connector {name} did not become {state}"
-            status = wait_until(reached, timeout, told, progress={"its status": lambda: str(last[0]), **self.work})
+            status = wait_until(reached, timeout, f"connector {name} did not become {state}", progress=self.work)
         except NotInTime as late:
             raise NotInTime(f"{late}; its last status: {last[0]}") from late
         return status or {}
