@@ -52,7 +52,7 @@ def test_changed(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
 @pytest.mark.parametrize(("kind", "step"), each(["after stop", *WHILE_STOPPED, "after read-back"]))
 def test_resumed(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
     """Someone else resumes it: nothing was written, or all was, or it says that the offsets are nobody's."""
-    cell = Cell(scenes.ready(kind), STEPS[step])
+    cell = Cell(scenes.ready(kind), STEPS[step], patience=15)  # it may wait in vain for what nobody asks for any more
 
     def resume(_process: subprocess.Popen[str]) -> Fate:
         cell.flow.sandbox.connect.resume(cell.flow.name)
