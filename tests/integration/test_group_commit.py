@@ -151,6 +151,32 @@ def test_a_cluster_that_goes_away_in_the_midst_is_told(
     assert made_up.held(name) == {name: {}}
 
 
+def test_a_source_that_goes_away_in_the_midst_denies_nothing(made_up: MadeUp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was moved is told by the attempt that moved it, and by the next one."""
+    name = made_up.group("moved")
+    digest = made_up.translate({name: {0: 10}})
+    looks: list[str] = []
+
+    def gone(*_arguments: Any) -> str:
+        looks.append("")
+        if len(looks) > 1:
+            raise Unreachable("The source is gone.")
+        return ""
+
+    monkeypatch.setattr(group_commit, "came_late", gone)
+    with pytest.raises(
+        Unreachable, match=r"^1 of 1 groups stand where they were to, read back and proved.*source is gone"
+    ):
+        made_up.commit(digest)
+    assert files.read_json(made_up.directory.outcome)["groups"] == 1
+
+    told = (
+        rf"^No further group was moved: The source is gone\. 1 of 1 groups stand where they were to already.*'{name}'"
+    )
+    with pytest.raises(Unreachable, match=told):
+        made_up.commit(digest)
+
+
 def test_another_translation_does_not_deny_what_was_moved(made_up: MadeUp) -> None:
     """It names the groups that an earlier commit of the run has moved."""
     name = made_up.group("moved")

@@ -15,7 +15,7 @@ from made_up_failover import MadeUp
 
 from airflow_provider_connect_offsets.change import group_restore
 from airflow_provider_connect_offsets.change.deleted_groups import delete_and_commit
-from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, InvalidInput
+from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, InvalidInput, Unreachable
 from airflow_provider_connect_offsets.stores.groups import Committed, ConsumerGroups
 from sandbox import Sandbox
 
@@ -202,6 +202,29 @@ def test_who_joins_right_after_the_delete_is_named_and_nothing_is_lost(
             made_up.restore()
         with pytest.raises(GroupsNotMoved, match="lacks 1 others since"):
             made_up.restore()
+
+    made_up.restore()
+
+    assert made_up.held(name) == {name: stays}
+
+
+def test_a_delete_whose_answer_is_lost_loses_nothing(made_up: MadeUp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says where what the group held is kept; the next attempt commits it."""
+    name, stays = made_up.group("cleared"), {made_up.at(2): Committed(7, "own")}
+    made_up.hold({name: stays})
+    made_up.commit(made_up.translate({name: {0: 40}}))
+    delete = ConsumerGroups.delete
+
+    def lose(groups: ConsumerGroups, group: str) -> None:
+        delete(groups, group)
+        raise Unreachable("Kafka is gone.")
+
+    with monkeypatch.context() as patching:
+        patching.setattr(ConsumerGroups, "delete", lose)
+        told = rf"Kafka is gone\. .* is kept under {made_up.directory.deleted_groups}, .*Run it again"
+        with pytest.raises(Unreachable, match=told):
+            made_up.restore()
+    assert made_up.held(name) == {name: {}}
 
     made_up.restore()
 
