@@ -247,7 +247,7 @@ def _ended(
         raise type(error)(
             f"{there}. Whether records came to the source meanwhile could not be seen: {error} {_next_step(directory)}"
         ) from error
-    moved = _write_outcome(directory, digest, wanted, left, late)
+    moved = _write_outcome(directory, digest, wanted, left, late=late)
     if left:
         raise GroupsNotMoved(
             f"{len(left):,} of {len(wanted):,} groups were not moved, or not wholly: {reasons(left)}. {there}. "
@@ -257,7 +257,7 @@ def _ended(
 
 
 def _write_outcome(
-    directory: FailoverDirectory, digest: str, wanted: Mapping[str, _Wanted], left: Mapping[str, str], late: str = ""
+    directory: FailoverDirectory, digest: str, wanted: Mapping[str, _Wanted], left: Mapping[str, str], *, late: str = ""
 ) -> Moved:
     moved = Moved(
         digest=digest,
