@@ -160,11 +160,11 @@ class NotRemoved(ChangeError):
 
 
 class NotDrained(ChangeError):
-    """Replication has not caught up with the source; no group was moved."""
+    """Replication has not caught up with the source; no group was moved, or none further than an attempt before."""
 
 
 class GroupsNotMoved(ChangeError):
-    """Of many consumer groups some were not moved; the text names them, and the others stand where they were to."""
+    """Of many consumer groups some were not moved, or not restored; the text names them, and the others were."""
 
 
 class NotRunning(ChangeError):

@@ -33,6 +33,11 @@ class Group:
     members: int
     offsets: Mapping[TopicPartition, Committed]
 
+    def offset(self, where: TopicPartition) -> int | None:
+        """The offset that it has committed for a partition, or None."""
+        found = self.offsets.get(where)
+        return None if found is None else found.offset
+
 
 def groups_of(cluster: KafkaCluster, pattern: str) -> dict[str, Group]:
     """Look at the groups of a cluster that ``pattern`` matches; raises store errors."""

@@ -1,32 +1,28 @@
-"""Offsets of many consumer groups set on the target: as translated, proved by reading back, and the way back."""
+"""Offsets of many consumer groups set on the target: as translated, and proved by reading back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow_provider_connect_offsets.change.flow_look import Group, group_rows, groups_named
+from airflow_provider_connect_offsets.change.deleted_groups import commit_deleted
+from airflow_provider_connect_offsets.change.flow_look import Group, groups_named
+from airflow_provider_connect_offsets.change.left_groups import MEMBERS, count, names, place, reasons, shown
+from airflow_provider_connect_offsets.change.prior_groups import added, read_replaced, write_replaced
 from airflow_provider_connect_offsets.change.replicas import Clusters
-from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, InvalidInput, NotDrained, PlanRefused
-from airflow_provider_connect_offsets.offsets.failover import (
-    DIGEST_PIECES,
-    FailoverRequest,
-    Move,
-    digest_of_sums,
-    row_numbers,
-)
+from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrained, PlanRefused, StoreError
+from airflow_provider_connect_offsets.offsets.failover import DIGEST_PIECES, Move, digest_of_sums, row_numbers
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
 from airflow_provider_connect_offsets.stores.groups import Committed
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, read_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, MIRROR_PARTITIONS, TRANSLATION
+from airflow_provider_connect_offsets.workspace.schemas import MIRROR_PARTITIONS, TRANSLATION
 
 _NAMED = 5
-_MEMBERS = "it has members on the target: stop them, and run it again"
 Offsets = Mapping[TopicPartition, int]
 
 
@@ -63,49 +59,54 @@ class _Wanted:
     offsets: dict[TopicPartition, int]
     before: dict[TopicPartition, int | None]
 
+    def missing(self, present: Mapping[TopicPartition, Committed]) -> dict[TopicPartition, int]:
+        """The offsets that don't stand there yet."""
+        return {
+            where: offset
+            for where, offset in self.offsets.items()
+            if where not in present or present[where].offset != offset
+        }
+
 
 def commit_translation(directory: FailoverDirectory, clusters: Clusters, *, digest: str) -> Moved:
     """Commit what was translated, many groups at once, and prove it by reading back; ``digest``: of what was judged.
 
-    What stood there before is written first, once: the way back. A partition that stands where it is to is left alone,
-    so that a run that was killed ends complete when it is run again. A group that anyone is in, or whose offset has
-    moved since the translation, is left as it is.
+    What stands there is made durable before it is replaced, so that :func:`restore_groups` can restore it. A partition
+    that stands where it is to is left alone, so that a run that was killed ends complete when it is run again. A group
+    that anyone is in, or whose offset has moved since the translation, is left as it is.
 
     The source, where there is one, must still end where it did when the flow was stopped; what comes to it while groups
     are committed is named in the outcome.
 
-    Raises :class:`PlanRefused` and :class:`NotDrained` (nothing was committed), :class:`GroupsNotMoved` at the end, and
-    store errors, after which some may be committed: run it again.
+    Whatever it raises, what is committed stays committed, and the next attempt commits what is missing.
+
+    Raises :class:`PlanRefused` and :class:`NotDrained` (this attempt committed nothing), :class:`GroupsNotMoved` at the
+    end, which names the groups that were left, and store errors, which say whether anything may have been committed.
     """
-    request = FailoverRequest.from_json(files.read_json(directory.request))
     wanted, target = _approved(directory, digest), clusters.target
-    if late := came_late(directory, clusters.source):
-        raise NotDrained(
-            f"No group was moved: after the flow was stopped, {late}. They are not on the target, and whoever went "
-            "there would miss them. Stop the producers of these topics, then run the failover again."
-        )
+    left = {name: reason for name, reason in commit_deleted(directory, target).items() if name in wanted}
     present = groups_named(target, wanted)
-    _keep_way_back(directory, request.flow.target_alias, present)
-    left = {name: reason for name, one in wanted.items() if (reason := _hindrance(one, present[name]))}
-    due = {name: _missing(one.offsets, present[name]) for name, one in wanted.items() if name not in left}
-    left |= target.groups.commit({name: offsets for name, offsets in due.items() if offsets})
-    left |= _unproved(target, {name: one.offsets for name, one in wanted.items() if name not in left})
-    moved = Moved(
-        digest=digest,
-        groups=len(wanted) - len(left),
-        partitions=sum(len(one.offsets) for name, one in wanted.items() if name not in left),
-        left=dict(sorted(left.items())),
-        finished_at=datetime.now(tz=UTC),
-        late=came_late(directory, clusters.source),
-    )
-    files.write_json(directory.outcome, moved.as_json())
-    if left:
-        raise GroupsNotMoved(
-            f"{len(left):,} of {len(wanted):,} groups were not moved, or not wholly: {_told(left)}. The others stand "
-            "where they were to. Run it again to move what is left, or put all back with mirror_failover_restore, "
-            f"run_uri={directory.uri} and the same target."
-        )
-    return moved
+    _refuse_late(directory, clusters, digest, wanted, present)
+    for name, one in wanted.items():
+        if name not in left and (reason := _hindrance(one, present[name])):
+            left[name] = reason
+    due = {name: one.missing(present[name].offsets) for name, one in wanted.items() if name not in left}
+    due = {name: offsets for name, offsets in due.items() if offsets}
+    _keep_way_back(directory, target, due, present, digest)
+    try:
+        left |= target.groups.commit(due)
+        found = target.groups.offsets_of({**due, **left})
+    except StoreError as error:
+        unproved = dict.fromkeys(due, f"it was being committed, and nobody could read back whether it was: {error}")
+        _write_outcome(directory, digest, wanted, left | unproved)
+        if not due:
+            raise
+        raise type(error)(
+            f"{error} It came in the midst of a commit: {count(due)}, and nobody has read back which of them were "
+            f"committed. What was committed stays. {_next_step(directory)}"
+        ) from error
+    left = _told_left(wanted, found, left)
+    return _ended(directory, clusters, digest, wanted, left)
 
 
 def came_late(directory: FailoverDirectory, source: KafkaCluster | None) -> str:
@@ -128,39 +129,6 @@ def came_late(directory: FailoverDirectory, source: KafkaCluster | None) -> str:
     return f"{sum(late.values()):,} records came to the source: {'; '.join([*named[:_NAMED], *more])}"
 
 
-def restore_groups(directory: FailoverDirectory, target: KafkaCluster) -> Moved:
-    """Put the groups back to what they were before the commit of this run, and prove it.
-
-    A group that has gone on since is left as it is, and so is one that anyone is in. Where a partition had no offset,
-    the group is deleted, as that is the only way, and what it had is committed again.
-
-    Raises :class:`InvalidInput` where nothing was committed by this run, and as :func:`commit_translation` does.
-    """
-    outcome = files.read_json_if_any(directory.outcome)
-    if not files.list_names(directory.before):
-        raise InvalidInput(f"Nothing was put back: the run of {directory.uri} has committed nothing.")
-    digest = str((outcome or files.read_json(directory.summary))["digest"])
-    wanted = _approved(directory, digest)
-    before = _offsets_in(directory.before)
-    present = groups_named(target, wanted)
-    left: dict[str, str] = {}
-    for name, one in wanted.items():
-        back = before.get(name, {})
-        reason = _gone_on(one.offsets, back, present[name])
-        if reason:
-            left[name] = reason
-        elif any(where not in back for where in present[name].offsets):
-            target.groups.delete(name)
-    due = {name: before[name] for name in wanted if name not in left and before.get(name)}
-    left |= target.groups.commit(due)
-    left |= _unproved(target, {name: before.get(name, {}) for name in wanted if name not in left}, only_these=True)
-    moved = Moved(digest, len(wanted) - len(left), sum(map(len, due.values())), left, datetime.now(tz=UTC))
-    files.write_json(f"{directory.uri}/restored.json", moved.as_json())
-    if left:
-        raise GroupsNotMoved(f"{len(left):,} of {len(wanted):,} groups were not put back: {_told(left)}.")
-    return moved
-
-
 def _approved(directory: FailoverDirectory, digest: str) -> dict[str, _Wanted]:
     """What is to be committed, by group; raises :class:`PlanRefused` where it is not what was judged."""
     wanted: dict[str, _Wanted] = {}
@@ -173,75 +141,143 @@ def _approved(directory: FailoverDirectory, digest: str) -> dict[str, _Wanted]:
             numbers = row_numbers(row["group"], where.topic, where.partition, row["downstream"])
             sums = [so_far + number for so_far, number in zip(sums, numbers, strict=True)]
     if digest_of_sums(sums) != digest:
+        earlier = read_replaced(directory)
+        stays = f" What an earlier commit of this run has moved stays: {count(earlier)}." if earlier else ""
         raise PlanRefused(
-            f"Nothing was committed: the translation under {directory.uri} is not the one that was judged. Run it "
-            "again from the beginning."
+            f"Nothing was committed: the translation under {directory.uri} is not the one that was judged.{stays} Run "
+            "it again from the beginning."
         )
     return wanted
 
 
-def _keep_way_back(directory: FailoverDirectory, alias: str, present: Mapping[str, Group]) -> None:
-    """Only once: a second attempt would take what the first one has committed for what was there before."""
-    if "_SUCCESS" not in files.list_names(directory.before):
-        write_dataset(directory.before, GROUP_OFFSETS, group_rows(alias, present))
+def _refuse_late(
+    directory: FailoverDirectory,
+    clusters: Clusters,
+    digest: str,
+    wanted: Mapping[str, _Wanted],
+    present: Mapping[str, Group],
+) -> None:
+    """Raise :class:`NotDrained` where records came to the source; say truly what an earlier attempt has moved."""
+    missing = {name: one.missing(present[name].offsets) for name, one in wanted.items()}
+    whole = [name for name, offsets in missing.items() if not offsets]
+    part = [name for name, offsets in missing.items() if offsets and len(offsets) < len(wanted[name].offsets)]
+    told, more = "", ""
+    if whole or part:
+        in_part = f", {len(part):,} in part{_listed(part)}" if part else ""
+        told = (
+            f" {len(whole):,} of {len(wanted):,} groups stand where they were to already{_listed(whole)}{in_part}, and "
+            "are left there."
+        )
+        more = " further"
+    try:
+        late = came_late(directory, clusters.source)
+    except StoreError as error:
+        raise type(error)(f"No{more} group was moved: {error}{told}") from error
+    if late:
+        left = {
+            name: f"it was not moved{' wholly' if name in part else ''}: {late}" for name in missing if missing[name]
+        }
+        _write_outcome(directory, digest, wanted, left)
+        restore = f", or restore what was moved with {_restore(directory)}" if told else ""
+        raise NotDrained(
+            f"No{more} group was moved: after the flow was stopped, {late}. They are not on the target, and whoever "
+            f"goes there misses them.{told} Stop the producers of these topics, then run the failover again{restore}."
+        )
+
+
+def _keep_way_back(
+    directory: FailoverDirectory,
+    target: KafkaCluster,
+    due: Mapping[str, Offsets],
+    present: Mapping[str, Group],
+    digest: str,
+) -> None:
+    """Make durable what stands where offsets are about to be committed."""
+    if due:
+        existing = set(target.groups.list_groups())
+        earlier = read_replaced(directory) or {}
+        write_replaced(directory, added(earlier, due, present, existing, digest=digest))
 
 
 def _hindrance(wanted: _Wanted, group: Group) -> str:
-    """Why a group can't be committed; empty where it can."""
+    """Why a group can't be committed; empty where it can, or nothing of it is missing."""
+    if not wanted.missing(group.offsets):
+        return ""
     if group.members:
-        return _MEMBERS
+        return MEMBERS
     for where, offset in wanted.offsets.items():
-        stands = _stands(group, where)
+        stands = group.offset(where)
         if stands not in {offset, wanted.before[where]}:
-            seen = "no offset" if wanted.before[where] is None else f"{wanted.before[where]:,}"
-            return f"topic {where.topic!r}, partition {where.partition} stands at {stands}, no longer at {seen}"
+            return f"{place(where)} stands at {shown(stands)}, no longer at {shown(wanted.before[where])}"
     return ""
 
 
-def _missing(wanted: Offsets, group: Group) -> dict[TopicPartition, int]:
-    return {where: offset for where, offset in wanted.items() if _stands(group, where) != offset}
+def _told_left(
+    wanted: Mapping[str, _Wanted], found: Mapping[str, Mapping[TopicPartition, Committed]], left: Mapping[str, str]
+) -> dict[str, str]:
+    """Name the groups that don't stand where they were to: why, and how much of each does."""
+    told: dict[str, str] = {}
+    for name, present in found.items():
+        one = wanted[name]
+        missing = one.missing(present)
+        if missing:
+            where, offset = next(iter(missing.items()))
+            reason = f"{place(where)} was read back as {shown(present.get(where))}, not {shown(offset)}"
+            stand = len(one.offsets) - len(missing)
+            part = f" ({stand:,} of its {len(one.offsets):,} partitions stand where they were to)" if stand else ""
+            told[name] = f"{left.get(name, reason)}{part}"
+        elif name in left:
+            told[name] = left[name]
+    return told
 
 
-def _gone_on(committed: Offsets, before: Offsets, group: Group) -> str:
-    if group.members:
-        return _MEMBERS
-    for where, offset in committed.items():
-        stands = _stands(group, where)
-        if stands not in {offset, before.get(where)}:
-            return f"topic {where.topic!r}, partition {where.partition} has gone on from {offset:,} to {stands}"
-    return ""
+def _ended(
+    directory: FailoverDirectory,
+    clusters: Clusters,
+    digest: str,
+    wanted: Mapping[str, _Wanted],
+    left: Mapping[str, str],
+) -> Moved:
+    """Write the outcome of a commit that was read back; raises :class:`GroupsNotMoved` where groups are left."""
+    there = f"{len(wanted) - len(left):,} of {len(wanted):,} groups stand where they were to, read back and proved"
+    try:
+        late = came_late(directory, clusters.source)
+    except StoreError as error:
+        _write_outcome(directory, digest, wanted, left)
+        raise type(error)(
+            f"{there}. Whether records came to the source meanwhile could not be seen: {error} {_next_step(directory)}"
+        ) from error
+    moved = _write_outcome(directory, digest, wanted, left, late=late)
+    if left:
+        raise GroupsNotMoved(
+            f"{len(left):,} of {len(wanted):,} groups were not moved, or not wholly: {reasons(left)}. {there}. "
+            f"{_next_step(directory)}"
+        )
+    return moved
 
 
-def _unproved(target: KafkaCluster, wanted: Mapping[str, Offsets], *, only_these: bool = False) -> dict[str, str]:
-    """Read back; gives the groups that don't stand where they were to."""
-    wrong = {}
-    for name, found in target.groups.offsets_of(wanted).items():
-        for where, offset in wanted[name].items():
-            stands = found.get(where)
-            if stands is None or stands.offset != offset:
-                told = "no offset" if stands is None else f"{stands.offset:,}"
-                wrong[name] = (
-                    f"topic {where.topic!r}, partition {where.partition} was read back as {told}, not {offset:,}"
-                )
-        if only_these and set(found) - set(wanted[name]):
-            wrong[name] = "it still has offsets that it did not have before"
-    return wrong
+def _write_outcome(
+    directory: FailoverDirectory, digest: str, wanted: Mapping[str, _Wanted], left: Mapping[str, str], *, late: str = ""
+) -> Moved:
+    moved = Moved(
+        digest=digest,
+        groups=len(wanted) - len(left),
+        partitions=sum(len(one.offsets) for name, one in wanted.items() if name not in left),
+        left=dict(sorted(left.items())),
+        finished_at=datetime.now(tz=UTC),
+        late=late,
+    )
+    files.write_json(directory.outcome, moved.as_json())
+    return moved
 
 
-def _stands(group: Group, where: TopicPartition) -> int | None:
-    found: Committed | None = group.offsets.get(where)
-    return None if found is None else found.offset
+def _listed(groups: Collection[str]) -> str:
+    return f" ({names(groups)})" if groups else ""
 
 
-def _offsets_in(uri: str) -> dict[str, dict[TopicPartition, int]]:
-    found: dict[str, dict[TopicPartition, int]] = {}
-    for row in read_dataset(uri, GROUP_OFFSETS):
-        where = TopicPartition(row["topic"], row["kafka_partition"])
-        found.setdefault(row["group"], {})[where] = row["offset"]
-    return found
+def _next_step(directory: FailoverDirectory) -> str:
+    return f"Run it again to commit what is missing, or restore what was moved with {_restore(directory)}."
 
 
-def _told(left: Mapping[str, str]) -> str:
-    named = [f"{name!r}: {reason}" for name, reason in sorted(left.items())[:_NAMED]]
-    more = len(left) - _NAMED
-    return "; ".join([*named, *([f"and {more:,} more"] if more > 0 else [])])
+def _restore(directory: FailoverDirectory) -> str:
+    return f"mirror_failover_restore, run_uri={directory.uri} and the same target"

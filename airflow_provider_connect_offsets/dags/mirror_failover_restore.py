@@ -1,4 +1,4 @@
-"""Put consumer groups back to what they were before a failover committed."""
+"""Restore what consumer groups had before a failover committed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from airflow_provider_connect_offsets.task_groups.failover_params import restore
 from airflow_provider_connect_offsets.task_groups.form import as_arguments
 
 DOC = """
-### The way back from a failover
+### Restore consumer groups after a failover
 
-Every group that the failover has moved gets the offsets that it had on the target before; one that had none loses them
-again. All is read back. A group that anyone is in, or that has gone on since, is left as it is, and the run fails and
-names it.
+Every partition that the failover has moved gets the offset that its group had there before, with its metadata; one that
+had none loses it again. What else the groups hold is not touched. All is read back. A group that anyone is in, or that
+has gone on since, is left as it is, and the run fails and names it. A run that is killed is run again.
 """
 
 
@@ -26,7 +26,7 @@ def mirror_failover_restore(**given: Any) -> DAG:
     params = restore_params()
     with ready_dag(
         "mirror_failover_restore",
-        description="Put consumer groups back to what they were before a failover",
+        description="Restore what consumer groups had before a failover",
         doc=DOC,
         params=params,
         given=given,

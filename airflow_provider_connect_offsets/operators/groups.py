@@ -25,9 +25,10 @@ class CommitGroupOffsetsOperator(FailoverOperator):
     """Commit translated offsets into the target's groups, many at once, and prove them by reading back.
 
     ``run_uri`` and ``digest`` are what the final translation returned. What stood there before is kept first. A group
-    that anyone is in, or that has moved since, is left alone, and the task fails at the end and names it; a retry
-    commits what is left. Nothing is committed where records have come to the source since the flow was stopped. Of a
-    planned failover the flow's connectors stay STOPPED, unless ``resume_flow``.
+    that anyone is in, or that has moved since, is left alone, and the task fails at the end and names it. Whatever it
+    fails of, what is committed stays committed, and a retry commits what is left. Nothing more is committed where
+    records have come to the source since the flow was stopped. Of a planned failover the flow's connectors stay
+    STOPPED, unless ``resume_flow``.
 
     Returns how many groups and partitions stand where they were to, and the URI and URL of the report.
     """
@@ -70,10 +71,11 @@ class CommitGroupOffsetsOperator(FailoverOperator):
 
 
 class RestoreGroupOffsetsOperator(FailoverOperator):
-    """Put consumer groups back to what they were before a failover committed, and prove it.
+    """Restore what consumer groups had on the target before a failover committed, and prove it.
 
-    ``run_uri`` is the directory of the final translation (``…/final``). A group that has gone on since is left as it
-    is, and the task fails and names it. Returns how many groups were put back.
+    ``run_uri`` is the directory of the final translation (``…/final``). Only partitions that the failover has changed
+    are restored, with their metadata. A group that has gone on since is left as it is, and the task fails and names it.
+    A task that is killed is run again. Returns how many groups were restored.
     """
 
     template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri")
@@ -85,10 +87,16 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
 
     def execute(self, context: Context) -> int:
         """Restore."""
-        from airflow_provider_connect_offsets.change.group_commit import restore_groups  # noqa: PLC0415
+        from airflow_provider_connect_offsets.change.group_restore import restore_groups  # noqa: PLC0415
 
         del context
         with failing_clearly(), open_failover(self.connections(planned=False)) as opened:
-            moved = restore_groups(directory_at(self.run_uri), opened.doors.clusters.target)
-        self.log.info("%d groups are back where they were, read back and proved.", moved.groups)
-        return moved.groups
+            restored = restore_groups(directory_at(self.run_uri), opened.doors.clusters.target)
+        self.log.info(
+            "%d groups, %d partitions have what they had before, read back and proved.",
+            restored.groups,
+            restored.partitions,
+        )
+        for name in restored.emptied:
+            self.log.warning("Group %r was there before the failover; it holds no offset now, and was deleted.", name)
+        return restored.groups

@@ -199,7 +199,7 @@ def write_failover_page(directory: FailoverDirectory, *, pending: Pending | None
         ("Request", directory.request),
         ("Translation", directory.translation),
         ("Translation as CSV", directory.table),
-        *((("What stood there before", directory.before),) if found.outcome else ()),
+        *((("What stood there before", directory.before),) if files.list_names(directory.before) else ()),
     )
     page = (
         environment()

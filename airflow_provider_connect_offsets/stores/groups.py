@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -57,10 +57,14 @@ class GroupStatus:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What a group has committed for a partition: the next record to be read, and the text that stands beside it."""
+    """What a group has committed for a partition: the next record to be read, and the text that stands beside it.
+
+    ``leader_epoch``: that of the last record read, where the group told it; two that differ in nothing else are equal.
+    """
 
     offset: int
     metadata: str = ""
+    leader_epoch: int | None = field(default=None, compare=False)
 
 
 class ConsumerGroups(Brokers):
@@ -123,8 +127,10 @@ class ConsumerGroups(Brokers):
             found[group] = self._committed(group, answer)
         return found
 
-    def commit(self, wanted: Mapping[str, Mapping[TopicPartition, int]]) -> dict[str, str]:
+    def commit(self, wanted: Mapping[str, Mapping[TopicPartition, int | Committed]]) -> dict[str, str]:
         """Set offsets of many groups, many at once; a group that isn't there is created. Does not read back.
+
+        Metadata is set with each offset, and is empty where an offset comes without.
 
         returns: why it was refused, by group; Kafka refuses a group that anyone is in (and sets each partition of a
         group by itself, so that a part may be set)
@@ -142,7 +148,7 @@ class ConsumerGroups(Brokers):
                 SYSTEM_CLOCK.sleep(_PAUSE)
         return {name: str(error) for name, error in refused.items()}
 
-    def _commit_once(self, wanted: Mapping[str, Mapping[TopicPartition, int]]) -> dict[str, StoreError]:
+    def _commit_once(self, wanted: Mapping[str, Mapping[TopicPartition, int | Committed]]) -> dict[str, StoreError]:
         names, failed = deque(wanted), dict[str, StoreError]()
         pending: deque[tuple[str, Future[ConsumerGroupTopicPartitions]]] = deque()
         while names or pending:
@@ -163,9 +169,9 @@ class ConsumerGroups(Brokers):
         )
 
     def _asked_to_commit(
-        self, group: str, offsets: Mapping[TopicPartition, int]
+        self, group: str, offsets: Mapping[TopicPartition, int | Committed]
     ) -> Future[ConsumerGroupTopicPartitions]:
-        listed = [KafkaPartition(where.topic, where.partition, offset) for where, offset in offsets.items()]
+        listed = [_to_commit(where, offset) for where, offset in offsets.items()]
         asked = ConsumerGroupTopicPartitions(group, listed)
         return self.ask(
             f"set offsets of consumer group {group!r}",
@@ -194,7 +200,9 @@ class ConsumerGroups(Brokers):
                 failed = f"Can't read the offset of group {group!r}, topic {found.topic!r} partition {found.partition}"
                 raise self.meaning(failed, KafkaException(found.error))
         return {
-            TopicPartition(found.topic, found.partition): Committed(found.offset, found.metadata or "")
+            TopicPartition(found.topic, found.partition): Committed(
+                found.offset, found.metadata or "", found.leader_epoch
+            )
             for found in sorted(answer, key=lambda found: (found.topic, found.partition))
             if found.offset >= 0
         }
@@ -224,6 +232,12 @@ def _status(group: str, pending: Future[Any]) -> GroupStatus:
         raise
     state = _STATES.get(description.state, GroupState.UNKNOWN)
     return GroupStatus(group, state, len(description.members))
+
+
+def _to_commit(where: TopicPartition, offset: int | Committed) -> KafkaPartition:
+    committed = offset if isinstance(offset, Committed) else Committed(offset)
+    told = {} if committed.leader_epoch is None else {"leader_epoch": committed.leader_epoch}
+    return KafkaPartition(where.topic, where.partition, committed.offset, committed.metadata, **told)
 
 
 def _named(groups: Sequence[str]) -> str:

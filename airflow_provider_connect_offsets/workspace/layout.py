@@ -252,8 +252,18 @@ class FailoverDirectory(Directory):
 
     @property
     def before(self) -> str:
-        """Dataset ``group_offsets``: of the target's groups, before anything was committed; the way back."""
+        """Datasets ``prior_group_offsets``, one for each commit or restore; the newest holds what can be restored."""
         return join(self.uri, "before")
+
+    @property
+    def deleted_groups(self) -> str:
+        """Datasets ``deleted_group_offsets``; the newest holds what a restore has yet to commit again."""
+        return join(self.uri, "deleted_groups")
+
+    @property
+    def restored(self) -> str:
+        """How the last restore ended (JSON)."""
+        return join(self.uri, "restored.json")
 
     @property
     def table(self) -> str:

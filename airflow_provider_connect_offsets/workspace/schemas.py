@@ -182,6 +182,31 @@ GROUP_OFFSETS = _schema(
     metadata="string",
 )
 
+# What a failover replaces, and what stood there before (null: no offset); ``existed``: the group was there already.
+PRIOR_GROUP_OFFSETS = _schema(
+    "prior_group_offsets",
+    group="string",
+    existed="boolean",
+    topic="string",
+    kafka_partition="int",
+    offset="long?",
+    metadata="string?",
+    leader_epoch="int?",
+    committed="long",
+    digest="string",
+)
+
+# What groups are to hold that a restore deletes, as single offsets can't be cleared in any other way; null: no offset.
+DELETED_GROUP_OFFSETS = _schema(
+    "deleted_group_offsets",
+    group="string",
+    topic="string",
+    kafka_partition="int",
+    offset="long?",
+    metadata="string?",
+    leader_epoch="int?",
+)
+
 MIRROR_PARTITIONS = _schema(
     "mirror_partitions",
     topic="string",

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.change.replicas import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.stores import groups
 from airflow_provider_connect_offsets.stores.cluster import open_cluster
-from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
+from airflow_provider_connect_offsets.stores.groups import Committed, ConsumerGroups
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 
@@ -25,7 +25,7 @@ class Dying(ConsumerGroups):
 
     left = 0
 
-    def _asked_to_commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> Any:
+    def _asked_to_commit(self, group: str, offsets: Mapping[TopicPartition, int | Committed]) -> Any:
         if not self.left:
             os.kill(os.getpid(), signal.SIGKILL)
         Dying.left -= 1

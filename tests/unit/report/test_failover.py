@@ -19,9 +19,9 @@ from airflow_provider_connect_offsets.report import (
     write_failover_page,
 )
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset, write_newest
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import TRANSLATION
+from airflow_provider_connect_offsets.workspace.schemas import PRIOR_GROUP_OFFSETS, TRANSLATION
 
 STAYS = "it has members on the target: stop them first"
 DIGEST = "d" * 64
@@ -113,6 +113,15 @@ def test_a_page_after_the_commit(directory: FailoverDirectory) -> None:
     assert "it has gone on" in page
     files.write_json(directory.outcome, {**outcome, "digest": "0" * 64})
     assert "Translated, not committed" in page_of(directory)
+
+
+def test_where_the_prior_offsets_are(directory: FailoverDirectory) -> None:
+    """Named once a commit has kept any."""
+    assert "What stood there before" not in page_of(directory)
+
+    write_newest(directory.before, PRIOR_GROUP_OFFSETS, [])
+
+    assert f"<dt>What stood there before</dt><dd><code>{directory.before}</code></dd>" in page_of(directory)
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n"])

@@ -13,7 +13,14 @@ import pytest
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.workspace import datasets, files, schemas
-from airflow_provider_connect_offsets.workspace.datasets import MARKER, arrow_schema, read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.datasets import (
+    MARKER,
+    arrow_schema,
+    read_dataset,
+    read_newest,
+    write_dataset,
+    write_newest,
+)
 from airflow_provider_connect_offsets.workspace.layout import join
 
 ALL = [
@@ -25,11 +32,13 @@ ALL = [
     schemas.STORED_RECORDS,
     schemas.ORPHANS,
 ]
+OF_GROUPS = [schemas.PRIOR_GROUP_OFFSETS, schemas.DELETED_GROUP_OFFSETS]
 VALUES = {
     schemas.Kind.STRING: "ä\n",
     schemas.Kind.INT: 2**31 - 1,
     schemas.Kind.LONG: 2**63 - 1,
     schemas.Kind.BINARY: b"\x00\xff",
+    schemas.Kind.BOOLEAN: True,
     schemas.Kind.TIMESTAMP: datetime(2026, 1, 31, 12, 0, 0, 123456, tzinfo=UTC),
 }
 
@@ -42,7 +51,7 @@ def sparse_row(schema: schemas.Schema) -> dict[str, Any]:
     return {column.name: None if column.nullable else VALUES[column.kind] for column in schema.columns}
 
 
-@pytest.mark.parametrize("schema", ALL, ids=lambda schema: schema.name)
+@pytest.mark.parametrize("schema", [*ALL, *OF_GROUPS], ids=lambda schema: schema.name)
 def test_what_is_written_is_read(schema: schemas.Schema, tmp_path: Path) -> None:
     """Every value of every column, the extreme ones too, on a disk and elsewhere."""
     rows = [full_row(schema), sparse_row(schema)]
@@ -159,3 +168,26 @@ def test_schemas_are_declared_once() -> None:
     for schema in ALL:
         assert len(set(schema.names)) == len(schema.names)
         assert [field.nullable for field in arrow_schema(schema)] == [column.nullable for column in schema.columns]
+
+
+def test_the_newest_is_read(tmp_path: Path) -> None:
+    """None where nothing was ever written, and no rows where the newest has none."""
+    for uri in ((tmp_path / "d").as_uri(), f"memory://{uuid.uuid4().hex}/d"):
+        assert read_newest(uri, schemas.VERDICTS) is None
+        for rows in ([full_row(schemas.VERDICTS)], [], [full_row(schemas.VERDICTS)] * 2):
+            assert write_newest(uri, schemas.VERDICTS, rows) == len(rows)
+            assert read_newest(uri, schemas.VERDICTS) == rows
+
+
+def test_a_writer_that_was_killed_leaves_the_newest_as_it_was(tmp_path: Path) -> None:
+    """What it has begun is never read, and the next one does not take it up."""
+    uri, rows = tmp_path.as_uri(), [full_row(schemas.VERDICTS)]
+    write_newest(uri, schemas.VERDICTS, rows)
+    write_newest(uri, schemas.VERDICTS, [])
+    [*_, newest] = sorted(tmp_path.iterdir())
+    (newest / MARKER).unlink()
+
+    assert read_newest(uri, schemas.VERDICTS) == rows
+
+    write_newest(uri, schemas.VERDICTS, [])
+    assert read_newest(uri, schemas.VERDICTS) == []

@@ -1,0 +1,186 @@
+"""Real consumer groups that a failover commits, and what is said and kept where it ends half-way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dying_writes import killed
+from failing_over import member
+from made_up_failover import MadeUp
+
+from airflow_provider_connect_offsets.change import group_commit
+from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrained, PlanRefused, Unreachable
+from airflow_provider_connect_offsets.stores.groups import Committed, ConsumerGroups
+from airflow_provider_connect_offsets.workspace import files
+from sandbox import Sandbox
+
+MOST_WRITES = 60
+
+
+@pytest.fixture
+def made_up(sandbox: Sandbox, tmp_path: Path) -> MadeUp:
+    return MadeUp.start(sandbox, tmp_path)
+
+
+def test_a_commit_that_is_killed_before_any_of_its_writes_can_be_finished_and_restored(
+    made_up: MadeUp, tmp_path: Path
+) -> None:
+    """Run again, all groups are where they were to; restored, all are as before the first attempt."""
+    for writes in range(MOST_WRITES):
+        one = MadeUp(made_up.sandbox, type(made_up.directory)((tmp_path / f"{writes}").as_uri()), made_up.topic)
+        names = [f"{made_up.topic}-{writes}-{kind}" for kind in ("moved", "created")]
+        moved, created = names
+        one.hold({moved: {one.at(0): Committed(3, "three")}})
+        digest = one.translate({moved: {0: 30, 1: 40}, created: {0: 60}})
+
+        was_killed = killed("commit", one.sandbox.target.bootstrap, one.directory, digest=digest, writes=writes)
+        assert one.commit(digest).left == {}
+
+        assert one.held(*names) == {
+            moved: {one.at(0): Committed(30), one.at(1): Committed(40)},
+            created: {one.at(0): Committed(60)},
+        }
+        one.restore()
+        assert one.held(*names) == {moved: {one.at(0): Committed(3, "three")}, created: {}}
+        if not was_killed:
+            assert writes > 3
+            return
+    pytest.fail(f"it was not through with {MOST_WRITES} writes")
+
+
+def joined_meanwhile(monkeypatch: pytest.MonkeyPatch, stack: ExitStack, made_up: MadeUp, name: str) -> None:
+    """Let someone join a group after it was looked at and before it is committed."""
+    keep = group_commit._keep_way_back
+
+    def join(*arguments: Any) -> None:
+        keep(*arguments)
+        stack.enter_context(member(made_up.sandbox.target, name, made_up.topic))
+
+    monkeypatch.setattr(group_commit, "_keep_way_back", join)
+
+
+def test_a_commit_that_fails_half_way_names_what_stands_where(made_up: MadeUp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is committed stays, the rest is named with how much of it stands; the next attempt commits what is left."""
+    busy, part, whole = made_up.group("busy"), made_up.group("part"), made_up.group("whole")
+    moves = {busy: {0: 10}, part: {0: 10, 99: 20}, whole: {0: 10}}
+    digest = made_up.translate(moves)
+    with ExitStack() as stack, monkeypatch.context() as patching:
+        joined_meanwhile(patching, stack, made_up, busy)
+        with pytest.raises(GroupsNotMoved) as told:
+            made_up.commit(digest)
+
+    assert f"2 of 3 groups were not moved, or not wholly: '{busy}': Can't set the offset of group" in str(told.value)
+    assert f"'{part}': Can't set the offset of group '{part}', topic '{made_up.topic}' partition 99: " in str(
+        told.value
+    )
+    assert "(1 of its 2 partitions stand where they were to)" in str(told.value)
+    assert "1 of 3 groups stand where they were to, read back and proved. Run it again to commit" in str(told.value)
+    outcome = files.read_json(made_up.directory.outcome)
+    assert (outcome["groups"], outcome["partitions"], sorted(outcome["left"])) == (1, 1, [busy, part])
+    assert made_up.held(busy, whole) == {busy: {}, whole: {made_up.at(0): Committed(10)}}
+
+    with pytest.raises(GroupsNotMoved, match="1 of 3 groups were not moved"):
+        made_up.commit(digest)
+    assert made_up.held(busy)[busy] == {made_up.at(0): Committed(10)}
+
+    made_up.restore()
+    assert made_up.held(*moves) == {name: {} for name in moves}
+
+
+def test_a_retry_after_records_came_late_says_what_stands_already(made_up: MadeUp) -> None:
+    """Nothing more is committed, and nothing that an earlier attempt has moved is denied."""
+    busy, whole = made_up.group("busy"), made_up.group("whole")
+    digest = made_up.translate({busy: {0: 10}, whole: {0: 10, 1: 20}})
+    with member(made_up.sandbox.target, busy, made_up.topic), pytest.raises(GroupsNotMoved):
+        made_up.commit(digest)
+    made_up.sandbox.source.produce(made_up.topic, ["late"], partition=0)
+
+    with pytest.raises(NotDrained) as told:
+        made_up.commit(digest)
+
+    assert str(told.value).startswith("No further group was moved: after the flow was stopped, 1 records came to the")
+    assert f" 1 of 2 groups stand where they were to already ('{whole}'), and are left there." in str(told.value)
+    assert f"restore what was moved with mirror_failover_restore, run_uri={made_up.directory.uri}" in str(told.value)
+    outcome = files.read_json(made_up.directory.outcome)
+    assert (outcome["groups"], list(outcome["left"])) == (1, [busy])
+    assert made_up.held(busy) == {busy: {}}
+
+
+def test_a_group_that_was_moved_is_not_denied_when_its_consumers_are_back(made_up: MadeUp) -> None:
+    """A retry has nothing to commit for it."""
+    name = made_up.group("back")
+    digest = made_up.translate({name: {0: 10}})
+    made_up.commit(digest)
+
+    with member(made_up.sandbox.target, name, made_up.topic):
+        assert made_up.commit(digest).groups == 1
+
+
+@pytest.mark.parametrize("lost", ["the answer to the commit", "what stands there then"])
+def test_a_cluster_that_goes_away_in_the_midst_is_told(
+    made_up: MadeUp, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    """Nobody knows what was committed, so it says so; the next attempt finds out."""
+    name = made_up.group("unknown")
+    digest = made_up.translate({name: {0: 10}})
+    commit = ConsumerGroups.commit
+
+    def lose(groups: ConsumerGroups, wanted: Any) -> dict[str, str]:
+        refused = commit(groups, wanted)
+        if lost == "the answer to the commit":
+            raise Unreachable("Kafka is gone.")
+        monkeypatch.setattr(ConsumerGroups, "offsets_of", unreachable)
+        return refused
+
+    def unreachable(_groups: ConsumerGroups, _names: Collection[str]) -> Any:
+        raise Unreachable("Kafka is gone.")
+
+    with monkeypatch.context() as patching:
+        patching.setattr(ConsumerGroups, "commit", lose)
+        with pytest.raises(Unreachable, match=rf"Kafka is gone\. .*1 group \('{name}'\), and nobody has read back"):
+            made_up.commit(digest)
+    monkeypatch.undo()
+    assert list(files.read_json(made_up.directory.outcome)["left"]) == [name]
+
+    assert made_up.commit(digest).groups == 1
+    made_up.restore()
+    assert made_up.held(name) == {name: {}}
+
+
+def test_a_source_that_goes_away_in_the_midst_denies_nothing(made_up: MadeUp, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was moved is told by the attempt that moved it, and by the next one."""
+    name = made_up.group("moved")
+    digest = made_up.translate({name: {0: 10}})
+    looks: list[str] = []
+
+    def gone(*_arguments: Any) -> str:
+        looks.append("")
+        if len(looks) > 1:
+            raise Unreachable("The source is gone.")
+        return ""
+
+    monkeypatch.setattr(group_commit, "came_late", gone)
+    with pytest.raises(
+        Unreachable, match=r"^1 of 1 groups stand where they were to, read back and proved.*source is gone"
+    ):
+        made_up.commit(digest)
+    assert files.read_json(made_up.directory.outcome)["groups"] == 1
+
+    told = (
+        rf"^No further group was moved: The source is gone\. 1 of 1 groups stand where they were to already.*'{name}'"
+    )
+    with pytest.raises(Unreachable, match=told):
+        made_up.commit(digest)
+
+
+def test_another_translation_does_not_deny_what_was_moved(made_up: MadeUp) -> None:
+    """It names the groups that an earlier commit of the run has moved."""
+    name = made_up.group("moved")
+    made_up.commit(made_up.translate({name: {0: 10}}))
+
+    with pytest.raises(PlanRefused, match=rf"Nothing was committed: .* has moved stays: 1 group \('{name}'\)\."):
+        made_up.commit("0" * 64)

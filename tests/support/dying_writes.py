@@ -1,0 +1,83 @@
+"""A commit or a restore of groups in a process of its own, which kills itself right before one of its writes.
+
+usage: dying_writes.py commit|restore BOOTSTRAP RUN_DIRECTORY DIGEST WRITES
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from airflow_provider_connect_offsets.change.group_commit import commit_translation
+from airflow_provider_connect_offsets.change.group_restore import restore_groups
+from airflow_provider_connect_offsets.change.replicas import Clusters
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.stores import groups
+from airflow_provider_connect_offsets.stores.cluster import open_cluster
+from airflow_provider_connect_offsets.stores.groups import Committed, ConsumerGroups
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+
+
+class Writes:
+    """How many files and groups may still be written."""
+
+    left = 0
+
+    @classmethod
+    def one(cls) -> None:
+        """Count one, or die."""
+        if not cls.left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        cls.left -= 1
+
+
+class Dying(ConsumerGroups):
+    """Each group that is committed or deleted is a write."""
+
+    def _asked_to_commit(self, group: str, offsets: Mapping[TopicPartition, int | Committed]) -> Any:
+        Writes.one()
+        return super()._asked_to_commit(group, offsets)
+
+    def delete(self, group: str) -> None:
+        """Delete it, and perhaps die before."""
+        Writes.one()
+        super().delete(group)
+
+
+def killed(action: str, bootstrap: str, directory: FailoverDirectory, *, digest: str = "", writes: int) -> bool:
+    """Run it with so many writes; whether it was killed. It ends well where it needs no more of them."""
+    told = [sys.executable, __file__, action, bootstrap, directory.uri, digest, str(writes)]
+    environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    code = subprocess.run(told, check=False, cwd=Path.cwd(), env=environment).returncode
+    assert code in {0, -signal.SIGKILL}
+    return code != 0
+
+
+def main(action: str, bootstrap: str, uri: str, digest: str, writes: str) -> None:
+    """Commit or restore, one group after the other, and die."""
+    Writes.left = int(writes)
+    groups._IN_FLIGHT = 1
+    publish = files.write_bytes
+
+    def write_bytes(uri: str, content: bytes) -> None:
+        Writes.one()
+        publish(uri, content)
+
+    files.write_bytes = write_bytes
+    directory = FailoverDirectory(uri)
+    with open_cluster({"bootstrap.servers": bootstrap}) as cluster:
+        cluster.groups.__class__ = Dying
+        if action == "restore":
+            restore_groups(directory, cluster)
+        else:
+            commit_translation(directory, Clusters(None, cluster), digest=digest)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
