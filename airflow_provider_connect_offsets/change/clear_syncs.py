@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
-from airflow_provider_connect_offsets.change import flow_steps, recovery
+from airflow_provider_connect_offsets.change import recovery
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.flow_reset import Held, replicates, synced_topics
 from airflow_provider_connect_offsets.change.flow_snapshot import keep_records
-from airflow_provider_connect_offsets.change.lease import Owner
-from airflow_provider_connect_offsets.change.record import Phase
-from airflow_provider_connect_offsets.change.recovery import WayOut
+from airflow_provider_connect_offsets.change.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.change.stepwise import refuse_unless_still
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
-from airflow_provider_connect_offsets.stores.protocols import State
+from airflow_provider_connect_offsets.saga.executor import Toward
+from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 
 _NAMED = 5
@@ -29,22 +26,17 @@ def clear_syncs(
     first. Raises :class:`NotStopped` and :class:`InvalidInput` before anything is touched, :class:`Overlap`, and store
     errors, after which some records may be gone.
     """
-    with ExitStack() as held_beside:
-        for lock in held.locks:
-            held_beside.enter_context(lock.claim(owner))
-        entry = held_beside.enter_context(held.journal.claim(owner))
-        recovery.recover(doors, entry, WayOut.BACK)
+    with held.journal.claim(owner, beside=held.locks) as entry:
+        recovery.recover(entry, Toward.BACK, doors)
         for connector in filter(None, (reset.source_connector, reset.checkpoint_connector)):
             refuse_unless_still(doors, connector)
         if not foreign:
             _refuse_foreign(reset, doors)
-        entry.begin(owner)
         keep_records(reset, doors, run)
-        beside = flow_steps.emptying(flow_steps.look(doors, reset, kept=run.uri))
-        entry.note(Phase.STOPPING, prior_state=State.STOPPED, prior_tasks=0, beside=beside)
-        emptied = flow_steps.empty(doors, beside)
-        entry.note(Phase.RESTORED)
-        return emptied
+        stage = EmptyTopics(reset.source_connector, doors, reset.emptied, kept=run.uri)
+        entry.begin(owner, operation="the emptying of the flow's topics", key="", stages=[stage])
+        settled = recovery.executor(doors, entry, [stage]).run()
+        return dict(settled.record.stage(stage.name).facts.get("emptied", {}))
 
 
 def _refuse_foreign(reset: FlowReset, doors: Doors) -> None:

@@ -6,19 +6,19 @@ process that died puts it back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from airflow_provider_connect_offsets.change import log_positions, recovery, steps
+from airflow_provider_connect_offsets.change.captured import Alteration
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.journal import Entry, Journal
-from airflow_provider_connect_offsets.change.lease import Owner
-from airflow_provider_connect_offsets.change.record import Phase
-from airflow_provider_connect_offsets.change.recovery import WayOut
+from airflow_provider_connect_offsets.change.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.change.stepwise import refuse_unless_still
-from airflow_provider_connect_offsets.exceptions import InvalidRequest, OutcomeUnknown, Overlap, StoreError
-from airflow_provider_connect_offsets.offsets.document import Entry as StoredEntry
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidRequest
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
-from airflow_provider_connect_offsets.stores.protocols import State
+from airflow_provider_connect_offsets.saga.executor import Executor, Settled, Toward
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.saga.record import SagaRecord
+from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap
+from airflow_provider_connect_offsets.stores.protocols import State, WriteReply
 
 
 def alter(doors: Doors, journal: Journal, owner: Owner, changes: Offsets) -> int:
@@ -43,11 +43,7 @@ def alter(doors: Doors, journal: Journal, owner: Owner, changes: Offsets) -> int
     if gone:
         raise InvalidRequest(f"Nothing was written: {log_positions.told(connector, gone)}")
 
-    def write(before: Offsets) -> Offsets:
-        steps.alter(doors, connector, changes, expected=before.updated(changes))
-        return changes
-
-    return len(_changed(doors, journal, owner, write, lambda _before: changes))
+    return len(_changed(doors, journal, owner, WriteOffsets(connector, doors, changes)).changes)
 
 
 def reset(doors: Doors, journal: Journal, owner: Owner) -> int:
@@ -59,55 +55,74 @@ def reset(doors: Doors, journal: Journal, owner: Owner) -> int:
     doors.control.require_offset_changes()
     refuse_unless_still(doors, connector)
 
-    def write(before: Offsets) -> Offsets:
-        doors.offsets.reset_offsets(connector)
-        steps.prove(doors, connector, Offsets())
-        return before
-
-    def removed(before: Offsets) -> Offsets:
-        return Offsets.of([StoredEntry(one.partition, None) for one in before])
-
-    return len(_changed(doors, journal, owner, write, removed).stored())
+    return len(_changed(doors, journal, owner, ResetOffsets(connector, doors)).prior.stored())
 
 
-def _changed(
-    doors: Doors,
-    journal: Journal,
-    owner: Owner,
-    write: Callable[[Offsets], Offsets],
-    changes: Callable[[Offsets], Offsets],
-) -> Offsets:
-    """Hold the connector, keep what stands, and write; both functions are given that. Gives what ``write`` does."""
+def _changed(doors: Doors, journal: Journal, owner: Owner, stage: AlterOffsets) -> Alteration:
+    """Make the stage as a saga of its own; gives what it captured."""
     if journal.is_held_by(owner.run):
         raise InvalidRequest(
             f"Nothing was written: this run holds {journal.connector!r} for the plan that it has begun. Give run_uri "
             "and digest of that plan, or leave the begin out."
         )
     with journal.claim(owner) as entry:
-        recovery.recover(doors, entry, WayOut.BACK)
+        recovery.recover(entry, Toward.BACK, doors)
         refuse_unless_still(doors, journal.connector)
-        entry.begin(owner)
-        before = doors.offsets.read_offsets(journal.connector)
-        stopped = {"prior_state": State.STOPPED, "prior_tasks": 0}
-        entry.note(Phase.ALTERING, **stopped, prior_offsets=before, changes=changes(before))
-        try:
-            written = write(before)
-            entry.note(Phase.APPLIED)
-        except Overlap:
-            raise
-        except BaseException as error:
-            _undo(doors, entry, error)
-            raise
-    return written
+        entry.begin(owner, operation="a change of offsets without a plan", key="", stages=[stage])
+        settled = Executor(entry, [stage], _AsItIs(), clock=doors.clock).run()
+    return Alteration.of(settled.record.captures[stage.name])
 
 
-def _undo(doors: Doors, entry: Entry, error: BaseException) -> None:
-    """Put back what stood there, unless the worker refused, and nothing can be on its way any more."""
-    entry.go_on_in_memory()
-    said = error.__cause__ or error
-    refused = isinstance(said, StoreError) and not isinstance(said, OutcomeUnknown)
-    before = entry.record.prior_offsets or Offsets()
-    if refused and not steps.differences(doors.offsets.read_offsets(entry.record.connector), before):
-        entry.note(Phase.RESTORED)
-    else:
-        recovery.restore(doors, entry)
+class WriteOffsets(AlterOffsets):
+    """Write these offsets, whatever stands there."""
+
+    def __init__(self, connector: str, doors: Doors, changes: Offsets) -> None:
+        super().__init__(connector, doors)
+        self._changes = changes
+
+    def capture(self, earlier: Captures) -> JsonMap:
+        """What stands there."""
+        del earlier
+        prior = self._doors.offsets.read_offsets(self.subject)
+        return Alteration(State.STOPPED, prior, self.changes(prior)).as_json()
+
+    def changes(self, prior: Offsets) -> Offsets:
+        """What is written over ``prior``."""
+        del prior
+        return self._changes
+
+
+class ResetOffsets(WriteOffsets):
+    """Remove all offsets, by the call that is made for that."""
+
+    def __init__(self, connector: str, doors: Doors) -> None:
+        super().__init__(connector, doors, Offsets())
+
+    def changes(self, prior: Offsets) -> Offsets:
+        """None of the partitions keeps an offset."""
+        return prior.removed()
+
+    def write(self, found: Alteration) -> WriteReply:
+        """Remove and prove; raises what the worker said where it refused."""
+        reply = self._doors.offsets.reset_offsets(self.subject)
+        steps.prove(self._doors, self.subject, found.expected)
+        return reply
+
+
+class _AsItIs:
+    """What is raised is what the store said, or the proof; where it could not be undone, what stands."""
+
+    def undone(self, error: Exception, settled: Settled) -> Exception:
+        """The error."""
+        del settled
+        return error
+
+    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+        """The failure."""
+        del error, record
+        return failure
+
+    def stuck(self, error: Exception, record: SagaRecord) -> Exception:
+        """The error."""
+        del record
+        return error

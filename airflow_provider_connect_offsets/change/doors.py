@@ -131,7 +131,8 @@ class Doors:
     ``logs`` is needed where a relative request (``shift``, ``skip``) has to be counted again from the stopped position;
     ``groups`` lets a sink's group be seen to be empty before Connect is asked, which else refuses until it is.
     ``patience``: seconds that each state of the connector is waited for. ``origin``: what is behind ``offsets``.
-    ``clusters``: both of a MirrorMaker 2 flow, for its reset; else none.
+    ``clusters``: both of a MirrorMaker 2 flow, for its reset; else none. ``cluster``: the id of the Kafka cluster that
+    the connector's workers belong to, by which a journal tells one Connect cluster from another.
     """
 
     offsets: OffsetStore
@@ -142,6 +143,7 @@ class Doors:
     origin: Origin = Origin.REST
     clock: Clock = SYSTEM_CLOCK
     clusters: Mapping[Side, FlowCluster] = field(default_factory=lambda: MappingProxyType({}))
+    cluster: str = ""
 
     def settle(self, read: Callable[[], Reading], *, until: Callable[[Reading], bool]) -> Reading:
         """Read again and again until it is as wanted, or patience is at an end; give the last reading either way."""

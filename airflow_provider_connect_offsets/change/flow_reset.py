@@ -7,15 +7,15 @@ emptied, which can't be taken back, but does no harm to a flow whose offsets are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-from airflow_provider_connect_offsets.change import flow_steps, stepwise
-from airflow_provider_connect_offsets.change.apply import Together, apply_plan
+from airflow_provider_connect_offsets.change import outcomes, recovery
+from airflow_provider_connect_offsets.change.apply import carry_out
+from airflow_provider_connect_offsets.change.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.change.doors import Doors, Origin
-from airflow_provider_connect_offsets.change.journal import Journal
-from airflow_provider_connect_offsets.change.lease import Owner
+from airflow_provider_connect_offsets.change.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.change.new_syncs import await_new_syncs, openings
+from airflow_provider_connect_offsets.change.offset_stages import change_stages
 from airflow_provider_connect_offsets.change.plans import read_plan
 from airflow_provider_connect_offsets.change.rewinds import append_rewinds, keep_rewinds
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
@@ -23,6 +23,10 @@ from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.patterns import configured_pattern
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, plan_digest
 from airflow_provider_connect_offsets.offsets.sync_record import parse_sync
+from airflow_provider_connect_offsets.saga.executor import Toward
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.saga.stage import Stage
 from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo, State
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
@@ -76,28 +80,38 @@ def reset_flow(
 
     Raises as ``apply_plan`` does, and :class:`NotRunning` where the flow was reset, but no new sync shows it.
     """
-    offsets, reset = plan.offsets, plan.reset
+    offsets = plan.offsets
     _refuse_unforeseen(plan, doors, run)
-    together = Together(
-        look=lambda: flow_steps.look(doors, reset, kept=run.uri),
-        at_stop=lambda at_stop, rebased: keep_rewinds(run, rebased, at_stop, doors, reset.flow),
-    )
-    with ExitStack() as held_beside:
-        for lock in held.locks:
-            held_beside.enter_context(lock.claim(owner))
-        outcome = apply_plan(offsets, doors, held.journal, owner, together=together)
+    with held.journal.claim(owner, beside=held.locks) as entry:
+        stages = reset_stages(plan, doors, run)
+        outcome = carry_out(offsets, doors, held.journal, entry, owner, stages, operation="the reset of the flow")
     if outcome.result is not Result.APPLIED:
         return outcome
     append_rewinds(run, held.history, digest=offsets.digest)
     return _proved(outcome, plan, doors, run, sync_patience)
 
 
+def reset_stages(plan: ResetPlan, doors: Doors, run: ResetDirectory) -> list[Stage]:
+    """Stages of a reset: those of a change, with the MirrorCheckpoint stopped as well, and the topics emptied."""
+    reset = plan.reset
+    stop, alter, resume, look = change_stages(
+        plan.offsets,
+        doors,
+        at_stop=lambda at_stop, fitted: keep_rewinds(run, fitted, at_stop, doors, reset.flow),
+    )
+    empty = EmptyTopics(reset.source_connector, doors, reset.emptied, kept=run.uri)
+    if reset.checkpoint_connector is None:
+        return [stop, alter, empty, resume, look]
+    beside = reset.checkpoint_connector
+    first, last = StopConnector(beside, doors, optional=True), ResumeConnector(beside, doors, optional=True)
+    return [first, stop, alter, empty, resume, last, look]
+
+
 def take_back_reset(plan: ResetPlan, doors: Doors, held: Held, owner: Owner) -> Outcome | None:
     """Restore what a reset of the same run left unfinished; None where nothing was left."""
-    with ExitStack() as held_beside:
-        for lock in held.locks:
-            held_beside.enter_context(lock.claim(owner))
-        return stepwise.take_back(plan.offsets, doors, held.journal, owner)
+    with held.journal.claim(owner, beside=held.locks) as entry:
+        told = recovery.recover(entry, Toward.BACK, doors)
+        return None if told is None else outcomes.recovered(plan.offsets, entry.record, told)
 
 
 def _proved(outcome: Outcome, plan: ResetPlan, doors: Doors, run: ResetDirectory, patience: float) -> Outcome:

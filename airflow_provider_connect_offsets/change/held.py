@@ -1,47 +1,81 @@
-"""A connector that stands still for as long as a run of several tasks needs it to; the journal ties them together."""
+"""Connectors that stay STOPPED for as long as a run of several tasks needs them to: one saga, left open in between."""
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.change import recovery, steps
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from airflow_provider_connect_offsets.change import recovery
+from airflow_provider_connect_offsets.change.captured import PriorState
+from airflow_provider_connect_offsets.change.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.journal import Journal
-from airflow_provider_connect_offsets.change.lease import Owner
-from airflow_provider_connect_offsets.change.record import Phase
-from airflow_provider_connect_offsets.change.recovery import WayOut
+from airflow_provider_connect_offsets.exceptions import Interfered
+from airflow_provider_connect_offsets.saga.executor import Toward
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.saga.record import SagaState
 from airflow_provider_connect_offsets.stores.protocols import State
 
 
-def hold_still(doors: Doors, journal: Journal, owner: Owner, *, seconds: float) -> State:
-    """Hold the connector for ``seconds``, stop it and wait until it stands still; gives the state that it had.
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A connector that is stopped: the way to it, and its journal. The saga is kept in the first member's."""
 
-    Raises :class:`Overlap` where another run holds it, :class:`NotStopped`, and store errors. What a dead run left is
-    restored first; ``take_back`` gives the state back.
+    doors: Doors
+    journal: Journal
+
+
+def hold_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> dict[str, State]:
+    """Hold the connectors for ``seconds``, stop them and wait until they are; gives the states that they had.
+
+    Raises :class:`Overlap` where another run holds one, :class:`NotStopped`, and store errors; ``take_back`` gives all
+    of them their states back. What a dead run left is restored first.
     """
-    entry = journal.hold(owner, seconds=seconds)
-    recovery.recover(doors, entry, WayOut.BACK)
-    entry.begin(owner)
-    status = steps.told_status(doors, journal.connector)
-    prior = steps.state_to_give_back(status)
-    entry.note(Phase.STOPPING, prior_state=prior, prior_tasks=len(status.tasks))
-    steps.stop(doors, journal.connector)
-    entry.note(Phase.STOPPED)
-    return prior
+    if not members:
+        return {}
+    home, *others = members
+    entry = home.journal.hold(owner, seconds=seconds, beside=[one.journal for one in others])
+    recovery.recover(entry, Toward.BACK, *_doors(members))
+    stages = [StopConnector(one.journal.connector, one.doors) for one in members]
+    entry.begin(owner, operation="the failover", key="", stages=stages)
+    stopping = recovery.executor(home.doors, entry, list(stages))
+    for stage in stages:
+        stopping.make(stage)
+    return {stage.subject: PriorState.of(entry.record.captures[stage.name]).state for stage in stages}
 
 
-def leave_stopped(journal: Journal, owner: Owner, *, seconds: float) -> None:
-    """End the hold with the connector as it is: STOPPED."""
-    with journal.held(owner, seconds=seconds) as entry:
-        entry.note(Phase.APPLIED)
+def leave_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
+    """End the hold with the connectors as they are: STOPPED."""
+    if members:
+        with members[0].journal.held(owner, seconds=seconds) as entry:
+            recovery.executor(members[0].doors, entry, []).finish()
 
 
-def give_back(doors: Doors, journal: Journal, owner: Owner, *, seconds: float) -> None:
-    """End the hold, with the connector in the state that it had; raises :class:`NotRunning` and store errors."""
-    with journal.held(owner, seconds=seconds) as entry:
-        recovery.give_back_state(doors, entry)
-        entry.note(Phase.APPLIED)
+def give_back(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
+    """End the hold, with the connectors in the states that they had; raises :class:`NotRunning` and store errors."""
+    if not members:
+        return
+    with members[0].journal.held(owner, seconds=seconds) as entry:
+        stages = [ResumeConnector(one.journal.connector, one.doors) for one in members]
+        entry.add(stages)
+        recovery.executor(members[0].doors, entry, [*recovery.built(entry.record, *_doors(members))]).run()
 
 
-def take_back(doors: Doors, journal: Journal, owner: Owner) -> str | None:
-    """End the hold and give the connector the state that it had; None where nothing was left to give back."""
-    with journal.claim(owner) as entry:
-        return recovery.recover(doors, entry, WayOut.BACK)
+def take_back(members: Sequence[Member], owner: Owner) -> str | None:
+    """End the hold and give the connectors the states that they had; None where nothing was left to give back.
+
+    One that can't be given back keeps none of the others from it; the error names it. Raises :class:`Interfered` where
+    that is for good, as somebody has deleted it, and store errors.
+    """
+    if not members:
+        return None
+    home, *others = members
+    with home.journal.claim(owner, beside=[one.journal for one in others]) as entry:
+        told = recovery.recover(entry, Toward.BACK, *_doors(members))
+        if told is not None and entry.record.state is SagaState.ABANDONED:
+            raise Interfered(told)
+        return told
+
+
+def _doors(members: Sequence[Member]) -> list[Doors]:
+    return [one.doors for one in members]

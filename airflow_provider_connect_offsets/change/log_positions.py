@@ -104,11 +104,9 @@ def observe(doors: Doors, plan: OffsetPlan, at_stop: Offsets) -> tuple[LogPositi
     )
 
 
-def refuse_deleted(doors: Doors, connector: str, positions: Iterable[LogPosition]) -> None:
-    """Raise :class:`Drift` where a requested position is not in its log any more; raises store errors."""
-    gone = requested_gone(doors, positions)
-    if gone:
-        raise Drift(f"{connector!r}, {_named(gone)}. {_ADVICE}")
+def drift(connector: str, gone: Iterable[OutOfLog]) -> Drift:
+    """What such positions are where a change was to go on."""
+    return Drift(f"{told(connector, gone)} {_ADVICE}")
 
 
 def requested_gone(doors: Doors, positions: Iterable[LogPosition]) -> list[OutOfLog]:

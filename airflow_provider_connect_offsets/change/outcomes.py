@@ -5,12 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from airflow_provider_connect_offsets.change.lease import Owner
-from airflow_provider_connect_offsets.change.record import Phase, Record
+from airflow_provider_connect_offsets.change.captured import RESUME, alteration_in, deleted_in, prior_state_in
 from airflow_provider_connect_offsets.exceptions import Interfered, LeftStopped, NotApplied, RecordsDeleted
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, PlanRow
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState
 from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outcome, Result
+
+
+def key_of(plan: OffsetPlan) -> str:
+    """What a retry knows its own saga by: the plan, and when the offsets were observed that it was made from.
+
+    A run that is cleared makes the same plan again from what it observes then, and has not applied that yet.
+    """
+    return f"{plan.digest} {'' if plan.observed_at is None else plan.observed_at.isoformat()}"
 
 
 def applied(plan: OffsetPlan, owner: Owner, at_stop: Offsets) -> Outcome:
@@ -26,36 +35,32 @@ def applied(plan: OffsetPlan, owner: Owner, at_stop: Offsets) -> Outcome:
     )
 
 
-def applied_before(plan: OffsetPlan, record: Record) -> Outcome:
+def applied_before(plan: OffsetPlan, record: SagaRecord) -> Outcome:
     """An earlier attempt of the same task had applied the plan, and ended before it could say so."""
-    at_stop = record.prior_offsets or Offsets()
+    found = alteration_in(record)
     outcome = _outcome(
         plan,
         record.owner,
         Result.APPLIED,
         f"The change of {plan.connector!r} had been applied and read back by an earlier attempt of this task.",
-        offsets=_moved(plan, at_stop, at_stop.updated(record.changes or Offsets())),
+        offsets=() if found is None else _moved(plan, found.prior, found.expected),
     )
-    prior = record.prior_state.value if record.prior_state else None
+    prior = _prior(record)
     return replace(outcome, prior_state=prior, final_state=prior)
 
 
-def recovered(plan: OffsetPlan, record: Record, told: str) -> Outcome:
+def recovered(plan: OffsetPlan, record: SagaRecord, told: str) -> Outcome:
     """What was left unfinished has been settled; ``told`` says how."""
-    applied_as = Result.RECORDS_DELETED if record.deleted else Result.APPLIED
-    result = {Phase.APPLIED: applied_as, Phase.RESTORED: Result.RESTORED}.get(record.phase, Result.UNKNOWN)
-    at_stop, expected = record.prior_offsets or Offsets(), record.expected()
-    stands = {applied_as: expected, Result.RESTORED: at_stop}.get(result)
+    applied_as = Result.RECORDS_DELETED if deleted_in(record) else Result.APPLIED
+    result = {SagaState.DONE: applied_as, SagaState.UNDONE: Result.RESTORED}.get(record.state, Result.UNKNOWN)
+    found = alteration_in(record)
+    moved: tuple[MovedOffset, ...] = ()
+    if found is not None and result is not Result.UNKNOWN:
+        moved = _moved(plan, found.prior, found.prior if result is Result.RESTORED else found.expected)
     return replace(
-        _outcome(
-            plan,
-            record.owner,
-            result,
-            told,
-            offsets=() if expected is None or stands is None else _moved(plan, at_stop, stands),
-        ),
-        prior_state=record.prior_state.value if record.prior_state else None,
-        final_state=record.prior_state.value if record.prior_state and result is not Result.UNKNOWN else None,
+        _outcome(plan, record.owner, result, told, offsets=moved),
+        prior_state=_prior(record),
+        final_state=None if result is Result.UNKNOWN else _prior(record),
     )
 
 
@@ -65,31 +70,41 @@ def unchanged(plan: OffsetPlan, owner: Owner) -> Outcome:
     return _outcome(plan, owner, Result.UNCHANGED, message)
 
 
-def failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: Record | None) -> Outcome:
+def failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: SagaRecord | None) -> Outcome:
     """The task ended with ``error``; ``record`` is what the journal knows of this change."""
+    found = None if record is None else alteration_in(record)
     result, stands = Result.REFUSED, None
-    at_stop = record.prior_offsets if record is not None else None
     if isinstance(error, NotApplied):
-        result, stands = Result.RESTORED, at_stop
+        result, stands = Result.RESTORED, None if found is None else found.prior
     elif isinstance(error, LeftStopped):
         result = Result.LEFT_STOPPED
     elif isinstance(error, RecordsDeleted) and record is not None:
-        result, stands = Result.RECORDS_DELETED, record.expected()
+        result, stands = Result.RECORDS_DELETED, None if found is None else found.expected
     elif isinstance(error, Interfered):
         result = Result.UNKNOWN
-    elif record is not None and record.phase in {Phase.PROVED, Phase.APPLIED}:
+    elif record is not None and _is_proved(record):
         # Proved, but the connector could not be given back as it was.
-        result = Result.APPLIED
-        stands = record.expected()
-    moved = () if at_stop is None or stands is None else _moved(plan, at_stop, stands)
+        result, stands = Result.APPLIED, None if found is None else found.expected
+    moved = () if found is None or stands is None else _moved(plan, found.prior, stands)
     said_already = result is not Result.REFUSED or str(error).startswith("Nothing was ")
     message = str(error) if said_already else f"Nothing was changed. {error}"
-    prior = record.prior_state.value if record is not None and record.prior_state is not None else None
+    prior = None if record is None else _prior(record)
     return replace(
         _outcome(plan, owner, result, message, offsets=moved),
         prior_state=prior,
         final_state=prior if result in {Result.RESTORED, Result.RECORDS_DELETED} else None,
     )
+
+
+def _is_proved(record: SagaRecord) -> bool:
+    """Whether its connector was resumed, or was to be: that begins once everything else is proved."""
+    resume = record.of_title(RESUME)
+    return resume is not None and resume.progress is not Progress.PENDING
+
+
+def _prior(record: SagaRecord) -> str | None:
+    state = prior_state_in(record)
+    return None if state is None else state.value
 
 
 def _outcome(

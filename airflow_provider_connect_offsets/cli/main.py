@@ -184,6 +184,43 @@ def copy(config: Path | None, connectors: str | None, flow: str | None, *, force
     copying.copy(open_storage(_required(config), flow), sorted(_names(connectors)), forced=force)
 
 
+@cli.command()
+@click.argument("connector", required=False)
+@click.option("--workspace", metavar="URI", required=True, help="Where Airflow's tasks keep their journals.")
+@click.option("--list", "lists", is_flag=True, help="Show what is unfinished, under way or left behind.")
+@click.option("--url", metavar="URL", help="A worker's REST API.")
+@click.option("--kafka", metavar="HOST:PORT|FILE", help="The Kafka whose logs the positions refer to, if it matters.")
+@click.option("--source-kafka", metavar="HOST:PORT|FILE", help="Of a reset: the flow's source; FILE: client settings.")
+@click.option("--target-kafka", metavar="HOST:PORT|FILE", help="Of a reset: the flow's target.")
+@click.option("--forward", is_flag=True, help="Finish it where all that was written is proved; without it, undo it.")
+@click.option("--run", metavar="DAG/RUN", help="The run that left it, where its hold has not run out yet.")
+def recover(  # noqa: PLR0913 - one for each option
+    connector: str | None,
+    *,
+    workspace: str,
+    url: str | None,
+    kafka: str | None,
+    source_kafka: str | None,
+    target_kafka: str | None,
+    run: str | None,
+    lists: bool,
+    forward: bool,
+) -> None:
+    """Undo (or finish) what a dead run has left of CONNECTOR, as the next run of its DAG would."""
+    from airflow_provider_connect_offsets.cli import recovering  # noqa: PLC0415 - --help needs no Kafka client
+    from airflow_provider_connect_offsets.saga.executor import Toward  # noqa: PLC0415
+
+    if lists:
+        if connector or url or run or forward:
+            raise click.UsageError("--list takes --workspace only.")
+        recovering.show(workspace)
+        return
+    if connector is None or url is None:
+        raise click.UsageError("Name the connector and its worker (--url), or say --list.")
+    systems = recovering.Systems(url, kafka, source_kafka, target_kafka)
+    recovering.recover(workspace, connector, systems, toward=Toward.FORWARD if forward else Toward.BACK, run=run)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and exit."""
     try:

@@ -26,8 +26,8 @@ groups are translated by syncs of another time. This run resets both by one plan
 duplicated on the target; someone approves (Required Actions). Then both connectors are stopped, offsets written and
 read back, the flow's offset-syncs topic emptied (its `cleanup.policy` is switched for that, and put back whatever
 happens), and both connectors started. The run ends when new syncs show that the flow goes on where it was put. Whatever
-goes wrong on the way, prior offsets and states are put back and the run fails. Syncs that are gone by then are not put
-back: they are kept in the run's directory, and MirrorMaker 2 writes new ones as it goes on.
+goes wrong before the topic is emptied, prior offsets and states are put back and the run fails. After that nothing
+brings the syncs back, so the reset goes on; they are kept in the run's directory, and MirrorMaker 2 writes new ones.
 
 The offset-syncs topic is shared by all flows with the same aliases, and can only be emptied whole: the plan says whose
 syncs go. Set `checkpoints` where replicas were deleted or made anew: MirrorCheckpoint emits no lower checkpoint while

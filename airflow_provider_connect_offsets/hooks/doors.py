@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.change.doors import Doors
-    from airflow_provider_connect_offsets.change.journal import Journal
+    from airflow_provider_connect_offsets.saga.journal import Journal
 
 
 def workspace_uri() -> str:
@@ -42,7 +42,7 @@ class Opened:
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector of this Connect cluster."""
-        from airflow_provider_connect_offsets.change.journal import Journal  # noqa: PLC0415
+        from airflow_provider_connect_offsets.saga.journal import Journal  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.layout import journal_root  # noqa: PLC0415
 
         return Journal(journal_root(workspace_uri()), cluster=self.cluster, connector=connector)
@@ -75,13 +75,16 @@ def open_doors(
         logs = stack.enter_context(kafka_logs(kafka_conn_id)) if kafka_conn_id else None
         if _control(control) is Control.STORAGE:
             opened = open_storage(connect_conn_id)
-            doors = Doors(opened.storage, opened.control, logs, patience=patience, origin=Origin(opened.origin))
-            yield Opened(doors, opened.cluster)
+            origin, cluster = Origin(opened.origin), opened.cluster
+            yield Opened(
+                Doors(opened.storage, opened.control, logs, patience=patience, origin=origin, cluster=cluster), cluster
+            )
             return
         connect = stack.enter_context(KafkaConnectHook(connect_conn_id).get_conn())
         groups = stack.enter_context(consumer_groups(kafka_conn_id)) if kafka_conn_id else None
-        doors = Doors(offsets=connect, control=connect, logs=logs, groups=groups, patience=patience)
-        yield Opened(doors, connect.version().kafka_cluster_id)
+        cluster = connect.version().kafka_cluster_id
+        doors = Doors(connect, connect, logs=logs, groups=groups, patience=patience, cluster=cluster)
+        yield Opened(doors, cluster)
 
 
 def _control(name: str) -> Control:

@@ -12,6 +12,7 @@ from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors, wor
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.change.failover import FailoverDoors
+    from airflow_provider_connect_offsets.change.held import Member
     from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
     from airflow_provider_connect_offsets.offsets.flow import Flow
     from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
@@ -54,6 +55,12 @@ class OpenedFailover:
             (self.forward, request.forward_connector),
         )
         return [(opened, name) for opened, name in wanted if opened is not None and name]
+
+    def members(self, request: FailoverRequest) -> list[Member]:
+        """The same connectors, as one saga holds them."""
+        from airflow_provider_connect_offsets.change.held import Member  # noqa: PLC0415
+
+        return [Member(opened.doors, opened.journal(name)) for opened, name in self.connectors(request)]
 
 
 def _rewinds(opened: Opened | None, connector: str) -> str:

@@ -12,8 +12,8 @@ from airflow_provider_connect_offsets.hooks.doors import Control, Opened, open_d
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.change.doors import Doors
     from airflow_provider_connect_offsets.change.flow_reset import Held
-    from airflow_provider_connect_offsets.change.journal import Journal
     from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
+    from airflow_provider_connect_offsets.saga.journal import Journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class OpenedFlow:
         return Held(self.opened.journal(reset.source_connector), locks, history)
 
     def _topic_journals(self, reset: FlowReset) -> Iterator[Journal]:
-        from airflow_provider_connect_offsets.change.journal import Journal  # noqa: PLC0415
+        from airflow_provider_connect_offsets.saga.journal import Journal  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.layout import journal_root  # noqa: PLC0415
 
         for where in reset.emptied:

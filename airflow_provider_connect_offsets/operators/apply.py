@@ -21,10 +21,10 @@ from airflow_provider_connect_offsets.operators.links import ReportLink
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.change.journal import Journal
-    from airflow_provider_connect_offsets.change.lease import Owner
     from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
     from airflow_provider_connect_offsets.report import Pending
+    from airflow_provider_connect_offsets.saga.journal import Journal
+    from airflow_provider_connect_offsets.saga.lease import Owner
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
@@ -226,7 +226,7 @@ def _tell_of(error: BaseException, plan: OffsetPlan, journal: Journal, owner: Ow
     from airflow_provider_connect_offsets.change import outcomes  # noqa: PLC0415
 
     try:
-        earlier = journal.record_of(owner.run, plan.digest, observed_at=plan.observed_at)
+        earlier = journal.record_of(owner.run, outcomes.key_of(plan))
         outcomes.failed(plan, owner, error, earlier).write(run.outcome)
     except Exception:
         log.warning("The outcome %s could not be written.", run.outcome, exc_info=True)

@@ -11,8 +11,8 @@ from airflow_provider_connect_offsets.hooks.reports import report_url
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.change.lease import Owner
     from airflow_provider_connect_offsets.report import Pending
+    from airflow_provider_connect_offsets.saga.lease import Owner
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ def run_key(context: Context) -> str:
 
 def owner_of(context: Context) -> Owner:
     """Who this task is to a journal."""
-    from airflow_provider_connect_offsets.change.lease import Owner  # noqa: PLC0415 - parsing a DAG needs none of it
+    from airflow_provider_connect_offsets.saga.lease import Owner  # noqa: PLC0415 - parsing a DAG needs none of it
 
     return Owner.here(run=run_key(context), task=str(context["ti"].task_id))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidRequest, PlanRefused
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefused
 from airflow_provider_connect_offsets.hooks.failover import Described, OpenedFailover, open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address
@@ -283,10 +283,9 @@ class BeginFailoverOperator(FailoverOperator):
             with open_failover(self.connections(planned=planned), patience=float(self.patience)) as opened:
                 if planned:
                     failover.await_drained(request, opened.doors, patience=float(self.drain_timeout))
-                for connect, name in opened.connectors(request):
-                    journal = connect.journal(name)
-                    prior = held.hold_still(connect.doors, journal, owner_of(context), seconds=HOLD)
-                    self.log.info("%r was %s and is STOPPED.", name, prior)
+                prior = held.hold_stopped(opened.members(request), owner_of(context), seconds=HOLD)
+                for name, state in prior.items():
+                    self.log.info("%r was %s and is STOPPED.", name, state)
                 found = failover.look(request, opened.doors_for(request), after, ranges=before if planned else None)
                 if planned:
                     failover.refuse_undrained(found)
@@ -312,19 +311,10 @@ class ReleaseFlowOperator(FailoverOperator):
         from airflow_provider_connect_offsets.change import held  # noqa: PLC0415
         from airflow_provider_connect_offsets.offsets.failover import Mode  # noqa: PLC0415
 
-        told: list[str] = []
-        failed: list[ConnectOffsetsError] = []
+        told = None
         with failing_clearly():
             request = request_in(directory_at(self.run_uri))
             if request.mode is Mode.PLANNED:
                 with open_failover(self.connections(planned=True), patience=float(self.patience)) as opened:
-                    for connect, name in opened.connectors(request):
-                        try:
-                            released = held.take_back(connect.doors, connect.journal(name), owner_of(context))
-                        except ConnectOffsetsError as error:
-                            failed.append(error)
-                        else:
-                            told.append(released or "")
-            if failed:
-                raise type(failed[0])(" ".join(map(str, [*failed, *filter(None, told)]))) from failed[0]
-        return " ".join(filter(None, told)) or "Nothing was left to release."
+                    told = held.take_back(opened.members(request), owner_of(context))
+        return told or "Nothing was left to release."

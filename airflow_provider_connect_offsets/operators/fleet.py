@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.change.fleet import Fleet
-    from airflow_provider_connect_offsets.change.lease import Owner
     from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
     from airflow_provider_connect_offsets.report import Pending
+    from airflow_provider_connect_offsets.saga.lease import Owner
     from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
     from airflow_provider_connect_offsets.workspace.outcome import Outcome

@@ -57,13 +57,12 @@ class CommitGroupOffsetsOperator(FailoverOperator):
                     moved = commit_translation(directory, opened.doors.clusters, digest=self.digest)
                 finally:
                     page = failover_page(directory)
-                for connect, name in opened.connectors(request):
-                    journal = connect.journal(name)
-                    if resume:
-                        held.give_back(connect.doors, journal, owner_of(context), seconds=HOLD)
-                    else:
-                        held.leave_stopped(journal, owner_of(context), seconds=HOLD)
-                        self.log.warning("%r stays STOPPED; start it when records are to flow again.", name)
+                members = opened.members(request)
+                end = held.give_back if resume else held.leave_stopped
+                end(members, owner_of(context), seconds=HOLD)
+                for member in () if resume else members:
+                    name = member.journal.connector
+                    self.log.warning("%r stays STOPPED; start it when records are to flow again.", name)
         self.log.info("%d groups, %d partitions: committed and proved.", moved.groups, moved.partitions)
         if moved.late:
             self.log.warning("While groups were committed, %s. They are not on the target.", moved.late)

@@ -183,8 +183,8 @@ class ApplyMirrorResetOperator(FlowOperator):
 
     Then it waits until new syncs show that the flow goes on where it was put, at most ``sync_patience`` seconds.
     ``digest`` is that of the plan that was approved; ``patience``: seconds that each state is waited for. Where
-    anything fails, offsets, states and cleanup policies are put back; syncs that are gone by then are not, and the
-    message says so. A retry finishes or restores what the attempt before left.
+    anything fails before syncs are gone, offsets, states and cleanup policies are put back; after that the reset goes
+    on. A retry finishes or restores what the attempt before left.
 
     Returns the outcome without its rows: ``result``, ``message``, ``downtime_seconds``, and the report's URI and URL.
     """

@@ -16,9 +16,6 @@ from dag_runs import Ran
 from failing_over import Flowing, Logs, Positions, commit_groups, member, standing
 
 from airflow_provider_connect_offsets.change import held
-from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.journal import Journal
-from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
@@ -123,14 +120,14 @@ def test_a_begin_that_fails_gives_back_what_it_has_stopped(
     run_dag: RunDag, flowing: Flowing, positions: Positions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Records come right after the stop, so no group is moved, and the flow goes on."""
-    hold_still = held.hold_still
+    hold_stopped = held.hold_stopped
 
-    def stop_and_produce(*arguments: Any, **named: Any) -> State:
-        prior = hold_still(*arguments, **named)
+    def stop_and_produce(*arguments: Any, **named: Any) -> dict[str, State]:
+        prior = hold_stopped(*arguments, **named)
         flowing.produce(5)
         return prior
 
-    monkeypatch.setattr(held, "hold_still", stop_and_produce)
+    monkeypatch.setattr(held, "hold_stopped", stop_and_produce)
     ran = run_dag("mirror_failover", **asked(flowing))
 
     tasks = {name: ran.tasks[f"failover.{name}"] for name in ("begin", "release")}
@@ -145,25 +142,20 @@ def test_one_that_can_not_be_given_back_does_not_keep_the_other_from_it(
     run_dag: RunDag, flowing: Flowing, positions: Positions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The MirrorSource is deleted while the flow stands still: the release fails and names it; the other one runs."""
-    connect, hold_still = flowing.sandbox.connect, held.hold_still
+    connect, hold_stopped = flowing.sandbox.connect, held.hold_stopped
 
-    def hold_both_and_lose_the_first(doors: Doors, journal: Journal, owner: Owner, *, seconds: float) -> State:
-        prior = hold_still(doors, journal, owner, seconds=seconds)
-        if journal.connector == flowing.checkpoint_connector:
-            connect.wait_state(flowing.source_connector, "STOPPED")
-            connect.delete(flowing.source_connector)
+    def hold_both_and_lose_the_first(*arguments: Any, **named: Any) -> dict[str, State]:
+        prior = hold_stopped(*arguments, **named)
+        connect.delete(flowing.source_connector)
         return prior
 
-    monkeypatch.setattr(held, "hold_still", hold_both_and_lose_the_first)
+    monkeypatch.setattr(held, "hold_stopped", hold_both_and_lose_the_first)
     ran = run_dag("mirror_failover", **asked(flowing))
 
     tasks = {name: ran.tasks[f"failover.{name}"] for name in ("begin", "release")}
     assert (ran.state, tasks) == ("failed", {"begin": "failed", "release": "failed"})
-    said = [line for line in ran.output.splitlines() if f"{flowing.checkpoint_connector!r}: the change of run" in line]
-    assert any(
-        re.search(rf"{flowing.source_connector!r}.* {flowing.checkpoint_connector!r}: .* is RUNNING again", line)
-        for line in said
-    ), ran.output
+    said = rf"{flowing.source_connector!r} .*deleted it.* {flowing.checkpoint_connector!r} is RUNNING again"
+    assert any(re.search(said, line) for line in ran.output.splitlines()), ran.output
     connect.wait_state(flowing.checkpoint_connector, "RUNNING", tasks=1)
     assert flowing.source_connector not in connect.connectors()
     assert standing(flowing.sandbox.target, positions) == {name: {} for name in positions}

@@ -35,9 +35,18 @@ def flows(sandbox: Sandbox, spark: SparkSession, tmp_path: Path) -> FlowChanger:
 @pytest.fixture
 def note(record_property: Callable[[str, object], None]) -> Note:
     """Write into the table how a cell ended."""
+    return _noting(record_property, "cell")
 
+
+@pytest.fixture
+def note_generated(record_property: Callable[[str, object], None]) -> Note:
+    """The same, for the table of generated cells: a column for each operation."""
+    return _noting(record_property, "generated")
+
+
+def _noting(record_property: Callable[[str, object], None], table_of: str) -> Note:
     def write(fault: str, step: str, kind: str, ending: Ending) -> None:
-        record_property("cell", (fault, step, str(kind), str(ending)))
+        record_property(table_of, (str(fault), step, str(kind), str(ending)))
 
     return write
 
@@ -53,9 +62,11 @@ def pytest_report_header() -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the matrix."""
+    """Print both matrices."""
     reports = [report for found in ("passed", "failed") for report in terminalreporter.stats.get(found, [])]
-    cells = [tuple(value) for report in reports for name, value in report.user_properties if name == "cell"]
-    if cells:
-        terminalreporter.section(f"fault matrix: {len(cells)} cells ({SEED}={os.environ[SEED]})")
-        terminalreporter.write_line(table(cells, STEPS))
+    noted = [(name, tuple(value)) for report in reports for name, value in report.user_properties]
+    for kind, title, columns in (("cell", "fault matrix", list(STEPS)), ("generated", "each call broken", [])):
+        cells = [value for name, value in noted if name == kind]
+        if cells:
+            terminalreporter.section(f"{title}: {len(cells)} cells ({SEED}={os.environ[SEED]})")
+            terminalreporter.write_line(table(cells, columns))

@@ -19,7 +19,6 @@ from reset_cell import ResetCell
 
 from airflow_provider_connect_offsets.change import outcomes, stepwise
 from airflow_provider_connect_offsets.change.flow_reset import read_reset
-from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.plans import read_plan
 from airflow_provider_connect_offsets.exceptions import (
     Drift,
@@ -29,6 +28,7 @@ from airflow_provider_connect_offsets.exceptions import (
     RecordsDeleted,
 )
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox, wait_until
@@ -126,7 +126,7 @@ def test_deleted_as_it_resumes(sink: SinkFlow, target_changer: Changer) -> None:
     with at(AS_IT_RESUMES, sink.sandbox, deletes) as url, pytest.raises(RecordsDeleted, match=said) as caught:
         replace(target_changer, worker=url).apply(run)
 
-    record = target_changer.journal(sink.name).record_of("test/run", plan.digest, observed_at=plan.observed_at)
+    record = target_changer.journal(sink.name).record_of("test/run", outcomes.key_of(plan))
     outcome = outcomes.failed(plan, owner, caught.value, record)
     assert outcome.result is Result.RECORDS_DELETED
     assert (outcome.prior_state, outcome.final_state) == ("RUNNING", "RUNNING")

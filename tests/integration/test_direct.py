@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from flows import RECORDS, Changer, SinkFlow
 
 from airflow_provider_connect_offsets.change import direct, steps
-from airflow_provider_connect_offsets.change.lease import Owner
-from airflow_provider_connect_offsets.change.record import Phase, Record
+from airflow_provider_connect_offsets.change.captured import alteration_in
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, Overlap
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
 
 ME, OTHER = Owner.here(run="dag/me", task="alter"), Owner.here(run="dag/other", task="alter")
 
@@ -69,28 +71,24 @@ def test_what_stood_there_is_kept_before_it_is_written(
     assert positions(sink) == [{"kafka_offset": RECORDS}]
 
     [record] = kept
-    assert isinstance(record, Record)
-    assert record.phase is Phase.ALTERING
-    assert record.prior_offsets is not None
-    assert [entry.offset for entry in record.prior_offsets] == [f'{{"kafka_offset":{RECORDS}}}']
+    assert isinstance(record, SagaRecord)
+    assert record.state is SagaState.FORWARD
+    found = alteration_in(record)
+    assert found is not None
+    assert [entry.offset for entry in found.prior] == [f'{{"kafka_offset":{RECORDS}}}']
 
     with target_changer.doors() as doors:
         sink.sandbox.connect.alter(sink.name, [entry_of(sink, 3)])  # as the killed one has left it
         dead = journal._claim(Owner("dag/dead", "alter", "here", 0), 0)
-        dead.note(**{**_fields(record), "phase": Phase.ALTERING})
+        dead.write(replace(record, owner=dead.record.owner))
         journal._end_lease(dead.number, dead.record.owner, seconds=0)
         assert target_changer.alter(doors, sink.name, to_seven(sink)) == 1
     assert positions(sink) == [{"kafka_offset": 7}]
     settled = journal.record(dead.number)
     assert settled is not None
-    assert settled.phase is Phase.RESTORED
+    assert settled.state is SagaState.UNDONE
 
 
 def entry_of(sink: SinkFlow, position: int) -> dict[str, Any]:
     partition = {"kafka_topic": sink.topic, "kafka_partition": 0}
     return {"partition": partition, "offset": {"kafka_offset": position}}
-
-
-def _fields(record: Record) -> dict[str, Any]:
-    names = ("prior_state", "prior_tasks", "prior_offsets", "changes")
-    return {name: getattr(record, name) for name in names}

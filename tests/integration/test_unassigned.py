@@ -9,11 +9,11 @@ import pytest
 from flows import Changer
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.change import held
+from airflow_provider_connect_offsets.change import held, recovery
 from airflow_provider_connect_offsets.change.apply import apply_plan
-from airflow_provider_connect_offsets.change.lease import Owner
+from airflow_provider_connect_offsets.change.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.change.plans import read_plan
-from airflow_provider_connect_offsets.change.record import Phase
+from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox, wait_until
 from sandbox.connect import ConnectWorker
@@ -97,13 +97,15 @@ def test_it_is_not_taken_for_resumed_by_someone(own: Sandbox, second: ConnectWor
     run, _summary = changer.plan(sink, "offset", "7")
     plan, dead = read_plan(run), Owner.here(run="dag/dead", task="begin")
     with changer.doors() as doors:
-        held.hold_still(doors, changer.journal(sink), dead, seconds=60)
+        member = held.Member(doors, changer.journal(sink))
+        held.hold_stopped([member], dead, seconds=60)
         with changer.journal(sink).held(dead, seconds=60) as entry:
-            prior = doors.offsets.read_offsets(sink)
-            entry.note(Phase.ALTERING, digest=plan.digest, prior_offsets=prior, changes=plan.changes())
+            alter = AlterOffsets(sink, doors, plan)
+            entry.add([alter])
+            recovery.executor(doors, entry, [alter]).announce(alter)
         leave(second, own, sink)
 
-        told = held.take_back(doors, changer.journal(sink), Owner.here(run="dag/dead", task="release"))
+        told = held.take_back([member], Owner.here(run="dag/dead", task="release"))
         assert told
         assert "prior offsets are proved, and the connector is PAUSED again" in told
         own.connect.wait_state(sink, "PAUSED")

@@ -15,10 +15,10 @@ from typing import Any
 
 from airflow_provider_connect_offsets.change.apply import apply_plan
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.journal import Journal
-from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.plans import read_plan
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.stores.connect import ConnectRest
 from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
@@ -36,7 +36,7 @@ def main(run: str, worker: str, kafka: str, of_groups: str, workspace: str, pati
         KafkaLogs({"bootstrap.servers": kafka}) as logs,
         ConsumerGroups({"bootstrap.servers": of_groups}) as groups,
     ):
-        doors = Doors(offsets=connect, control=connect, logs=logs, groups=groups, patience=float(patience))
+        doors = Doors(connect, connect, logs=logs, groups=groups, patience=float(patience), cluster="sandbox")
         journal = Journal(journal_root(workspace), cluster="sandbox", connector=plan.connector)
         try:
             outcome = apply_plan(plan, doors, journal, Owner.here(run="faults", task="apply"))

@@ -101,7 +101,7 @@ class FailingBack:
             cluster(sandbox.source) as home,
             cluster(sandbox.target) as away,
         ):
-            doors = Doors(offsets=connect, control=connect, patience=60)
+            doors = Doors(connect, connect, patience=60, cluster="sandbox")
             yield FailoverDoors(Clusters(away, home), doors, doors)
 
     def request(self, **asked: Any) -> FailoverRequest:
@@ -122,8 +122,9 @@ class FailingBack:
                 return before, summary
             failover.await_drained(request, doors, patience=60)
             assert doors.connect is not None
-            for name in filter(None, (request.source_connector, request.forward_connector)):
-                held.hold_still(doors.connect, self.there.journal(name), self.there.owner(), seconds=600)
+            names = filter(None, (request.source_connector, request.forward_connector))
+            members = [held.Member(doors.connect, self.there.journal(name)) for name in names]
+            held.hold_stopped(members, self.there.owner(), seconds=600)
             failover.refuse_undrained(failover.look(request, doors, after, ranges=before))
         return after, translate_job.run(self.there.spark, after)
 

@@ -16,13 +16,13 @@ from airflow_provider_connect_offsets.change import failover, held
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.failover import FailoverDoors
 from airflow_provider_connect_offsets.change.group_commit import Moved, commit_translation
-from airflow_provider_connect_offsets.change.journal import Journal
-from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.replicas import Clusters
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.pipeline import translate_job
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster, open_cluster
 from airflow_provider_connect_offsets.stores.connect import ConnectRest
 from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
@@ -169,7 +169,7 @@ class FailingOver:
             ConnectRest(ConnectEndpoint((sandbox.connect.url,)), patience=60) as connect,
             cluster(sandbox.target) as target,
         ):
-            doors = Doors(offsets=connect, control=connect, patience=60)
+            doors = Doors(connect, connect, patience=60, cluster="sandbox")
             if not source:
                 yield FailoverDoors(Clusters(None, target), doors)
                 return
@@ -201,8 +201,9 @@ class FailingOver:
         with self.doors() as doors:
             failover.await_drained(request, doors, patience=60)
             assert doors.connect is not None
-            for name in (self.flowing.source_connector, self.flowing.checkpoint_connector):
-                held.hold_still(doors.connect, self.journal(name), self.owner(), seconds=600)
+            names = (self.flowing.source_connector, self.flowing.checkpoint_connector)
+            members = [held.Member(doors.connect, self.journal(name)) for name in names]
+            held.hold_stopped(members, self.owner(), seconds=600)
             failover.refuse_undrained(failover.look(request, doors, after, ranges=before))
         return after, translate_job.run(self.spark, after)
 

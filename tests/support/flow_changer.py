@@ -14,12 +14,12 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.flow_reset import Held, read_reset, reset_flow, take_back_reset
 from airflow_provider_connect_offsets.change.flow_snapshot import Asked, find_flow, take_flow_snapshot
-from airflow_provider_connect_offsets.change.journal import Journal
-from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.pipeline import mirror_reset_job
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.stores.connect import ConnectRest
 from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.stores.mirror_cluster import MirrorCluster
@@ -59,7 +59,7 @@ class FlowChanger:
             self.cluster({"bootstrap.servers": self.target}) as target,
         ):
             clusters = {Side.SOURCE: source, Side.TARGET: target}
-            yield Doors(offsets=connect, control=connect, logs=source, patience=60, clusters=clusters)
+            yield Doors(connect, connect, logs=source, patience=60, clusters=clusters, cluster="sandbox")
 
     def plan(
         self, asked: dict[str, Any], to: str = "earliest", value: str = "", **selection: str

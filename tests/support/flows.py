@@ -15,13 +15,13 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.change import direct, stepwise
 from airflow_provider_connect_offsets.change.apply import apply_plan
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.journal import Journal
-from airflow_provider_connect_offsets.change.lease import Owner
 from airflow_provider_connect_offsets.change.plans import read_plan
 from airflow_provider_connect_offsets.change.snapshot import take_snapshot
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.pipeline import plan_job
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.stores.connect import ConnectRest
 from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
@@ -54,7 +54,7 @@ class Changer:
             KafkaLogs(config) as logs,
             ConsumerGroups(config) as groups,
         ):
-            yield Doors(offsets=connect, control=connect, logs=logs, groups=groups, patience=self.patience)
+            yield Doors(connect, connect, logs=logs, groups=groups, patience=self.patience, cluster=self.cluster)
 
     def plan(self, connector: str, to: str, value: str = "", **selection: str) -> tuple[RunDirectory, dict[str, Any]]:
         """Take a snapshot and plan; gives the run's directory and the plan's summary."""

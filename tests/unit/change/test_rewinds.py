@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.change import kept_pairs
-from airflow_provider_connect_offsets.change.beside import Beside, FoundTopic
-from airflow_provider_connect_offsets.change.lease import Owner
+from airflow_provider_connect_offsets.change.flow_stages import FoundTopic
 from airflow_provider_connect_offsets.change.new_syncs import Opening, misfit, openings
-from airflow_provider_connect_offsets.change.record import Phase, Record
 from airflow_provider_connect_offsets.change.rewinds import rewinds
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -23,7 +21,6 @@ from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, Pl
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync
 from airflow_provider_connect_offsets.stores.mirror_cluster import CleanupPolicy
-from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import join
 
@@ -91,30 +88,15 @@ def test_syncs_of_another_time() -> None:
     assert openings(rows) == {where: Opening(0, 90)}
 
 
-BESIDES = st.builds(
-    Beside,
-    connector=st.none() | st.text(min_size=1),
-    prior_state=st.none() | st.sampled_from(State),
-    prior_tasks=st.none() | st.integers(0, 9),
-    topics=st.tuples(
-        st.builds(
-            FoundTopic,
-            where=st.builds(OwnTopic, st.sampled_from(Side), st.text(min_size=1)),
-            policy=st.builds(CleanupPolicy, st.sampled_from(["compact", "compact,delete"]), own=st.booleans()),
-        )
-    ),
-    kept=st.text(),
-    emptying=st.booleans(),
+@given(
+    st.builds(
+        FoundTopic,
+        where=st.builds(OwnTopic, st.sampled_from(Side), st.text(min_size=1)),
+        policy=st.builds(CleanupPolicy, st.sampled_from(["compact", "compact,delete"]), own=st.booleans()),
+        starts=st.lists(st.integers(0, 9), max_size=3).map(tuple),
+        ends=st.lists(st.integers(0, 9), max_size=3).map(tuple),
+    )
 )
-
-
-@given(BESIDES)
-def test_a_journal_keeps_what_has_to_be_given_back(beside: Beside) -> None:
-    """Whatever it is; records of before there were resets are read as well."""
-    record = Record("flow", Owner("dag/run", "apply", "host", 1), Phase.EMPTYING, beside=beside)
-    written = record.as_json()
-
-    assert Record.from_json(written) == record
-    assert bool(beside.lost) is beside.emptying
-    del written["beside"]
-    assert Record.from_json(written) == dataclasses.replace(record, beside=None)
+def test_a_journal_keeps_what_has_to_be_given_back(topic: FoundTopic) -> None:
+    """Whatever topic it is."""
+    assert FoundTopic.from_json(json.loads(json.dumps(topic.as_json()))) == topic

@@ -21,6 +21,7 @@ DEAD_AFTER = 20.0
 # A holder that could not renew its lease for so long does nothing more: others may soon take it for dead.
 SILENT_AFTER = DEAD_AFTER - 2 * HEARTBEAT
 _RETRY = 1.0
+_WATCHED_EVERY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +54,22 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who holds a generation; ``heard_at`` and ``until`` in seconds since 1970, by the holder's clock."""
+    """Who holds a generation; ``heard_at`` and ``until`` in seconds since 1970, by the holder's clock.
+
+    ``home``: of a resource that is held together with another one, the URI of that one's generation (without the names
+    of its files), whose lease counts; else empty.
+    """
 
     owner: Owner
     heard_at: float
     until: float
+    home: str = ""
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> Lease:
         """Read a lease."""
-        return cls(Owner(**fields["owner"]), float(fields["heard_at"]), float(fields["until"]))
+        times = float(fields["heard_at"]), float(fields["until"])
+        return cls(Owner(**fields["owner"]), *times, home=str(fields.get("home", "")))
 
     @property
     def is_over(self) -> bool:
@@ -72,6 +79,28 @@ class Lease:
     def is_fresh(self, now: float) -> bool:
         """Whether ``now``, which another clock may tell, lies in its time."""
         return self.heard_at - DEAD_AFTER <= now < self.until
+
+
+def living(read: Callable[[], Lease | None], *, wall: Callable[[], float], clock: Clock) -> Lease | None:
+    """The lease that ``read`` gives, where its owner is alive as far as can be known; None where nobody is.
+
+    Two machines' clocks need not agree: one that seems to have run out, or to come from the future, is watched by this
+    machine's clock before anybody is taken for dead. ``wall``: seconds since 1970.
+    """
+    lease = read()
+    if lease is None or lease.is_over:
+        return None
+    if lease.is_fresh(wall()):
+        return lease
+    silent_since = clock.now()
+    while clock.now() < silent_since + DEAD_AFTER:
+        clock.sleep(_WATCHED_EVERY)
+        now = read()
+        if now is None or now.is_over:
+            return None
+        if now != lease:
+            return now
+    return None
 
 
 class Heartbeat:

@@ -14,19 +14,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_connect_offsets.change.journal import Journal
-from airflow_provider_connect_offsets.change.lease import DEAD_AFTER, Owner
-from airflow_provider_connect_offsets.change.log_positions import LogPosition
-from airflow_provider_connect_offsets.change.record import Phase, Record, moment
+from airflow_provider_connect_offsets.change.outcomes import key_of
 from airflow_provider_connect_offsets.exceptions import JournalDamaged, Overlap
-from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.saga.entry import Entry
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, Owner
+from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState, StageRecord
 from airflow_provider_connect_offsets.stores.clock import Clock
-from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace import files
 
 ELSEWHERE = "another-host"
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
-OFFSETS = Offsets.of([Entry('{"kafka_partition":0,"kafka_topic":"t"}', '{"kafka_offset":7}')])
+STAGE = StageRecord("stop", "a sink/ü", {}, Progress.BEGUN, {"state": "PAUSED"})
 
 
 class Time:
@@ -111,14 +112,14 @@ def test_a_finished_change_lets_the_next_one_in(journal: Journal) -> None:
     """Its record is kept, and the next generation begins with none of it."""
     first, second = Owner.here(run="dag/1", task="apply"), Owner.here(run="dag/2", task="apply")
     with journal.claim(first) as entry:
-        entry.note(Phase.APPLIED, prior_offsets=OFFSETS)
+        entry.write(replace(entry.record, state=SagaState.DONE, stages=(STAGE,)))
 
     with journal.claim(second) as entry:
-        assert entry.record == Record("a sink/ü", second)
+        assert entry.record == SagaRecord("a sink/ü", second)
     assert journal.newest() == 2
     kept = journal.record(1)
     assert kept is not None
-    assert kept.prior_offsets == OFFSETS
+    assert kept.stages == (STAGE,)
 
 
 def test_a_failed_change_lets_the_next_one_in(journal: Journal) -> None:
@@ -134,29 +135,28 @@ def test_a_change_is_found_again_behind_those_who_only_looked_and_those_who_came
     """However many attempts and other runs there were since, a retry learns that its change had been applied."""
     mine, other = Owner.here(run="dag/1", task="apply"), Owner.here(run="dag/2", task="apply")
     with journal.claim(mine) as entry:
-        entry.note(Phase.APPLIED, digest="mine", observed_at=moment(NOON))
+        _end(entry, mine, "mine")
     for _attempt in range(2):
         with journal.claim(mine):
             pass
     with journal.claim(other) as entry:
-        entry.note(Phase.APPLIED, digest="other", observed_at=moment(NOON))
+        _end(entry, other, "other")
 
-    found = journal.record_of("dag/1", "mine", observed_at=NOON)
+    found = journal.record_of("dag/1", "mine")
 
     assert found is not None
-    assert found.phase is Phase.APPLIED
-    assert journal.record_of("dag/1", "other", observed_at=NOON) is None
-    assert journal.record_of("dag/2", "mine", observed_at=NOON) is None
+    assert found.state is SagaState.DONE
+    assert journal.record_of("dag/1", "other") is None
+    assert journal.record_of("dag/2", "mine") is None
 
 
-def test_a_plan_that_a_cleared_run_has_made_again_is_not_applied_yet(journal: Journal) -> None:
+def test_a_plan_that_a_cleared_run_has_made_again_is_not_applied_yet() -> None:
     """It has the same digest, where everything stands again as it did; what counts is what it was made from."""
-    mine = Owner.here(run="dag/1", task="apply")
-    with journal.claim(mine) as entry:
-        entry.note(Phase.APPLIED, digest="mine", observed_at=moment(NOON))
+    request = Request.parse(connector="x", to="earliest", value="", now=NOON)
+    plans = [OffsetPlan.of(request, [], observed_at=NOON + timedelta(seconds=late)) for late in (0, 9)]
 
-    assert journal.record_of("dag/1", "mine", observed_at=NOON) is not None
-    assert journal.record_of("dag/1", "mine", observed_at=NOON + timedelta(seconds=9)) is None
+    assert plans[0].digest == plans[1].digest
+    assert key_of(plans[0]) != key_of(plans[1])
 
 
 def test_how_a_dead_change_was_settled_is_kept_with_it(journal: Journal, time: Time) -> None:
@@ -165,12 +165,12 @@ def test_how_a_dead_change_was_settled_is_kept_with_it(journal: Journal, time: T
     time.now += DEAD_AFTER + 1
 
     with journal.claim(Owner.here(run="dag/next", task="apply")) as entry:
-        entry.note(Phase.APPLIED)
-        entry.begin(Owner.here(run="dag/next", task="apply"))
+        entry.note(SagaState.DONE)
+        entry.begin(Owner.here(run="dag/next", task="apply"), operation="a change", key="next", stages=())
 
-    settled = journal.record_of("dag/dead", "left", observed_at=NOON)
+    settled = journal.record_of("dag/dead", "left")
     assert settled is not None
-    assert settled.phase is Phase.APPLIED
+    assert settled.state is SagaState.DONE
 
 
 def test_a_death_before_the_first_note_hides_nothing(journal: Journal, time: Time) -> None:
@@ -182,7 +182,7 @@ def test_a_death_before_the_first_note_hides_nothing(journal: Journal, time: Tim
     time.now += DEAD_AFTER + 1
 
     with journal.claim(Owner.here(run="dag/next", task="apply")) as entry:
-        assert (entry.record.owner.run, entry.record.phase) == ("dag/first", Phase.ALTERING)
+        assert (entry.record.owner.run, entry.record.state) == ("dag/first", SagaState.FORWARD)
 
 
 def test_what_a_dead_process_left_is_found_at_once_on_its_own_machine(journal: Journal) -> None:
@@ -192,7 +192,7 @@ def test_what_a_dead_process_left_is_found_at_once_on_its_own_machine(journal: J
 
     with journal.claim(Owner.here(run="dag/next", task="apply")) as entry:
         assert entry.record.owner == dead
-        assert entry.record.phase is Phase.ALTERING
+        assert entry.record.state is SagaState.FORWARD
 
 
 def test_what_a_dead_process_left_elsewhere_is_found_when_its_lease_has_run_out(journal: Journal, time: Time) -> None:
@@ -204,7 +204,7 @@ def test_what_a_dead_process_left_elsewhere_is_found_when_its_lease_has_run_out(
     time.now += 2
 
     with journal.claim(Owner.here(run="dag/next", task="apply")) as entry:
-        assert entry.record.phase is Phase.ALTERING
+        assert entry.record.state is SagaState.FORWARD
 
 
 def test_left_overs_survive_a_second_death(journal: Journal, time: Time) -> None:
@@ -215,7 +215,7 @@ def test_left_overs_survive_a_second_death(journal: Journal, time: Time) -> None
         pass
 
     with journal.claim(Owner.here(run="dag/third", task="apply")) as entry:
-        assert (entry.record.owner.run, entry.record.phase) == ("dag/first", Phase.ALTERING)
+        assert (entry.record.owner.run, entry.record.state) == ("dag/first", SagaState.FORWARD)
 
 
 def test_whoever_was_taken_over_may_not_go_on(journal: Journal, time: Time) -> None:
@@ -227,13 +227,14 @@ def test_whoever_was_taken_over_may_not_go_on(journal: Journal, time: Time) -> N
             pass
 
         with pytest.raises(Overlap, match="'a sink/ü' was taken over by run 'dag/next'"):
-            entry.note(Phase.ALTERING)
+            entry.note(SagaState.FORWARD)
 
 
 def test_a_hold_is_kept_for_the_next_task_of_the_run_and_no_other(journal: Journal, time: Time) -> None:
     """Single-step changes hold a connector from task to task."""
     begin, alter = Owner.here(run="dag/steps", task="begin"), Owner.here(run="dag/steps", task="alter")
-    journal.hold(begin, seconds=100).note(Phase.STOPPING, prior_state=State.PAUSED)
+    held = journal.hold(begin, seconds=100)
+    held.write(replace(held.record, state=SagaState.FORWARD, stages=(STAGE,)))
 
     with pytest.raises(Overlap, match="dag/steps"):
         journal.refuse_overlap("dag/other")
@@ -243,7 +244,7 @@ def test_a_hold_is_kept_for_the_next_task_of_the_run_and_no_other(journal: Journ
     ):
         pass
     with journal.held(alter, seconds=100) as entry:
-        assert entry.record.prior_state is State.PAUSED
+        assert entry.record.stages == (STAGE,)
 
     time.now += 101
     journal.refuse_overlap("dag/other")
@@ -272,29 +273,77 @@ def test_a_damaged_journal_stops_every_change(journal: Journal, time: Time, name
         pass
 
 
-@given(
-    phase=st.sampled_from(Phase),
-    state=st.none() | st.sampled_from([State.RUNNING, State.PAUSED, State.STOPPED]),
-    offsets=st.none() | st.just(OFFSETS) | st.just(Offsets.of([Entry('{"a":"ü"}', None)])),
-    number=st.none() | st.integers(0, 9),
-)
-def test_a_record_survives_its_json(
-    phase: Phase, state: State | None, offsets: Offsets | None, number: int | None
-) -> None:
-    """What was noted is what is read."""
-    record = Record("x", Owner("r", "t", "h", 1), phase, "d", state, number, offsets, offsets)
-    positions = (LogPosition("orders", 0, number, 7, 3), LogPosition("orders", 1, None, number, 0))
-    looked_at = replace(record, positions=positions, deleted="records 7 to 8 are gone")
+def test_a_saga_of_several_resources_has_one_lease(tmp_path: Path, time: Time) -> None:
+    """Whoever wants any of them is told who holds them; after its end all are free."""
+    made = [
+        Journal(tmp_path.as_uri(), cluster="c", connector=name, wall=time, clock=time.clock) for name in ("a", "b", "c")
+    ]
+    home, *beside = made
+    mine, other = Owner("dag/1", "apply", ELSEWHERE, 1), Owner("dag/2", "apply", ELSEWHERE, 2)
 
-    assert Record.from_json(looked_at.as_json()) == looked_at
-    of_before = {name: value for name, value in record.as_json().items() if name not in {"positions", "deleted"}}
-    assert Record.from_json(of_before) == record, "an older version wrote it"
+    with home.claim(mine, beside=beside):
+        for journal in made:
+            with pytest.raises(Overlap, match="being changed by run 'dag/1'"), journal.claim(other):
+                pass
+
+    for journal in made:
+        with journal.claim(other):
+            pass
+
+
+def test_what_a_saga_of_several_resources_left_is_not_hidden_from_any(tmp_path: Path, time: Time) -> None:
+    """Only its home's journal can settle it; who comes to another one is told what to run."""
+    home, other = (
+        Journal(tmp_path.as_uri(), cluster="c", connector=name, wall=time, clock=time.clock) for name in ("a", "b")
+    )
+    mine, next_one = Owner("dag/1", "apply", ELSEWHERE, 1), Owner.here(run="dag/2", task="apply")
+    with home.claim(mine, beside=[other]) as entry:
+        entry.begin(mine, operation="the reset", key="left", stages=())
+        entry.note(SagaState.FORWARD)
+
+    with pytest.raises(Overlap, match="the reset by run 'dag/1' ended before its time, and 'b'"), other.claim(next_one):
+        pass
+    with home.claim(next_one, beside=[other]) as entry:
+        assert entry.record.key == "left"
+        entry.note(SagaState.UNDONE)
+    with other.claim(next_one) as entry:
+        assert entry.record == SagaRecord("b", next_one)
+
+
+def test_a_saga_does_not_hide_what_was_left_of_one_of_its_resources(tmp_path: Path, time: Time) -> None:
+    """A change of the other connector that died has to be settled in its own journal first."""
+    home, other = (
+        Journal(tmp_path.as_uri(), cluster="c", connector=name, wall=time, clock=time.clock) for name in ("a", "b")
+    )
+    _leave(other, Owner("dag/dead", "apply", ELSEWHERE, 1))
+    time.now += DEAD_AFTER + 1
+
+    with (
+        pytest.raises(Overlap, match="'b' belongs to what it has left"),
+        home.claim(Owner.here(run="dag/2", task="apply"), beside=[other]),
+    ):
+        pass
+    with other.claim(Owner.here(run="dag/3", task="apply")) as entry:
+        assert entry.record.state is SagaState.FORWARD
+
+
+@given(
+    state=st.sampled_from(SagaState),
+    progress=st.sampled_from(Progress),
+    captured=st.dictionaries(st.text(), st.none() | st.integers() | st.text() | st.lists(st.booleans())),
+)
+def test_a_record_survives_its_json(state: SagaState, progress: Progress, captured: dict[str, object]) -> None:
+    """What was noted is what is read."""
+    stage = StageRecord("stop", "ü", {"optional": True}, progress, captured, {"deleted": "none"})
+    record = SagaRecord("x", Owner("r", "t", "h", 1), state, "a change", "key", (stage, STAGE))
+
+    assert SagaRecord.from_json(json.loads(files.to_json(record.as_json()))) == record
 
 
 def _dead_owner() -> Owner:
     """A process of this machine that has ended."""
     program = (
-        "import dataclasses, json; from airflow_provider_connect_offsets.change.lease import Owner; "
+        "import dataclasses, json; from airflow_provider_connect_offsets.saga.lease import Owner; "
         "print(json.dumps(dataclasses.asdict(Owner.here(run='dag/dead', task='apply'))))"
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
@@ -304,5 +353,10 @@ def _dead_owner() -> Owner:
 def _leave(journal: Journal, owner: Owner) -> None:
     """What a process leaves that is killed while it alters: an unfinished record, and a lease that nobody renews."""
     entry = journal._claim(owner, 0)
-    known = {"digest": "left", "observed_at": moment(NOON)}
-    entry.note(Phase.ALTERING, **known, prior_state=State.RUNNING, prior_offsets=OFFSETS, changes=OFFSETS)
+    entry.begin(owner, operation="a change", key="left", stages=())
+    entry.write(replace(entry.record, state=SagaState.FORWARD, stages=(STAGE,)))
+
+
+def _end(entry: Entry, owner: Owner, key: str) -> None:
+    entry.begin(owner, operation="a change", key=key, stages=())
+    entry.note(SagaState.DONE)

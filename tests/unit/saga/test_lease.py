@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_connect_offsets.change.journal import Entry, Journal
-from airflow_provider_connect_offsets.change.lease import DEAD_AFTER, SILENT_AFTER, Heartbeat, Lease, Owner
-from airflow_provider_connect_offsets.change.record import Phase, Record
 from airflow_provider_connect_offsets.exceptions import JournalLost, Overlap
+from airflow_provider_connect_offsets.saga.entry import Entry
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, SILENT_AFTER, Heartbeat, Lease, Owner
+from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
 from airflow_provider_connect_offsets.stores.clock import Clock
 from airflow_provider_connect_offsets.workspace import files
 from sandbox import wait_until
@@ -82,7 +83,7 @@ def test_a_process_is_told_by_more_than_its_number() -> None:
 def test_a_process_that_nobody_has_waited_for_yet_is_gone() -> None:
     """It is killed, and its parent has not asked how it ended."""
     program = (
-        "import dataclasses, json, sys; from airflow_provider_connect_offsets.change.lease import Owner; "
+        "import dataclasses, json, sys; from airflow_provider_connect_offsets.saga.lease import Owner; "
         "print(json.dumps(dataclasses.asdict(Owner.here(run='r', task='t'))), flush=True); sys.stdin.read()"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -97,8 +98,8 @@ def test_a_process_that_nobody_has_waited_for_yet_is_gone() -> None:
 
 def test_a_renewal_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """One failed write is no end of it."""
-    monkeypatch.setattr("airflow_provider_connect_offsets.change.lease.HEARTBEAT", 0.01)
-    monkeypatch.setattr("airflow_provider_connect_offsets.change.lease._RETRY", 0.01)
+    monkeypatch.setattr("airflow_provider_connect_offsets.saga.lease.HEARTBEAT", 0.01)
+    monkeypatch.setattr("airflow_provider_connect_offsets.saga.lease._RETRY", 0.01)
     answers: Iterator[bool] = iter([True, False, False, True, True])
     renewed: list[bool] = []
 
@@ -123,15 +124,15 @@ def test_whoever_is_not_heard_of_does_nothing_more(tmp_path: Path) -> None:
     """Others may take it for dead soon; what was done can still be undone, as nobody has."""
     clock = [0.0]
     with _held(tmp_path, clock) as entry:
-        entry.note(Phase.STOPPING)
+        entry.note(SagaState.FORWARD)
         clock[0] = SILENT_AFTER + 1
 
         with pytest.raises(JournalLost, match=r"The lease of 'x' could not be renewed for 13 s.*000001\.lease\.json"):
-            entry.note(Phase.ALTERING)
+            entry.note(SagaState.FORWARD)
         entry.go_on_in_memory()
-        entry.note(Phase.RESTORED)
+        entry.note(SagaState.UNDONE)
 
-        assert entry.record.phase is Phase.RESTORED
+        assert entry.record.state is SagaState.UNDONE
 
 
 def test_what_can_not_be_written_stops_what_goes_forward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,16 +142,16 @@ def test_what_can_not_be_written_stops_what_goes_forward(tmp_path: Path, monkeyp
         with monkeypatch.context() as broken:
             broken.setattr(files, "write_json", _read_only)
             with pytest.raises(JournalLost, match=r"The journal of 'x' can't be written: .*000001\.record\.json"):
-                entry.note(Phase.ALTERING)
-            assert entry.record == Record("x", NEXT)
+                entry.note(SagaState.FORWARD)
+            assert entry.record == SagaRecord("x", NEXT)
             entry.go_on_in_memory()
-            entry.note(Phase.RESTORING)
-            assert entry.record == Record("x", NEXT, Phase.RESTORING)
+            entry.note(SagaState.BACK)
+            assert entry.record == SagaRecord("x", NEXT, SagaState.BACK)
 
         files.create_bytes(entry.file("lease").replace("000001", "000002"), b"{}")
         files.write_json(entry.file("lease").replace("000001", "000002"), asdict(Lease(FIRST, 1, 2)))
         with pytest.raises(Overlap, match="'x' was taken over by run 'dag/first'"):
-            entry.note(Phase.RESTORED)
+            entry.note(SagaState.UNDONE)
 
 
 def _read_only(_uri: str, _value: object) -> None:

@@ -1,0 +1,114 @@
+"""What operations have left unfinished in a workspace: shown, and finished or undone by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.recovery import recover as settle
+from airflow_provider_connect_offsets.cli.opened import open_rest
+from airflow_provider_connect_offsets.cli.told import tell
+from airflow_provider_connect_offsets.exceptions import InvalidInput, JournalDamaged
+from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.saga.executor import Toward
+from airflow_provider_connect_offsets.saga.journal import Journal, journals
+from airflow_provider_connect_offsets.saga.lease import Lease, Owner
+from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord
+from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
+from airflow_provider_connect_offsets.stores.mirror_cluster import MirrorCluster
+from airflow_provider_connect_offsets.workspace.layout import journal_root
+
+_PATIENCE = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Systems:
+    """Where a worker listens, and the Kafka clusters: each an address, or a JSON file of client settings.
+
+    ``kafka``: the one whose logs the positions refer to. ``source`` and ``target``: of a flow that was reset.
+    """
+
+    url: str
+    kafka: str | None = None
+    source: str | None = None
+    target: str | None = None
+
+    @contextmanager
+    def opened(self) -> Iterator[Doors]:
+        """Open them."""
+        with ExitStack() as stack:
+            connect = stack.enter_context(open_rest((self.url,), (self.url,), _PATIENCE))
+            logs = self.kafka or self.source
+            named = {Side.SOURCE: self.source, Side.TARGET: self.target}
+            clusters = {
+                side: stack.enter_context(MirrorCluster(_settings(text))) for side, text in named.items() if text
+            }
+            yield Doors(
+                connect,
+                connect,
+                logs=stack.enter_context(KafkaLogs(_settings(logs))) if logs else None,
+                patience=_PATIENCE,
+                cluster=connect.version().kafka_cluster_id,
+                clusters=clusters if len(clusters) == len(named) else {},
+            )
+
+
+def show(workspace: str) -> None:
+    """Print a line for each operation that is unfinished; raises :class:`JournalDamaged` once all others are shown."""
+    count, damaged = 0, list[JournalDamaged]()
+    for journal in journals(journal_root(workspace)):
+        try:
+            left = journal.left()
+        except JournalDamaged as error:
+            damaged.append(error)
+            continue
+        if left is not None:
+            click.echo(_line(*left))
+            count += 1
+    if damaged:
+        raise JournalDamaged(" ".join(map(str, damaged))) from damaged[0]
+    if not count:
+        tell(f"Nothing is unfinished in {workspace}.")
+
+
+def recover(workspace: str, connector: str, systems: Systems, *, toward: Toward, run: str | None) -> None:
+    """Finish or undo what was left of a connector; ``run``: whose hold is ended, though it has not run out.
+
+    Raises :class:`Overlap` where somebody is at it, :class:`LeftStopped`, and store errors.
+    """
+    with systems.opened() as doors:
+        journal = Journal(journal_root(workspace), cluster=doors.cluster, connector=connector)
+        with journal.claim(Owner.here(run=run or "connect-offsets recover", task="recover")) as entry:
+            told = settle(entry, toward, doors)
+    tell(told or f"Nothing was left of {connector!r} to be recovered.")
+
+
+def _line(record: SagaRecord, lease: Lease) -> str:
+    heard = datetime.fromtimestamp(lease.heard_at, tz=UTC)
+    made = [one.name for one in record.stages if one.progress in {Progress.BEGUN, Progress.DONE}]
+    return (
+        f"{record.resource}: {record.operation} by run {record.owner.run} (task {record.owner.task}, "
+        f"{record.owner.host}), last heard of {heard:%Y-%m-%d %H:%M:%S} UTC; going {record.state}; "
+        f"begun: {', '.join(made) or 'nothing'}"
+    )
+
+
+def _settings(text: str) -> Mapping[str, Any]:
+    path = Path(text)
+    if not path.is_file():
+        return {"bootstrap.servers": text}
+    try:
+        settings = json.loads(path.read_text())
+    except ValueError as error:
+        raise InvalidInput(f"{path} holds no JSON of client settings: {error}") from error
+    if not isinstance(settings, dict):
+        raise InvalidInput(f"{path} holds no JSON object of client settings.")
+    return settings

@@ -1,0 +1,81 @@
+"""``connect-offsets recover``: what a run has left, and nobody comes back for, is shown and settled by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from flows import RECORDS, Changer, SinkFlow, world
+from shell import Shell, shell
+
+from airflow_provider_connect_offsets.change import stepwise
+from airflow_provider_connect_offsets.change.plans import read_plan
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.stores.connect import ConnectRest
+
+DEAD = Owner.here(run="dag/dead", task="begin")
+
+
+@pytest.fixture(name="run")
+def _run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
+    return shell(monkeypatch, capsys)
+
+
+@pytest.fixture(name="changer")
+def _changer(target_changer: Changer) -> Changer:
+    """As Airflow's tasks, which ask the worker for its Kafka cluster."""
+    with target_changer.doors() as doors:
+        assert isinstance(doors.control, ConnectRest)
+        return replace(target_changer, cluster=doors.control.version().kafka_cluster_id)
+
+
+def leave(sink: SinkFlow, changer: Changer, *, read_back: bool) -> None:
+    """What single steps leave where no further task of their run comes: held, STOPPED, and on the plan's offsets."""
+    directory, _summary = changer.plan(sink.name, "offset", "7")
+    plan, journal = read_plan(directory), changer.journal(sink.name)
+    with changer.doors() as doors:
+        stepwise.begin(plan, doors, journal, DEAD, seconds=3600)
+        sink.sandbox.connect.stop(sink.name)
+        stepwise.alter(plan, doors, journal, DEAD, seconds=3600)
+        if read_back:
+            stepwise.read_back(doors, journal, DEAD, seconds=3600)
+    assert sink.position() == 7
+
+
+@pytest.mark.parametrize("read_back", [False, True])
+def test_it_is_undone(sink: SinkFlow, changer: Changer, run: Shell, *, read_back: bool) -> None:
+    """Prior offsets, prior state; the run that holds it has to be named, as it might still be alive."""
+    before = world(sink.sandbox)
+    leave(sink, changer, read_back=read_back)
+    workspace, kafka = ("--workspace", changer.workspace), ("--kafka", sink.sandbox.target.bootstrap)
+    asked = (sink.name, *workspace, "--url", sink.sandbox.connect.url, *kafka)
+
+    listed = run("recover", "--list", *workspace)
+    refused = run("recover", *asked)
+    done = run("recover", *asked, "--run", "dag/dead")
+
+    assert listed.code == 0
+    assert listed.out.startswith(f"{sink.name}: the change of offsets by run dag/dead (task begin, ")
+    assert f"begun: stop_connector {sink.name}, alter_offsets {sink.name}" in listed.out
+    assert (refused.code, "being changed by run 'dag/dead' (task begin)" in refused.err) == (1, True)
+    assert (done.code, "was taken back: prior offsets are proved, and the connector is RUNNING again." in done.err) == (
+        0,
+        True,
+    )
+    sink.wait_until_caught_up()
+    assert world(sink.sandbox) == before
+    assert "Nothing is unfinished" in run("recover", "--list", *workspace).err
+    assert f"Nothing was left of '{sink.name}'" in run("recover", *asked).err
+
+
+def test_it_is_finished(sink: SinkFlow, changer: Changer, run: Shell) -> None:
+    """Where all that was written is proved."""
+    written = len(sink.lines())
+    leave(sink, changer, read_back=False)
+    places = ("--workspace", changer.workspace, "--url", sink.sandbox.connect.url)
+
+    done = run("recover", sink.name, *places, "--run", "dag/dead", "--forward")
+
+    assert (done.code, "was applied and proved; the connector is RUNNING again." in done.err) == (0, True)
+    sink.wait_until_caught_up()
+    assert sink.lines()[written:] == [str(number) for number in range(7, RECORDS)]
