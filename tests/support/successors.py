@@ -1,0 +1,13 @@
+"""Who comes after an operation has ended, however it did."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Successor(StrEnum):
+    """The same task again, the teardown of its run, or another run."""
+
+    RETRY = "retry"
+    TEARDOWN = "teardown"
+    STRANGER = "stranger"
