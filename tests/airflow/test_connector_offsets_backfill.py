@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import psutil
 import pytest
 from dag_runs import Ran
 
@@ -115,6 +118,37 @@ class Scheduled:
         number = self.task(run_id, task)["try_number"]
         return str(self.airflow.call("GET", f"/dags/{DAG_ID}/dagRuns/{run_id}/taskInstances/{task}/logs/{number}"))
 
+    @contextmanager
+    def halted(self) -> Iterator[None]:
+        """Halt all processes of Airflow while none of them writes.
+
+        Its command reads and then writes in one transaction, which SQLite refuses at once where somebody else has
+        written in between ("database is locked"); and what it had cleared by then would be cleared once more.
+        """
+        family: list[psutil.Process] = []
+
+        def is_free() -> bool:
+            standalone = psutil.Process(self.airflow.process.pid)
+            family[:] = [standalone, *standalone.children(recursive=True)]
+            for process in family:
+                with suppress(psutil.NoSuchProcess):
+                    process.suspend()
+            if _can_be_written(self.airflow.environment()["AIRFLOW_HOME"]):
+                return True
+            go_on()
+            return False
+
+        def go_on() -> None:
+            for process in family:
+                with suppress(psutil.NoSuchProcess):
+                    process.resume()
+
+        try:
+            wait_until(is_free, 60, "Airflow writes all the time", interval=0.5)
+            yield
+        finally:
+            go_on()
+
     def backfill(self, *more: str) -> None:
         """Run Airflow's own command for all days."""
         command = [sys.executable, "-m", "airflow", "backfill", "create", "--dag-id", DAG_ID]
@@ -124,12 +158,25 @@ class Scheduled:
 
         def is_created() -> bool:  # the scheduler takes its time to see that the one before has ended
             asked = [*command, *dates, *again, *more]
-            done = subprocess.run(asked, capture_output=True, text=True, check=False, env=environment)
-            assert done.returncode == 0 or "Another backfill is running" in done.stderr + done.stdout, done.stderr
+            with self.halted():
+                done = subprocess.run(asked, capture_output=True, text=True, check=False, env=environment)
+            said = done.stderr + done.stdout
+            assert done.returncode == 0 or "Another backfill is running" in said, said
             return done.returncode == 0
 
         told = "the backfill before has not ended"
-        wait_until(is_created, 240, told, progress={"tasks": self._tasks}, interval=5)
+        wait_until(is_created, 300, told, progress={"tasks": self._tasks}, interval=5)
+
+
+def _can_be_written(home: str) -> bool:
+    """Whether nobody holds a lock on Airflow's database."""
+    with closing(sqlite3.connect(f"{home}/airflow.db", timeout=1, isolation_level=None)) as database:
+        try:
+            database.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            return False
+        database.execute("ROLLBACK")
+    return True
 
 
 @pytest.fixture
