@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from airflow_provider_connect_offsets.change import recovery
 from airflow_provider_connect_offsets.change.captured import PriorState
 from airflow_provider_connect_offsets.change.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.exceptions import Interfered
+from airflow_provider_connect_offsets.exceptions import Interfered, InvalidRequest
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -29,10 +30,17 @@ def hold_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
     """Hold the connectors for ``seconds``, stop them and wait until they are; gives the states that they had.
 
     Raises :class:`Overlap` where another run holds one, :class:`NotStopped`, and store errors; ``take_back`` gives all
-    of them their states back. What a dead run left is restored first.
+    of them their states back. What a dead run left is restored first. Raises :class:`InvalidRequest` for connectors of
+    two Connect clusters that share a name: a saga tells its connectors apart by their names.
     """
     if not members:
         return {}
+    names = Counter(one.journal.connector for one in members)
+    if shared := [name for name, count in names.items() if count > 1]:
+        raise InvalidRequest(
+            f"Nothing was stopped, and no group was moved: connectors of both Connect clusters are named "
+            f"{shared[0]!r}, and one run can't hold both. Rename one of them."
+        )
     home, *others = members
     entry = home.journal.hold(owner, seconds=seconds, beside=[one.journal for one in others])
     recovery.recover(entry, Toward.BACK, *_doors(members))

@@ -54,9 +54,7 @@ def built(record: SagaRecord, *doors: Doors) -> list[Stage]:
     for stage in record.stages:
         way = ways.get(stage.spec["cluster"])
         if way is None or (stage.title == EMPTY and not way.clusters):
-            again = (
-                "Run mirror_reset with the same connectors once more" if stage.title == EMPTY else "Run it once more"
-            )
+            again = "Run mirror_reset with the same connectors" if stage.title == EMPTY else "Run it"
             raise Overlap(
                 f"Nothing was done: {record.operation} of {record.resource!r} by run {record.owner.run!r} ended before "
                 f"its time, and left more than offsets to give back. {again} once more (a dry run does not do it), "

@@ -35,10 +35,14 @@ def class_archive() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The doors of a change while they are open, and the id of the Kafka cluster that Connect works on."""
+    """The doors of a change while they are open."""
 
     doors: Doors
-    cluster: str
+
+    @property
+    def cluster(self) -> str:
+        """The id of the Kafka cluster that Connect works on."""
+        return self.doors.cluster
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector of this Connect cluster."""
@@ -76,15 +80,13 @@ def open_doors(
         if _control(control) is Control.STORAGE:
             opened = open_storage(connect_conn_id)
             origin, cluster = Origin(opened.origin), opened.cluster
-            yield Opened(
-                Doors(opened.storage, opened.control, logs, patience=patience, origin=origin, cluster=cluster), cluster
-            )
+            storage, control_of = opened.storage, opened.control
+            yield Opened(Doors(storage, control_of, logs, patience=patience, origin=origin, cluster=cluster))
             return
         connect = stack.enter_context(KafkaConnectHook(connect_conn_id).get_conn())
         groups = stack.enter_context(consumer_groups(kafka_conn_id)) if kafka_conn_id else None
         cluster = connect.version().kafka_cluster_id
-        doors = Doors(connect, connect, logs=logs, groups=groups, patience=patience, cluster=cluster)
-        yield Opened(doors, cluster)
+        yield Opened(Doors(connect, connect, logs=logs, groups=groups, patience=patience, cluster=cluster))
 
 
 def _control(name: str) -> Control:

@@ -7,7 +7,7 @@ is settled by whoever comes next, from what its journal holds and what its stage
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
@@ -70,14 +70,12 @@ class Executor:
     """Carries out the saga of ``entry``, which this process holds.
 
     stages: all of them, or, where a dead process left it, those that its journal holds, built from their specs.
-    observe: told the name of each stage that begins.
     """
 
     entry: Entry
     stages: Sequence[Stage]
     explanation: Explanation
     clock: Clock = SYSTEM_CLOCK
-    observe: Callable[[str], None] = log.info
     _warnings: list[str] = field(default_factory=list)
     _down_since: float | None = None
     _downtime: float = 0.0
@@ -178,7 +176,7 @@ class Executor:
         captured = known.captured if begun else stage.capture(self.entry.record.captures)
         known = replace(known, progress=Progress.BEGUN, captured=captured)
         self.entry.note(SagaState.FORWARD, stage=known)
-        self.observe(stage.name)
+        log.info("Stage begins: %s", stage.name)
         if stage.downtime is Downtime.BEGINS and self._down_since is None:
             self._down_since = self.clock.now()
         try:

@@ -96,7 +96,7 @@ class SagaRecord:
 
     def stage(self, name: str) -> StageRecord:
         """The record of a stage; raises :class:`KeyError`."""
-        return next((one for one in self.stages if one.name == name), None) or _missing(name)
+        return {one.name: one for one in self.stages}[name]
 
     def of_title(self, title: str) -> StageRecord | None:
         """The first stage of a class; None where there is none."""
@@ -127,7 +127,3 @@ class SagaRecord:
             stages=tuple(StageRecord.from_json(one) for one in fields["stages"]),
             beside=tuple((name, uri) for name, uri in fields["beside"]),
         )
-
-
-def _missing(name: str) -> StageRecord:
-    raise KeyError(name)

@@ -161,7 +161,7 @@ def journal(tmp_path: Path) -> Journal:
 
 def executor(world: World, entry: Entry, script: str) -> Executor:
     stages = [Made(world, *one) for one in SCRIPTS[script]]
-    return Executor(entry, stages, Plainly(), observe=lambda _name: None)
+    return Executor(entry, stages, Plainly())
 
 
 def attempt(world: World, journal: Journal, script: str) -> Settled:
