@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from airflow.sdk import DAG
@@ -60,6 +60,7 @@ def connector_offsets_backfill(**given: Any) -> DAG:
             topics=asked["topics"],
             max_rewind=asked.pop("max_rewind"),
             retries=2,
+            retry_delay=timedelta(seconds=10),
         )
         turn >> task_groups.guarded_offset_change(
             to="datetime", value="{{ data_interval_start.isoformat() }}", only_back=True, **asked

@@ -109,7 +109,7 @@ class Scheduled:
 
         wait_until(ended, 240, "not all runs have ended", progress={"tasks": self._tasks}, interval=2)
 
-    def _tasks(self) -> object:
+    def _tasks(self) -> list[tuple[str, str, int, str]]:
         """All tasks of all runs: how often each was tried, and its state."""
         found = self.airflow.call("GET", f"/dags/{DAG_ID}/dagRuns/~/taskInstances?limit=100")["task_instances"]
         return sorted((one["dag_run_id"], one["task_id"], one["try_number"], str(one["state"])) for one in found)
@@ -117,6 +117,14 @@ class Scheduled:
     def log(self, run_id: str, task: str) -> str:
         number = self.task(run_id, task)["try_number"]
         return str(self.airflow.call("GET", f"/dags/{DAG_ID}/dagRuns/{run_id}/taskInstances/{task}/logs/{number}"))
+
+    def at_its_end(self) -> str:
+        """What went wrong in tasks and in Airflow itself, for whoever looks at a failed test."""
+        tasks = [one for one in self._tasks() if one[3] not in ("success", "skipped", "None")]
+        logs = [f"{run} {task}: {self.log(run, task)[-2000:]}" for run, task, *_ in tasks]
+        said = self.airflow.process.log_path.read_text(errors="replace").splitlines()
+        wrong = [line for line in said if any(word in line for word in ("Error:", "[error", "[critical"))]
+        return "\n".join([f"tasks that have not succeeded: {tasks}", *logs, *wrong[-40:]])
 
     @contextmanager
     def halted(self) -> Iterator[None]:
@@ -186,7 +194,9 @@ def scheduled(sandbox: Sandbox, daily: Daily, tmp_path: Path) -> Iterator[Schedu
     (dags / f"{DAG_ID}.py").write_text(DAG_FILE % daily.name)
     airflow = AirflowStandalone(sandbox, workspace=tmp_path / "workspace", dags=dags)
     airflow.start()
-    yield Scheduled(airflow)
+    given = Scheduled(airflow)
+    yield given
+    print(given.at_its_end())  # noqa: T201 - shown by pytest where the test fails
     airflow.close()
 
 

@@ -31,6 +31,19 @@ def test_every_file_parses_to_the_dag_of_its_name(file: Path) -> None:
     assert set(parse_dags(file)) == {file.stem}
 
 
+@pytest.mark.usefixtures("_airflow_database")
+@pytest.mark.filterwarnings("default")  # Airflow's own
+@pytest.mark.parametrize("file", sorted(DAGS.glob("*.py")), ids=lambda file: file.stem)
+def test_a_task_that_is_tried_again_does_not_wait_for_minutes(file: Path) -> None:
+    """Airflow's default is five; whoever is on call watches, or a connector is down meanwhile."""
+    tasks = parse_dags(file)[file.stem].tasks
+
+    slow = {
+        task.task_id: task.retry_delay for task in tasks if task.retries and task.retry_delay > timedelta(minutes=1)
+    }
+    assert slow == {}
+
+
 @pytest.mark.parametrize(
     ("operator", "asked"), [(ApproveOffsetPlanOperator, {}), (ApproveRemovalOperator, {"remove": True})]
 )
