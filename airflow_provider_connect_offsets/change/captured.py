@@ -38,9 +38,9 @@ class PriorState:
         return cls(State(captured["state"]), captured["tasks"])
 
     @classmethod
-    def before(cls, captures: Captures, connector: str) -> PriorState:
+    def before(cls, captures: Captures, connector: str, *, cluster: str) -> PriorState:
         """What the stage that stopped it captured; without such a stage it was STOPPED from the beginning."""
-        captured = captures.get(stage_name(STOP, connector))
+        captured = captures.get(stage_name(STOP, connector, cluster=cluster))
         return cls(State.STOPPED, 0) if captured is None else cls.of(captured)
 
     def as_json(self) -> dict[str, Any]:
@@ -102,9 +102,10 @@ def is_applied(record: SagaRecord) -> bool:
 
 def prior_state_in(record: SagaRecord) -> State | None:
     """The state that the connector of a saga's journal had; None before that was captured."""
-    captured = record.captures.get(stage_name(STOP, record.resource))
-    if captured is not None:
-        return PriorState.of(captured).state
+    of_stops = (one for one in record.stages if one.title == STOP and one.subject == record.resource)
+    stop = next(of_stops, None)  # the first is that of the journal's own cluster
+    if stop is not None and stop.progress is not Progress.PENDING:
+        return PriorState.of(stop.captured).state
     found = alteration_in(record)
     return None if found is None else found.prior_state
 

@@ -28,13 +28,13 @@ class _StageOfConnector(Stage):
     """Asks a connector for a state. optional: whether one that somebody has deleted is passed over."""
 
     def __init__(self, connector: str, doors: Doors, *, optional: bool = False) -> None:
-        super().__init__(connector)
+        super().__init__(connector, cluster=doors.cluster)
         self._doors = doors
         self._optional = optional
 
     def spec(self) -> JsonMap:
-        """Whether it is passed over where it is gone, and in which Connect cluster it is."""
-        return {"optional": self._optional, "cluster": self._doors.cluster}
+        """Whether it is passed over where it is gone."""
+        return {"optional": self._optional}
 
     def _pass_over(self, error: UnknownConnector) -> None:
         if not self._optional:
@@ -104,7 +104,7 @@ class ResumeConnector(_StageOfConnector):
 
     def capture(self, earlier: Captures) -> JsonMap:
         """The state that it had."""
-        return PriorState.before(earlier, self.subject).as_json()
+        return PriorState.before(earlier, self.subject, cluster=self.cluster).as_json()
 
     def do(self, captured: JsonMap) -> Done:
         """Ask for it, unless it is there already; raises :class:`NotRunning` and store errors."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.change.captured import STOP, PriorState, alteration_in, deleted_in, prior_state_in
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, NotApplied
 from airflow_provider_connect_offsets.saga.executor import Settled
-from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState
+from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState, StageRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,5 +66,15 @@ def _again(record: SagaRecord) -> str:
     elif len(of_stops) < 2:
         state = prior_state_in(record)
         return "" if state is None else f"the connector is {state} again."
-    told = [f"{one.subject!r} is {PriorState.of(one.captured).state} again" for one in of_stops if one.captured]
+    told = [
+        f"{one.subject!r}{_whereabouts(one, of_stops)} is {PriorState.of(one.captured).state} again"
+        for one in of_stops
+        if one.captured
+    ]
     return f"{', '.join(told)}." if told else ""
+
+
+def _whereabouts(stage: StageRecord, of_stops: Sequence[StageRecord]) -> str:
+    """The Kafka cluster of a connector's workers, where another one has its name; with a space before."""
+    is_shared = sum(one.subject == stage.subject for one in of_stops) > 1
+    return f" (workers on Kafka cluster {stage.cluster!r})" if is_shared else ""

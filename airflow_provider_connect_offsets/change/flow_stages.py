@@ -47,7 +47,7 @@ class EmptyTopics(Stage):
     kind = Kind.PIVOT
 
     def __init__(self, flow: str, doors: Doors, topics: Sequence[OwnTopic], *, kept: str) -> None:
-        super().__init__(flow)
+        super().__init__(flow, cluster=doors.cluster)
         self._doors = doors
         self._topics = tuple(topics)
         self._kept = kept
@@ -66,7 +66,7 @@ class EmptyTopics(Stage):
     def spec(self) -> JsonMap:
         """The topics, and where their records are kept."""
         topics = [[one.side.value, one.topic] for one in self._topics]
-        return {"topics": topics, "kept": self._kept, "cluster": self._doors.cluster}
+        return {"topics": topics, "kept": self._kept}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Policies and log offsets."""

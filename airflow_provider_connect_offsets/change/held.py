@@ -26,20 +26,21 @@ class Member:
     journal: Journal
 
 
-def hold_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> dict[str, State]:
-    """Hold the connectors for ``seconds``, stop them and wait until they are; gives the states that they had.
+def hold_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> list[tuple[str, State]]:
+    """Hold the connectors for ``seconds``, stop them and wait until they are; gives each one's name and prior state.
 
     Raises :class:`Overlap` where another run holds one, :class:`NotStopped`, and store errors; ``take_back`` gives all
-    of them their states back. What a dead run left is restored first. Raises :class:`InvalidRequest` for connectors of
-    two Connect clusters that share a name: a saga tells its connectors apart by their names.
+    of them their states back. What a dead run left is restored first. Raises :class:`InvalidRequest` for a connector
+    that was named twice.
     """
     if not members:
-        return {}
-    names = Counter(one.journal.connector for one in members)
-    if shared := [name for name, count in names.items() if count > 1]:
+        return []
+    counts = Counter(one.journal.uri for one in members)
+    if twice := [one.journal.connector for one in members if counts[one.journal.uri] > 1]:
         raise InvalidRequest(
-            f"Nothing was stopped, and no group was moved: connectors of both Connect clusters are named "
-            f"{shared[0]!r}, and one run can't hold both. Rename one of them."
+            f"Nothing was stopped, and no group was moved: {twice[0]!r} is named for two connectors of the flow, and "
+            "both lead to the same Connect cluster. Name the MirrorSource, the MirrorCheckpoint and the forward flow's "
+            "connector, each with its own Connect connection."
         )
     home, *others = members
     entry = home.journal.hold(owner, seconds=seconds, beside=[one.journal for one in others])
@@ -49,7 +50,7 @@ def hold_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
     stopping = recovery.executor(home.doors, entry, list(stages))
     for stage in stages:
         stopping.make(stage)
-    return {stage.subject: PriorState.of(entry.record.captures[stage.name]).state for stage in stages}
+    return [(stage.subject, PriorState.of(entry.record.captures[stage.name]).state) for stage in stages]
 
 
 def leave_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:

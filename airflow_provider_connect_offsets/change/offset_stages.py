@@ -56,21 +56,17 @@ class AlterOffsets(Stage):
     def __init__(
         self, connector: str, doors: Doors, plan: OffsetPlan | None = None, *, at_stop: AtStop | None = None
     ) -> None:
-        super().__init__(connector)
+        super().__init__(connector, cluster=doors.cluster)
         self._doors = doors
         self._plan = plan
         self._at_stop = at_stop
         self.fitted: OffsetPlan | None = None
 
-    def spec(self) -> JsonMap:
-        """In which Connect cluster it is."""
-        return {"cluster": self._doors.cluster}
-
     def capture(self, earlier: Captures) -> JsonMap:
         """All offsets, the changes that fit them, and positions in logs; raises :class:`Drift` and store errors."""
         if self._plan is None:
             raise ValueError(f"{self.name} was not begun, and only the run that has its plan can begin it")
-        before = PriorState.before(earlier, self.subject)
+        before = PriorState.before(earlier, self.subject, cluster=self.cluster)
         at_stop = self._doors.offsets.read_offsets(self.subject)
         plan = steps.rebase(self._plan, self._doors, at_stop, moving=before.state is State.RUNNING)
         positions = log_positions.observe(self._doors, plan, at_stop)
@@ -174,16 +170,12 @@ class LookAtRecords(Stage):
     kind = Kind.PROOF
 
     def __init__(self, connector: str, doors: Doors) -> None:
-        super().__init__(connector)
+        super().__init__(connector, cluster=doors.cluster)
         self._doors = doors
-
-    def spec(self) -> JsonMap:
-        """In which Connect cluster it is."""
-        return {"cluster": self._doors.cluster}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """What was altered, and the state that the connector has again."""
-        return dict(earlier[stage_name(ALTER, self.subject)])
+        return dict(earlier[stage_name(ALTER, self.subject, cluster=self.cluster)])
 
     def do(self, captured: JsonMap) -> Done:
         """Look."""

@@ -52,7 +52,7 @@ def built(record: SagaRecord, *doors: Doors) -> list[Stage]:
     ways = {one.cluster: one for one in reversed(doors)}
     stages = []
     for stage in record.stages:
-        way = ways.get(stage.spec["cluster"])
+        way = ways.get(stage.cluster)
         if way is None or (stage.title == EMPTY and not way.clusters):
             again = "Run mirror_reset with the same connectors" if stage.title == EMPTY else "Run it"
             raise Overlap(

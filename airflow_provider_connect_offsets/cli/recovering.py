@@ -93,7 +93,7 @@ def recover(workspace: str, connector: str, systems: Systems, *, toward: Toward,
 
 def _line(record: SagaRecord, lease: Lease) -> str:
     heard = datetime.fromtimestamp(lease.heard_at, tz=UTC)
-    made = [one.name for one in record.stages if one.progress in {Progress.BEGUN, Progress.DONE}]
+    made = [f"{one.title} {one.subject}" for one in record.stages if one.progress in {Progress.BEGUN, Progress.DONE}]
     return (
         f"{record.resource}: {record.operation} by run {record.owner.run} (task {record.owner.task}, "
         f"{record.owner.host}), last heard of {heard:%Y-%m-%d %H:%M:%S} UTC; going {record.state}; "

@@ -284,7 +284,7 @@ class BeginFailoverOperator(FailoverOperator):
                 if planned:
                     failover.await_drained(request, opened.doors, patience=float(self.drain_timeout))
                 prior = held.hold_stopped(opened.members(request), owner_of(context), seconds=HOLD)
-                for name, state in prior.items():
+                for name, state in prior:
                     self.log.info("%r was %s and is STOPPED.", name, state)
                 found = failover.look(request, opened.doors_for(request), after, ranges=before if planned else None)
                 if planned:

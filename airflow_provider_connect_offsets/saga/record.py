@@ -51,6 +51,7 @@ class StageRecord:
 
     title: str
     subject: str
+    cluster: str
     spec: JsonMap
     progress: Progress = Progress.PENDING
     captured: JsonMap = field(default_factory=dict)
@@ -59,12 +60,12 @@ class StageRecord:
     @classmethod
     def of(cls, stage: Stage) -> StageRecord:
         """What is known of a stage before it begins."""
-        return cls(stage.title, stage.subject, stage.spec())
+        return cls(stage.title, stage.subject, stage.cluster, stage.spec())
 
     @property
     def name(self) -> str:
         """The stage's name."""
-        return stage_name(self.title, self.subject)
+        return stage_name(self.title, self.subject, cluster=self.cluster)
 
     @classmethod
     def from_json(cls, fields: JsonMap) -> StageRecord:

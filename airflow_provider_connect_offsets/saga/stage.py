@@ -78,7 +78,8 @@ class Undoing:
 class Stage(ABC):
     """One step of an operation.
 
-    ``title`` names the class in the journal, ``subject`` what it is done to; both make a name that is unique in a saga.
+    ``title`` names the class in the journal, ``subject`` what it is done to, and ``cluster`` where that is, as two
+    clusters may have a subject of one name each; together they make a name that is unique in a saga.
     All methods but :meth:`spec` may raise store errors; whatever is raised, the executor settles.
     """
 
@@ -86,18 +87,19 @@ class Stage(ABC):
     kind: ClassVar[Kind]
     downtime: ClassVar[Downtime | None] = None
 
-    def __init__(self, subject: str) -> None:
+    def __init__(self, subject: str, *, cluster: str = "") -> None:
         self.subject = subject
+        self.cluster = cluster
 
     @property
     def name(self) -> str:
         """The stage's name in the saga."""
-        return stage_name(self.title, self.subject)
+        return stage_name(self.title, self.subject, cluster=self.cluster)
 
     @property
     def resources(self) -> frozenset[str]:
         """What it changes; where it can't be undone, earlier stages of the same resources are not undone either."""
-        return frozenset({self.subject})
+        return frozenset({_located(self.subject, self.cluster)})
 
     def spec(self) -> JsonMap:
         """What a later process builds the same stage from, as JSON values."""
@@ -122,6 +124,10 @@ class Stage(ABC):
         return ""
 
 
-def stage_name(title: str, subject: str) -> str:
+def stage_name(title: str, subject: str, *, cluster: str) -> str:
     """Name the stage of that class and subject."""
-    return f"{title} {subject}"
+    return f"{title} {_located(subject, cluster)}"
+
+
+def _located(subject: str, cluster: str) -> str:
+    return f"{subject} of {cluster}" if cluster else subject

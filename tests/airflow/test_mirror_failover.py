@@ -122,7 +122,7 @@ def test_a_begin_that_fails_gives_back_what_it_has_stopped(
     """Records come right after the stop, so no group is moved, and the flow goes on."""
     hold_stopped = held.hold_stopped
 
-    def stop_and_produce(*arguments: Any, **named: Any) -> dict[str, State]:
+    def stop_and_produce(*arguments: Any, **named: Any) -> list[tuple[str, State]]:
         prior = hold_stopped(*arguments, **named)
         flowing.produce(5)
         return prior
@@ -144,7 +144,7 @@ def test_one_that_can_not_be_given_back_does_not_keep_the_other_from_it(
     """The MirrorSource is deleted while the flow stands still: the release fails and names it; the other one runs."""
     connect, hold_stopped = flowing.sandbox.connect, held.hold_stopped
 
-    def hold_both_and_lose_the_first(*arguments: Any, **named: Any) -> dict[str, State]:
+    def hold_both_and_lose_the_first(*arguments: Any, **named: Any) -> list[tuple[str, State]]:
         prior = hold_stopped(*arguments, **named)
         connect.delete(flowing.source_connector)
         return prior

@@ -1,4 +1,4 @@
-"""What a saga can't do, and what people are told then: no way to all that it changed, two connectors of one name."""
+"""What a saga can't do, and what people are told then: no way to all that it changed, one connector named twice."""
 
 from __future__ import annotations
 
@@ -29,23 +29,19 @@ NO_CLIENT = cast("Any", None)
 )
 def test_they_are_refused_and_told_what_to_run(title: str, cluster: str, advice: str) -> None:
     """A reset needs the clusters of its flow, and a connector the Connect cluster that it is in."""
-    stage = StageRecord(title, "flow", {"cluster": cluster, "optional": False, "topics": [], "kept": ""})
+    stage = StageRecord(title, "flow", cluster, {"optional": False, "topics": [], "kept": ""})
     record = SagaRecord("flow", Owner("dag/dead", "apply", "host", 1), operation="the operation", stages=(stage,))
 
     with pytest.raises(Overlap, match=r"the operation of 'flow' by run 'dag/dead' .*" + re.escape(advice)):
         built(record, Doors(NO_CLIENT, NO_CLIENT, cluster="here"))
 
 
-def test_connectors_that_share_a_name_are_not_held_by_one_run(tmp_path: Path) -> None:
-    """Refused before either of them is asked anything, as the one's prior state would replace the other's."""
-    members = [
-        Member(Doors(NO_CLIENT, NO_CLIENT), Journal(tmp_path.as_uri(), cluster=cluster, connector="mirror"))
-        for cluster in ("here", "there")
-    ]
+def test_a_connector_that_is_named_twice_is_not_held(tmp_path: Path) -> None:
+    """Refused before it is asked anything."""
+    journal = Journal(tmp_path.as_uri(), cluster="here", connector="mirror")
+    members = [Member(Doors(NO_CLIENT, NO_CLIENT), journal)] * 2
 
-    with pytest.raises(
-        InvalidRequest, match=r"Nothing was stopped, .* are named 'mirror', and one run can't hold both"
-    ):
+    with pytest.raises(InvalidRequest, match=r"Nothing was stopped, .* 'mirror' is named for two connectors"):
         hold_stopped(members, Owner("dag/run", "begin", "host", 1), seconds=60)
 
     assert list(tmp_path.iterdir()) == []

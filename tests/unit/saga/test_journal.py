@@ -27,7 +27,7 @@ from airflow_provider_connect_offsets.workspace import files
 
 ELSEWHERE = "another-host"
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
-STAGE = StageRecord("stop", "a sink/ü", {}, Progress.BEGUN, {"state": "PAUSED"})
+STAGE = StageRecord("stop", "a sink/ü", "c", {}, Progress.BEGUN, {"state": "PAUSED"})
 
 
 class Time:
@@ -334,7 +334,7 @@ def test_a_saga_does_not_hide_what_was_left_of_one_of_its_resources(tmp_path: Pa
 )
 def test_a_record_survives_its_json(state: SagaState, progress: Progress, captured: dict[str, object]) -> None:
     """What was noted is what is read."""
-    stage = StageRecord("stop", "ü", {"optional": True}, progress, captured, {"deleted": "none"})
+    stage = StageRecord("stop", "ü", "c", {"optional": True}, progress, captured, {"deleted": "none"})
     record = SagaRecord("x", Owner("r", "t", "h", 1), state, "a change", "key", (stage, STAGE))
 
     assert SagaRecord.from_json(json.loads(files.to_json(record.as_json()))) == record

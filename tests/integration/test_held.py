@@ -1,0 +1,83 @@
+"""Connectors of two Connect clusters that share a name, as those of a failback may: held by one run, each its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from airflow_provider_connect_offsets.change import held
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.stores.connect import ConnectRest
+from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.stores.protocols import State
+from airflow_provider_connect_offsets.workspace.layout import journal_root
+from sandbox import Sandbox
+from sandbox.connect import Connect
+from sandbox.connectors import file_source_config
+
+STATES = {"here": State.RUNNING, "there": State.PAUSED}
+NAME = "mirror"
+
+
+@pytest.fixture(scope="module")
+def clusters(sandbox: Sandbox) -> Iterator[dict[str, Connect]]:
+    """Two Connect clusters, each with a connector of that name; the one runs, the other is PAUSED."""
+    other = sandbox.another_cluster(f"other-{uuid4().hex[:8]}")
+    made: dict[str, Connect] = {"here": sandbox.connect, "there": other}
+    for cluster, connect in made.items():
+        config = file_source_config(f"{NAME}-{cluster}", sandbox.data / f"{NAME}-{cluster}.txt")
+        connect.create(NAME, config, initial_state=STATES[cluster].value)
+        connect.wait_state(NAME, STATES[cluster].value)
+    yield made
+    for connect in made.values():
+        connect.delete(NAME)
+    other.process.close()
+
+
+@pytest.fixture
+def members(clusters: dict[str, Connect], tmp_path: Path) -> Iterator[list[held.Member]]:
+    with (
+        ConnectRest(ConnectEndpoint((clusters["here"].url,))) as here,
+        ConnectRest(ConnectEndpoint((clusters["there"].url,))) as there,
+    ):
+        root = journal_root(tmp_path.as_uri())
+        yield [
+            held.Member(
+                Doors(connect, connect, patience=60, cluster=cluster), Journal(root, cluster=cluster, connector=NAME)
+            )
+            for cluster, connect in (("here", here), ("there", there))
+        ]
+
+
+def states(clusters: dict[str, Connect]) -> dict[str, str]:
+    return {cluster: connect.status(NAME)["connector"]["state"] for cluster, connect in clusters.items()}
+
+
+def test_each_gets_its_own_state_back(clusters: dict[str, Connect], members: list[held.Member]) -> None:
+    """In order, at the end of the run."""
+    owner = Owner.here(run="dag/run", task="begin")
+
+    assert held.hold_stopped(members, owner, seconds=60) == [(NAME, State.RUNNING), (NAME, State.PAUSED)]
+    assert states(clusters) == {"here": "STOPPED", "there": "STOPPED"}
+    held.give_back(members, owner, seconds=0)
+
+    assert states(clusters) == STATES
+
+
+def test_each_gets_its_own_state_back_by_a_teardown(clusters: dict[str, Connect], members: list[held.Member]) -> None:
+    """Where the run ended before its time; it says which is which."""
+    held.hold_stopped(members, Owner.here(run="dag/dead", task="begin"), seconds=60)
+
+    told = held.take_back(members, Owner.here(run="dag/dead", task="release"))
+
+    assert states(clusters) == STATES
+    assert told is not None
+    assert (
+        f"{NAME!r} (workers on Kafka cluster 'here') is RUNNING again, "
+        f"{NAME!r} (workers on Kafka cluster 'there') is PAUSED again" in told
+    )
