@@ -137,7 +137,7 @@ class Drift(ChangeError):
 
 
 class Interfered(ChangeError):
-    """Someone else resumed the connector while it was being changed; its offsets are left as they are."""
+    """Someone else resumed or deleted the connector while it was being changed; it is left as it is."""
 
 
 class NotApplied(ChangeError):

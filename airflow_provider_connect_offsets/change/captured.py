@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +16,7 @@ from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, S
 from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap, Undoing, stage_name
 from airflow_provider_connect_offsets.stores.protocols import State
 
+log = logging.getLogger(__name__)
 # Titles of stages, by which the journal knows them.
 STOP, ALTER, RESUME, LOOK = "stop_connector", "alter_offsets", "resume_connector", "look_at_records"
 EMPTY = "empty_topics"
@@ -117,11 +120,18 @@ def deleted_in(record: SagaRecord) -> str:
 
 
 def by_hand(doors: Doors, connector: str, found: Alteration, undoing: Undoing) -> str:
-    """How a person puts the prior offsets back, which are kept for that beside the journal."""
-    kept = undoing.keep("prior_offsets", found.back.rest_body())
+    """How a person puts the prior offsets back, which are kept for that beside the journal, or else in the log."""
+    body = found.back.rest_body()
+    try:
+        kept = undoing.keep("prior_offsets", body)
+    except Exception:  # whatever a file system raises: what stands is to be said all the same
+        log.exception("The prior offsets of %r, which could not be kept as a file: %s", connector, json.dumps(body))
+        kept = ""
     if doors.origin is Origin.REST:
-        return f"send PATCH /connectors/{connector}/offsets with the body kept in {kept}"
-    return f"run connector_offsets_change with control=storage, to=file and value={kept}"
+        where = f"kept in {kept}" if kept else "that the log of this task shows"
+        return f"send PATCH /connectors/{connector}/offsets with the body {where}"
+    where = kept or "a file that holds the offsets which the log of this task shows"
+    return f"run connector_offsets_change with control=storage, to=file and value={where}"
 
 
 def then(doors: Doors, connector: str, found: Alteration) -> str:

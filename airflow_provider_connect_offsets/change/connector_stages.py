@@ -7,7 +7,7 @@ import logging
 from airflow_provider_connect_offsets.change import steps
 from airflow_provider_connect_offsets.change.captured import RESUME, STOP, PriorState
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.exceptions import Interfered, OutcomeUnknown, UnknownConnector
+from airflow_provider_connect_offsets.exceptions import Interfered, NotRunning, OutcomeUnknown, UnknownConnector
 from airflow_provider_connect_offsets.saga.stage import (
     Captures,
     Done,
@@ -69,8 +69,7 @@ class StopConnector(_StageOfConnector):
         try:
             state = steps.told_status(self._doors, self.subject).state
         except UnknownConnector as error:
-            self._pass_over(error)
-            return Look(Found.DONE)
+            return Look(Found.DONE) if self._optional else Look(Found.FOREIGN, deleted(error))
         if state is State.STOPPED:
             return Look(Found.DONE)
         return Look(Found.FOREIGN, Interfered(f"{self.subject!r} is {state}: someone else resumed the connector."))
@@ -90,7 +89,7 @@ class StopConnector(_StageOfConnector):
             give_back(self._doors, self.subject, PriorState.of(captured), ask=not undoing.came_back)
         except UnknownConnector as error:
             if not self._optional:
-                raise Interfered(f"{error} Someone has deleted it, so it can't be given back.") from error
+                raise deleted(error) from error
             log.warning("%s It is left out.", error)
         return ""
 
@@ -111,18 +110,24 @@ class ResumeConnector(_StageOfConnector):
         try:
             give_back(self._doors, self.subject, PriorState.of(captured), ask=False)
         except UnknownConnector as error:
-            self._pass_over(error)
+            if not self._optional:
+                raise NotRunning(f"{error} Someone has deleted it, so it can't be resumed.") from error
+            log.warning("%s It is left out.", error)
         return Done()
 
     def find(self, captured: JsonMap) -> Look:
-        """BEFORE while it is STOPPED and is to be something else."""
+        """BEFORE while it is STOPPED and is to be something else; of one that is gone nothing is left to be done."""
         try:
             state = steps.told_status(self._doors, self.subject).state
-        except UnknownConnector as error:
-            self._pass_over(error)
+        except UnknownConnector:
             return Look(Found.DONE)
         is_there = state is not State.STOPPED or PriorState.of(captured).state is State.STOPPED
         return Look(Found.DONE if is_there else Found.BEFORE)
+
+
+def deleted(error: UnknownConnector) -> Interfered:
+    """What is said of a connector that somebody has deleted while it was STOPPED."""
+    return Interfered(f"{error} Someone has deleted it, so it can't be given back.")
 
 
 def give_back(doors: Doors, connector: str, prior: PriorState, *, ask: bool) -> None:

@@ -126,3 +126,8 @@ class _AsItIs:
         """The error."""
         del record
         return error
+
+    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+        """The error."""
+        del record
+        return error

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from airflow_provider_connect_offsets.change.captured import STOP, PriorState, alteration_in, deleted_in, prior_state_in
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, NotApplied
+from airflow_provider_connect_offsets.change.captured import (
+    RESUME,
+    STOP,
+    PriorState,
+    alteration_in,
+    deleted_in,
+    prior_state_in,
+)
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Interfered, LeftStopped, NotApplied
 from airflow_provider_connect_offsets.saga.executor import Settled
 from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState, StageRecord
 
@@ -27,9 +34,14 @@ class ConnectorExplained:
         )
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
-        """The failure, which says what stands; before anything was written, :class:`LeftStopped`."""
+        """The failure, which says what stands; before anything was written, :class:`LeftStopped`.
+
+        :class:`Interfered` where someone else has resumed or deleted it.
+        """
         if alteration_in(record) is not None:
             return failure
+        if isinstance(failure, Interfered):
+            return Interfered(f"Nothing was written: {error} {failure}")
         return LeftStopped(
             f"{self.connector!r} stays STOPPED: {error} Nothing was written, but it could not be given back: {failure} "
             f"Run the task again, or send PUT /connectors/{self.connector}/resume."
@@ -40,6 +52,22 @@ class ConnectorExplained:
         return LeftStopped(
             f"{self.connector!r} stays STOPPED: {record.operation} has come to what can't be taken back, and could not "
             f"go on: {error} Run the task again, which goes on with it."
+        )
+
+    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+        """The error, with the connectors that may still be STOPPED; as it is where there is none."""
+        resumed = {
+            (one.subject, one.cluster) for one in record.stages if one.title == RESUME and one.progress is Progress.DONE
+        }
+        of_stops = [one for one in record.stages if one.title == STOP]
+        down = [one for one in of_stops if (one.subject, one.cluster) not in resumed]
+        if not down:
+            return error
+        names = " and ".join(f"{one.subject!r}{_whereabouts(one, of_stops)}" for one in down)
+        operation = record.operation[0].upper() + record.operation[1:]
+        return type(error)(
+            f"{error} {operation} was made, and read back, but {names} may still be STOPPED. Run the task again, which "
+            "goes on with it."
         )
 
 

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.change.captured import (
     by_hand,
     then,
 )
-from airflow_provider_connect_offsets.change.connector_stages import ResumeConnector, StopConnector
+from airflow_provider_connect_offsets.change.connector_stages import ResumeConnector, StopConnector, deleted
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.exceptions import (
     Interfered,
@@ -22,6 +22,7 @@ from airflow_provider_connect_offsets.exceptions import (
     NotApplied,
     OutcomeUnknown,
     StoreError,
+    UnknownConnector,
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
@@ -88,7 +89,11 @@ class AlterOffsets(Stage):
     def find(self, captured: JsonMap) -> Look:
         """Whether the changes stand, and the records at their positions are there."""
         found = Alteration.of(captured)
-        if self._is_resumed():
+        try:
+            is_resumed = self._is_resumed()
+        except UnknownConnector as error:
+            return Look(Found.FOREIGN, deleted(error))
+        if is_resumed:
             return Look(Found.FOREIGN, Interfered(f"Someone else resumed the connector {self.subject!r}."))
         try:
             steps.prove(self._doors, self.subject, found.expected)
@@ -128,6 +133,12 @@ class AlterOffsets(Stage):
                     steps.alter(self._doors, self.subject, found.back, expected=found.prior)
                     # Once more: one that was overtaken all the same would show up now.
                     steps.prove(self._doors, self.subject, found.prior)
+        except UnknownConnector as error:
+            raise Interfered(
+                f"{error} Someone has deleted it while its offsets were changed, so nobody can tell where it begins if "
+                "it is created anew. To have its prior offsets then, create it as STOPPED and "
+                f"{by_hand(self._doors, self.subject, found, undoing)}."
+            ) from error
         except (StoreError, NotApplied) as error:
             way = by_hand(self._doors, self.subject, found, undoing) + then(self._doors, self.subject, found)
             raise LeftStopped(

@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.exceptions import (
     ConnectOffsetsError,
     Drift,
     Interfered,
+    LeftStopped,
     NotApplied,
     NotRunning,
     Overlap,
@@ -27,6 +28,8 @@ from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK, Clock
 
 log = logging.getLogger(__name__)
 _ONLY_FORWARD = frozenset({Kind.FORWARD, Kind.PROOF})
+# Errors that say themselves how the connectors are left.
+_TOLD = (LeftStopped, NotRunning)
 # What an operation was to resume on is not there (any more), so that it can't go on.
 _UNPROVED = (Drift, Interfered, NotApplied)
 _PIVOT_ATTEMPTS = 3
@@ -62,7 +65,10 @@ class Explanation(Protocol):
         """``error`` ended it, and ``failure`` is why it could not be undone."""
 
     def stuck(self, error: Exception, record: SagaRecord) -> Exception:
-        """``error`` came at or after the pivot, so that it can only go on, and could not."""
+        """``error`` came at the pivot, so that it can only go on, and could not."""
+
+    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+        """``error`` came after the pivot, or as a connector was resumed; gives it with what is left to be done."""
 
 
 @dataclass(slots=True)
@@ -83,18 +89,20 @@ class Executor:
     def run(self) -> Settled:
         """Make all stages; where one fails before anything that only goes forward, undo those that were made.
 
-        Raises what the explanation makes of the failure; :class:`Overlap`, and interruptions, as they are. A stage that
-        goes forward raises its own error, and the saga stays unfinished: whoever comes next goes on with it. Only
-        :class:`NotRunning` of such a stage ends it as done: all was made, and a connector did not come back.
+        Raises what the explanation makes of the failure; :class:`Overlap`, and interruptions, as they are. After the
+        pivot, and where a stage that goes forward was begun, the error keeps its class, and the saga stays unfinished:
+        whoever comes next goes on with it. Only :class:`NotRunning` of such a stage ends it as done: all was made, and
+        a connector did not come back.
         """
         try:
             self._go_forward()
         except Overlap:  # it is another run's by now
             raise
         except BaseException as error:
-            if self._only_goes_on(error):
-                raise
-            self._take_back(error)
+            if not self._only_goes_on(error):
+                self._take_back(error)
+            elif isinstance(error, ConnectOffsetsError) and not isinstance(error, _TOLD):
+                raise self.explanation.unresumed(error, self.entry.record) from error
             raise
         return self.finish()
 

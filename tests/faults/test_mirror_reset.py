@@ -13,7 +13,7 @@ from flows import Changer
 from pyspark.sql import SparkSession
 from reset_cell import RECORDS, ResetCell
 
-from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied, Overlap, StoreError
+from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied, Overlap, StoreError, Unreachable
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.mirror_records import offset_syncs
@@ -50,6 +50,22 @@ class FailsAtCheckpoints(MirrorCluster):
         if "checkpoints" in topic:
             raise StoreError(f"Can't empty {topic!r}.")
         return super().empty(topic, found)
+
+
+class GoesAwayAfter(MirrorCluster):
+    """Answers nothing more once a topic is empty."""
+
+    _gone = False
+
+    def empty(self, topic: str, found: CleanupPolicy) -> int:
+        count = super().empty(topic, found)
+        self._gone = True
+        return count
+
+    def policy(self, topic: str) -> CleanupPolicy:
+        if self._gone:
+            raise Unreachable("No answer from Kafka.")
+        return super().policy(topic)
 
 
 @pytest.fixture
@@ -135,6 +151,20 @@ def test_a_failure_between_two_topics(cell: ResetCell, flows: FlowChanger) -> No
     assert_replicated_again(cell)
 
 
+def test_brokers_that_go_away_before_the_resume(cell: ResetCell, flows: FlowChanger) -> None:
+    """The syncs are gone: the error says that the flow is still STOPPED, and a retry goes on."""
+    run, _summary = flows.plan(cell.params)
+
+    told = r"No answer from Kafka\. The reset of the flow was made, and .* but '.*' and '.*' may still be STOPPED\. Run"
+    with pytest.raises(Unreachable, match=told):
+        flows.through(GoesAwayAfter).apply(run)
+    assert (set(cell.states()), cell.syncs()) == ({"STOPPED"}, [])
+    outcome = flows.apply(run)
+
+    assert (outcome.result, outcome.final_state) == (Result.APPLIED, "RUNNING")
+    assert_replicated_again(cell)
+
+
 def test_a_killed_reset_is_finished_by_its_retry(cell: ResetCell, flows: FlowChanger) -> None:
     """Only a reset may do it: a change of the MirrorSource's offsets is refused meanwhile, and says what to do."""
     run = killed(cell, flows)
@@ -162,6 +192,21 @@ def test_a_killed_reset_is_taken_back(cell: ResetCell, flows: FlowChanger) -> No
     assert "was taken back" in outcome.message
     assert_as_before(cell, positions)
     assert flows.take_back(run) is None
+
+
+def test_a_connector_that_was_deleted_keeps_no_other_one_down(cell: ResetCell, flows: FlowChanger) -> None:
+    """The MirrorSource of a killed reset: the MirrorCheckpoint runs again, and nothing is left to block it."""
+    run = killed(cell, flows)
+    cell.sandbox.connect.delete(cell.source_connector)
+
+    outcome = flows.take_back(run)
+
+    assert outcome is not None
+    assert "Someone has deleted it while its offsets were changed" in outcome.message
+    cell.sandbox.connect.wait_state(cell.checkpoint_connector, "RUNNING", tasks=1)
+    assert cell.policies() == ["compact", "compact"]
+    assert flows.journal(cell.checkpoint_connector).left() is None
+    flows.journal(cell.checkpoint_connector).refuse_overlap("another/run")
 
 
 def test_two_resets_of_one_topic_do_not_overlap(cell: ResetCell, flows: FlowChanger) -> None:

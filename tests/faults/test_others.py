@@ -85,7 +85,9 @@ def test_deleted(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
 
     ended = cell.make(delete)
 
-    assert ended.ended in {"UnknownConnector", "LeftStopped", "NotApplied"}
+    # Right before the resume the offsets are as planned, and nothing is left to be given back.
+    expected = {"NotRunning"} if step == "before resuming" else {"UnknownConnector", "Interfered", "NotApplied"}
+    assert ended.ended in expected
     assert cell.flow.name in ended.message
     assert cell.flow.state() == "GONE"
     note("deleted by someone else", step, kind, Ending.THEIRS)

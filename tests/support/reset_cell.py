@@ -195,7 +195,7 @@ class ResetCell:
         return [state["state"] for one in found for state in (one["connector"], *one["tasks"])]
 
     def close(self) -> None:
-        for name in (self.source_connector, self.checkpoint_connector):
+        for name in {self.source_connector, self.checkpoint_connector} & set(self.sandbox.connect.connectors()):
             self.sandbox.connect.delete(name)
 
 

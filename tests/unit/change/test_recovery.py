@@ -8,14 +8,17 @@ from typing import Any, cast
 
 import pytest
 
-from airflow_provider_connect_offsets.change.captured import EMPTY, STOP
-from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.captured import EMPTY, STOP, Alteration, by_hand
+from airflow_provider_connect_offsets.change.doors import Doors, Origin
 from airflow_provider_connect_offsets.change.held import Member, hold_stopped
 from airflow_provider_connect_offsets.change.recovery import built
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, Overlap
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, StageRecord
+from airflow_provider_connect_offsets.saga.stage import Undoing
+from airflow_provider_connect_offsets.stores.protocols import State
 
 NO_CLIENT = cast("Any", None)
 
@@ -45,3 +48,28 @@ def test_a_connector_that_is_named_twice_is_not_held(tmp_path: Path) -> None:
         hold_stopped(members, Owner("dag/run", "begin", "host", 1), seconds=60)
 
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("origin", "advice"),
+    [
+        (Origin.REST, "send PATCH /connectors/mirror/offsets with the body that the log of this task shows"),
+        (Origin.TOPIC, "to=file and value=a file that holds the offsets which the log of this task shows"),
+    ],
+)
+def test_the_way_back_is_told_where_it_can_not_be_kept(
+    origin: Origin, advice: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The workspace can't be written any more: what a person needs is in the log then."""
+
+    def keep(_name: str, _value: Any) -> str:
+        raise OSError(30, "Read-only file system")
+
+    prior = Offsets.of([Entry('{"partition":0}', '{"offset":7}')])
+    found = Alteration(State.RUNNING, prior, prior.removed())
+    doors = Doors(NO_CLIENT, NO_CLIENT, origin=origin)
+
+    told = by_hand(doors, "mirror", found, Undoing(came_back=False, error=None, keep=keep))
+
+    assert told.endswith(advice)
+    assert '"offset": {"offset": 7}' in caplog.text

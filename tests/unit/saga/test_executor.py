@@ -139,6 +139,10 @@ class Plainly:
         del record
         return error
 
+    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+        del record
+        return type(error)(f"unresumed: {error}")
+
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
@@ -258,6 +262,7 @@ def test_failed(world: World, journal: Journal, script: str, call: str) -> None:
         assert_whole(world, script, SagaState.UNDONE)
     else:
         assert raised.type is StoreError
+        assert str(raised.value) == f"unresumed: no answer to {call}"
         assert_whole(world, script, settle(world, journal, script, Toward.FORWARD))
         assert world.stands["resume x"]
 
