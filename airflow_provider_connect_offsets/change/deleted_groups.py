@@ -73,6 +73,11 @@ def commit_deleted(directory: FailoverDirectory, target: KafkaCluster) -> dict[s
     return moved | unfinished
 
 
+def is_whole(directory: FailoverDirectory) -> bool:
+    """Whether no group is known to lack what it held before it was deleted."""
+    return not _read(directory)
+
+
 def _commit_missing(directory: FailoverDirectory, target: KafkaCluster, wanted: Mapping[str, Wanted]) -> dict[str, str]:
     missing = _missing(target, wanted)
     if not missing:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.change import log_positions, recovery, steps
 from airflow_provider_connect_offsets.change.captured import Alteration
 from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.explained import AsItIs
 from airflow_provider_connect_offsets.change.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.change.stepwise import refuse_unless_still
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidRequest
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
-from airflow_provider_connect_offsets.saga.executor import Executor, Settled, Toward
+from airflow_provider_connect_offsets.saga.executor import Executor, Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.saga.record import SagaRecord
 from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap
 from airflow_provider_connect_offsets.stores.protocols import State, WriteReply
 
@@ -69,7 +69,7 @@ def _changed(doors: Doors, journal: Journal, owner: Owner, stage: AlterOffsets) 
         recovery.recover(entry, Toward.BACK, doors)
         refuse_unless_still(doors, journal.connector)
         entry.begin(owner, operation="a change of offsets without a plan", key="", stages=[stage])
-        settled = Executor(entry, [stage], _AsItIs(), clock=doors.clock).run()
+        settled = Executor(entry, [stage], AsItIs(), clock=doors.clock).run()
     return Alteration.of(settled.record.captures[stage.name])
 
 
@@ -107,27 +107,3 @@ class ResetOffsets(WriteOffsets):
         reply = self._doors.offsets.reset_offsets(self.subject)
         steps.prove(self._doors, self.subject, found.expected)
         return reply
-
-
-class _AsItIs:
-    """What is raised is what the store said, or the proof; where it could not be undone, what stands."""
-
-    def undone(self, error: Exception, settled: Settled) -> Exception:
-        """The error."""
-        del settled
-        return error
-
-    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
-        """The failure."""
-        del error, record
-        return failure
-
-    def stuck(self, error: Exception, record: SagaRecord) -> Exception:
-        """The error."""
-        del record
-        return error
-
-    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-        """The error."""
-        del record
-        return error

@@ -71,6 +71,30 @@ class ConnectorExplained:
         )
 
 
+class AsItIs:
+    """What is raised is what the store said, or the proof; where it could not be undone, what stands."""
+
+    def undone(self, error: Exception, settled: Settled) -> Exception:
+        """The error."""
+        del settled
+        return error
+
+    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+        """The failure."""
+        del error, record
+        return failure
+
+    def stuck(self, error: Exception, record: SagaRecord) -> Exception:
+        """The error."""
+        del record
+        return error
+
+    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+        """The error."""
+        del record
+        return error
+
+
 def told_of(settled: Settled) -> str:
     """What became of a saga whose process had died."""
     record = settled.record

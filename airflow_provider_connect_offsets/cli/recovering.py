@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.group_stages import groups_journal, mend
 from airflow_provider_connect_offsets.change.recovery import recover as settle
 from airflow_provider_connect_offsets.cli.opened import open_rest
 from airflow_provider_connect_offsets.cli.told import tell
@@ -22,6 +23,7 @@ from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal, journals
 from airflow_provider_connect_offsets.saga.lease import Lease, Owner
 from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord
+from airflow_provider_connect_offsets.stores.cluster import open_cluster
 from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
 from airflow_provider_connect_offsets.stores.mirror_cluster import MirrorCluster
 from airflow_provider_connect_offsets.workspace.layout import journal_root
@@ -86,9 +88,22 @@ def recover(workspace: str, connector: str, systems: Systems, *, toward: Toward,
     """
     with systems.opened() as doors:
         journal = Journal(journal_root(workspace), cluster=doors.cluster, connector=connector)
-        with journal.claim(Owner.here(run=run or "connect-offsets recover", task="recover")) as entry:
+        with journal.claim(_owner(run)) as entry:
             told = settle(entry, toward, doors)
     tell(told or f"Nothing was left of {connector!r} to be recovered.")
+
+
+def recover_groups(workspace: str, target: str, *, run: str | None) -> None:
+    """Commit again what groups of ``target`` lack that a dead run has deleted; ``run``: as above. Raises as above."""
+    with open_cluster(_settings(target)) as cluster:
+        journal = groups_journal(workspace, cluster=cluster.cluster_id())
+        with journal.claim(_owner(run)) as entry:
+            told = mend(entry, cluster)
+    tell(told or f"Nothing was left of the groups on {target} to be recovered.")
+
+
+def _owner(run: str | None) -> Owner:
+    return Owner.here(run=run or "connect-offsets recover", task="recover")
 
 
 def _line(record: SagaRecord, lease: Lease) -> str:

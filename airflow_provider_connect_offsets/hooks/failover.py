@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.change.held import Member
     from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
     from airflow_provider_connect_offsets.offsets.flow import Flow
+    from airflow_provider_connect_offsets.saga.journal import Journal
     from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
 
 
@@ -55,6 +56,12 @@ class OpenedFailover:
             (self.forward, request.forward_connector),
         )
         return [(opened, name) for opened, name in wanted if opened is not None and name]
+
+    def groups_journal(self) -> Journal:
+        """The journal of the target's consumer groups."""
+        from airflow_provider_connect_offsets.change.group_stages import groups_journal  # noqa: PLC0415
+
+        return groups_journal(workspace_uri(), cluster=self.doors.clusters.target.cluster_id())
 
     def members(self, request: FailoverRequest) -> list[Member]:
         """The same connectors, as one saga holds them."""

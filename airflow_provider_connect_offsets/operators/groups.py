@@ -46,6 +46,7 @@ class CommitGroupOffsetsOperator(FailoverOperator):
         """Commit."""
         from airflow_provider_connect_offsets.change import held  # noqa: PLC0415
         from airflow_provider_connect_offsets.change.group_commit import commit_translation  # noqa: PLC0415
+        from airflow_provider_connect_offsets.change.group_stages import move_groups  # noqa: PLC0415
         from airflow_provider_connect_offsets.offsets.failover import Mode  # noqa: PLC0415
 
         directory = directory_at(self.run_uri)
@@ -53,8 +54,15 @@ class CommitGroupOffsetsOperator(FailoverOperator):
             resume, request = is_true(self.resume_flow), request_in(directory)
             planned = request.mode is Mode.PLANNED
             with open_failover(self.connections(planned=planned), patience=float(self.patience)) as opened:
+                clusters = opened.doors.clusters
                 try:
-                    moved = commit_translation(directory, opened.doors.clusters, digest=self.digest)
+                    moved = move_groups(
+                        opened.groups_journal(),
+                        owner_of(context),
+                        clusters.target,
+                        directory,
+                        lambda: commit_translation(directory, clusters, digest=self.digest),
+                    )
                 finally:
                     page = failover_page(directory)
                 members = opened.members(request)
@@ -87,10 +95,18 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
     def execute(self, context: Context) -> int:
         """Restore."""
         from airflow_provider_connect_offsets.change.group_restore import restore_groups  # noqa: PLC0415
+        from airflow_provider_connect_offsets.change.group_stages import move_groups  # noqa: PLC0415
 
-        del context
+        directory = directory_at(self.run_uri)
         with failing_clearly(), open_failover(self.connections(planned=False)) as opened:
-            restored = restore_groups(directory_at(self.run_uri), opened.doors.clusters.target)
+            target = opened.doors.clusters.target
+            restored = move_groups(
+                opened.groups_journal(),
+                owner_of(context),
+                target,
+                directory,
+                lambda: restore_groups(directory, target),
+            )
         self.log.info(
             "%d groups, %d partitions have what they had before, read back and proved.",
             restored.groups,

@@ -255,11 +255,13 @@ class Executor:
         self.entry.go_on_in_memory()
         lost, failures = self._undo(error)
         if failures:
-            raise self.explanation.not_undone(error, failures[0], self.entry.record) from error
-        if isinstance(error, Exception):
+            told = self.explanation.not_undone(error, failures[0], self.entry.record)
+        elif isinstance(error, Exception):
             told = self.explanation.undone(error, self._settled(lost))
-            if told is not error:
-                raise told from error
+        else:
+            return
+        if told is not error:
+            raise told from error
 
     def _undo(self, error: BaseException | None) -> tuple[str, list[ConnectOffsetsError]]:
         """Undo what was captured, the last first, but nothing of which a later stage could not be undone."""

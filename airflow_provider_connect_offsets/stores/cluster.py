@@ -21,6 +21,10 @@ class KafkaCluster:
     logs: RemainingRecords
     groups: ConsumerGroups
 
+    def cluster_id(self) -> str:
+        """The id that the cluster gave itself; raises store errors."""
+        return self.groups.cluster_id()
+
     def topic(self, name: str) -> TopicReader:
         """Open one of its topics, to be read whole; use it as a context manager."""
         return TopicReader(self.config, name)

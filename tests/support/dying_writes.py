@@ -1,6 +1,8 @@
 """A commit or a restore of groups in a process of its own, which kills itself right before one of its writes.
 
-usage: dying_writes.py commit|restore BOOTSTRAP RUN_DIRECTORY DIGEST WRITES
+usage: dying_writes.py commit|restore BOOTSTRAP RUN_DIRECTORY DIGEST WRITES [WORKSPACE]
+
+With a workspace it is done as tasks do it: with a journal, whose own writes don't count.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ from typing import Any
 
 from airflow_provider_connect_offsets.change.group_commit import commit_translation
 from airflow_provider_connect_offsets.change.group_restore import restore_groups
+from airflow_provider_connect_offsets.change.group_stages import groups_journal, move_groups
 from airflow_provider_connect_offsets.change.replicas import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.stores import groups
 from airflow_provider_connect_offsets.stores.cluster import open_cluster
 from airflow_provider_connect_offsets.stores.groups import Committed, ConsumerGroups
@@ -50,33 +54,43 @@ class Dying(ConsumerGroups):
         super().delete(group)
 
 
-def killed(action: str, bootstrap: str, directory: FailoverDirectory, *, digest: str = "", writes: int) -> bool:
+def killed(
+    action: str, bootstrap: str, directory: FailoverDirectory, *, digest: str = "", writes: int, workspace: str = ""
+) -> bool:
     """Run it with so many writes; whether it was killed. It ends well where it needs no more of them."""
-    told = [sys.executable, __file__, action, bootstrap, directory.uri, digest, str(writes)]
+    told = [sys.executable, __file__, action, bootstrap, directory.uri, digest, str(writes), workspace]
     environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
     code = subprocess.run(told, check=False, cwd=Path.cwd(), env=environment).returncode
     assert code in {0, -signal.SIGKILL}
     return code != 0
 
 
-def main(action: str, bootstrap: str, uri: str, digest: str, writes: str) -> None:
+def main(action: str, bootstrap: str, uri: str, digest: str, writes: str, workspace: str) -> None:
     """Commit or restore, one group after the other, and die."""
     Writes.left = int(writes)
     groups._IN_FLIGHT = 1
     publish = files.write_bytes
 
     def write_bytes(uri: str, content: bytes) -> None:
-        Writes.one()
+        if "/_journal/" not in uri:
+            Writes.one()
         publish(uri, content)
 
     files.write_bytes = write_bytes
     directory = FailoverDirectory(uri)
     with open_cluster({"bootstrap.servers": bootstrap}) as cluster:
         cluster.groups.__class__ = Dying
-        if action == "restore":
-            restore_groups(directory, cluster)
-        else:
-            commit_translation(directory, Clusters(None, cluster), digest=digest)
+
+        def move() -> object:
+            if action == "restore":
+                return restore_groups(directory, cluster)
+            return commit_translation(directory, Clusters(None, cluster), digest=digest)
+
+        if not workspace:
+            move()
+            return
+        journal = groups_journal(workspace, cluster=cluster.cluster_id())
+        move_groups(journal, Owner.here(run="dag/dead", task=action), cluster, directory, move)
 
 
 if __name__ == "__main__":

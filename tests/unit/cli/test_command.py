@@ -79,6 +79,8 @@ def test_it_is_installed_under_its_name() -> None:
         (("recover", "orders"), "Missing option '--workspace'"),
         (("recover", "orders", "--workspace", "w"), "Name the connector and its worker (--url), or say --list."),
         (("recover", "orders", "--workspace", "w", "--list"), "--list takes --workspace only."),
+        (("recover", "--workspace", "w", "--groups"), "--groups takes --target-kafka, the cluster that they were"),
+        (("recover", "orders", "--workspace", "w", "--groups", "--target-kafka", "k"), "--groups takes --target-kafka"),
         (("--export", "--config", "nowhere.properties"), "'nowhere.properties' does not exist"),
         (("--export", "--config", "worker.properties", "--dry-run"), "--dry-run makes no sense with --export"),
         (("--import", "--config", "worker.properties", "--from-beginning"), "makes no sense with --import"),

@@ -1,0 +1,181 @@
+"""Groups of one cluster are moved by one run at a time, and what a dead run has left of them is mended by the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import pytest
+from dying_writes import killed
+from failing_over import cluster
+from made_up_failover import MadeUp
+
+from airflow_provider_connect_offsets.change.group_commit import Moved, commit_translation
+from airflow_provider_connect_offsets.change.group_restore import restore_groups
+from airflow_provider_connect_offsets.change.group_stages import groups_journal, move_groups
+from airflow_provider_connect_offsets.change.replicas import Clusters
+from airflow_provider_connect_offsets.cli.main import main
+from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, JournalLost, Overlap
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
+from airflow_provider_connect_offsets.stores.groups import Committed
+from airflow_provider_connect_offsets.workspace import files
+from sandbox import Sandbox
+
+
+@pytest.fixture
+def made_up(sandbox: Sandbox, tmp_path: Path) -> MadeUp:
+    return MadeUp.start(sandbox, tmp_path)
+
+
+@pytest.fixture
+def target(sandbox: Sandbox) -> Iterator[KafkaCluster]:
+    with cluster(sandbox.target) as opened:
+        yield opened
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> str:
+    return (tmp_path / "workspace").as_uri()
+
+
+def moved_by(run: str, made_up: MadeUp, target: KafkaCluster, workspace: str, digest: str) -> Moved:
+    """Commit, as a task of ``run`` does."""
+    return move_groups(
+        groups_journal(workspace, cluster=target.cluster_id()),
+        Owner.here(run=run, task="commit"),
+        target,
+        made_up.directory,
+        lambda: commit_translation(made_up.directory, Clusters(None, target), digest=digest),
+    )
+
+
+def killed_after_the_delete(made_up: MadeUp, workspace: str) -> str:
+    """Leave a group that held something in partition 2 deleted, of a restore that was killed; gives its name."""
+    name = made_up.group("cleared")
+    made_up.hold({name: {made_up.at(2): Committed(7, "other")}})
+    made_up.commit(made_up.translate({name: {0: 40}}))
+    # Its writes: what the group holds (two files), the delete, the commit.
+    assert killed("restore", made_up.sandbox.target.bootstrap, made_up.directory, writes=3, workspace=workspace)
+    assert made_up.held(name) == {name: {}}
+    return name
+
+
+def another(made_up: MadeUp, tmp_path: Path) -> MadeUp:
+    """A failover of other groups to the same cluster, with a run of its own."""
+    return MadeUp(made_up.sandbox, type(made_up.directory)((tmp_path / "other").as_uri()), made_up.topic)
+
+
+def test_another_run_commits_first_what_a_killed_restore_has_deleted(
+    made_up: MadeUp, target: KafkaCluster, workspace: str, tmp_path: Path
+) -> None:
+    """The killed one may never come back; the other waits until its lease has run out."""
+    name = killed_after_the_delete(made_up, workspace)
+    other = another(made_up, tmp_path)
+    mine = made_up.group("mine")
+
+    moved = moved_by("dag/other", other, target, workspace, other.translate({mine: {0: 5}}))
+
+    assert moved.groups == 1
+    assert made_up.held(name, mine) == {
+        name: {made_up.at(2): Committed(7, "other")},
+        mine: {made_up.at(0): Committed(5)},
+    }
+
+
+def test_the_retry_of_a_killed_restore_says_itself_who_was_in_a_deleted_group(
+    made_up: MadeUp, target: KafkaCluster, workspace: str
+) -> None:
+    """What somebody has committed meanwhile stays, and is named by the restore, not only in a log."""
+    name, journal = killed_after_the_delete(made_up, workspace), groups_journal(workspace, cluster=target.cluster_id())
+    made_up.hold({name: {made_up.at(2): Committed(9, "theirs")}})
+
+    with pytest.raises(GroupsNotMoved, match=rf"'{name}': .*Somebody has been in it since"):
+        move_groups(
+            journal,
+            Owner.here(run="dag/again", task="restore"),
+            target,
+            made_up.directory,
+            lambda: restore_groups(made_up.directory, target),
+        )
+
+    assert made_up.held(name) == {name: {made_up.at(2): Committed(9, "theirs")}}
+    assert journal.left() is None
+
+
+def test_a_person_commits_what_a_killed_restore_has_deleted(
+    made_up: MadeUp, target: KafkaCluster, workspace: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without another failover: the list names it, and the command mends it."""
+    name = killed_after_the_delete(made_up, workspace)
+    shell = ["recover", "--workspace", workspace]
+    groups = [*shell, "--groups", "--target-kafka", made_up.sandbox.target.bootstrap, "--run", "dag/dead"]
+
+    for arguments in ([*shell, "--list"], groups, [*shell, "--list"]):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert not ended.value.code
+
+    told = capsys.readouterr()
+    line = f"consumer groups of {target.cluster_id()}: the move of groups by {made_up.directory.uri} by run dag/dead"
+    assert told.out.count("\n") == 1
+    assert line in told.out
+    assert "No group is left deleted by it" in told.err
+    assert made_up.held(name) == {name: {made_up.at(2): Committed(7, "other")}}
+
+
+def test_two_runs_take_turns(made_up: MadeUp, target: KafkaCluster, workspace: str) -> None:
+    """The second waits for the first, and where that takes too long, fails and names it."""
+    journal, entered, leave = groups_journal(workspace, cluster=target.cluster_id()), Event(), Event()
+
+    def move() -> str:
+        entered.set()
+        assert leave.wait(60)
+        return "moved"
+
+    def by(run: str, *, patience: float) -> str:
+        owner = Owner.here(run=run, task="commit")
+        return move_groups(journal, owner, target, made_up.directory, move, patience=patience)
+
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(by, "dag/first", patience=60)
+        assert entered.wait(60)
+        with pytest.raises(Overlap, match="is being changed by run 'dag/first'"):
+            by("dag/late", patience=0)
+        second = pool.submit(by, "dag/second", patience=60)
+        leave.set()
+        assert (first.result(60), second.result(60)) == ("moved", "moved")
+
+
+def test_no_group_is_moved_without_a_journal(
+    made_up: MadeUp, target: KafkaCluster, workspace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The workspace can't be written any more as the move is to begin."""
+    name, write = made_up.group("one"), files.write_json
+    digest = made_up.translate({name: {0: 5}})
+
+    def write_json(uri: str, value: object) -> None:
+        if uri.endswith("record.json") and isinstance(value, dict) and value["stages"]:
+            raise OSError(30, "Read-only file system")
+        write(uri, value)
+
+    monkeypatch.setattr(files, "write_json", write_json)
+    with pytest.raises(JournalLost, match="can't be written"):
+        moved_by("dag/run", made_up, target, workspace, digest)
+
+    assert made_up.held(name) == {name: {}}
+
+
+def test_groups_that_are_left_are_named_as_ever(made_up: MadeUp, target: KafkaCluster, workspace: str) -> None:
+    """The error is the commit's own, what is committed stays, and the next attempt finds the cluster free."""
+    here, gone = made_up.group("here"), made_up.group("gone")
+    digest = made_up.translate({here: {0: 5}, gone: {0: 6}})
+    made_up.hold({gone: {made_up.at(0): Committed(9)}})
+
+    for run in ("dag/run", "dag/other"):
+        with pytest.raises(GroupsNotMoved, match=rf"^1 of 2 groups were not moved, .*{gone}"):
+            moved_by(run, made_up, target, workspace, digest)
+
+    assert made_up.held(here) == {here: {made_up.at(0): Committed(5)}}
