@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from uuid import uuid4
 
@@ -22,12 +22,15 @@ from airflow_provider_connect_offsets.change import direct, held, recovery, step
 from airflow_provider_connect_offsets.change.apply import apply_plan
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.plans import read_plan
+from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Drift, NotApplied, Overlap
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.stores.connect import ConnectRest
+from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.stores.protocols import State
 from sandbox import Sandbox
 
@@ -128,7 +131,7 @@ OPERATIONS = {
     "change": Broken(change),
     "offsets without a plan": Broken(write, states=(State.STOPPED,)),
     # Airflow tries one step again, never all of them.
-    "single steps": Broken(single_steps, successors=(Successor.TEARDOWN, Successor.STRANGER)),
+    "single steps": Broken(single_steps, successors=(Successor.TEARDOWN, Successor.STRANGER, Successor.PERSON)),
     "held by a failover": Broken(hold, moves=False),
 }
 
@@ -140,7 +143,9 @@ def case(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPat
     """One sink for all cells of this module."""
     flow = SinkFlow.start(sandbox)
     folder = tmp_path_factory.mktemp("generated").as_uri()
-    changer = Changer(spark, folder, sandbox.connect.url, sandbox.target, patience=15)
+    with ConnectRest(ConnectEndpoint((sandbox.connect.url,))) as connect:
+        cluster = connect.version().kafka_cluster_id  # by which the shell finds journals
+    changer = Changer(spark, folder, sandbox.connect.url, sandbox.target, cluster, patience=15)
     run, summary = changer.plan(flow.name, "offset", str(SET_TO))
     assert summary["errors"] == []
     yield Case(flow, changer, read_plan(run))
@@ -183,7 +188,7 @@ def _calls(case: Case, operation: Operation, doors: Doors, state: State) -> list
     """The calls of a clean run."""
     case.prepare(state)
     counted = Faults()
-    operation(case, counted.doors(doors), _journal(case), _owner())
+    operation(case, counted.doors(doors), _elsewhere(case).journal(case.flow.name), _owner())
     assert counted.calls
     return counted.calls
 
@@ -192,7 +197,8 @@ def _cell(
     case: Case, doors: Doors, broken: Broken, faults: Faults, state: State, successor: Successor
 ) -> Ending | None:
     case.prepare(state)
-    journal, owner, error = _journal(case), _owner(), None
+    changer, owner, error = _elsewhere(case), _owner(), None
+    journal = changer.journal(case.flow.name)
     try:
         broken.operation(case, faults.doors(doors), journal, owner)
     except (Killed, SystemExit, ConnectOffsetsError) as raised:
@@ -204,7 +210,7 @@ def _cell(
         broken.operation(case, doors, journal, owner)
         assert case.is_applied(state) is broken.moves
         return Ending.APPLIED if error is None else Ending.NEXT
-    _settle(doors, journal, owner, successor)
+    _settle(changer, doors, journal, owner, successor)
     applied = case.is_applied(state)
     assert not (applied and not broken.moves)
     if error is None:
@@ -215,8 +221,12 @@ def _cell(
     return Ending.APPLIED if applied else Ending.RESTORED
 
 
-def _settle(doors: Doors, journal: Journal, owner: Owner, successor: Successor) -> None:
-    """As a teardown of the same run does, or another run; which is refused as long as the connector is held."""
+def _settle(changer: Changer, doors: Doors, journal: Journal, owner: Owner, successor: Successor) -> None:
+    """As a teardown of the same run does, a person, or another run: refused as long as the connector is held."""
+    if successor is Successor.PERSON:
+        systems = recovering.Systems(changer.worker, kafka=changer.kafka.bootstrap)
+        recovering.recover(changer.workspace, journal.connector, systems, toward=Toward.BACK, run=owner.run)
+        return
     if successor is Successor.STRANGER:
         with suppress(Overlap), journal.claim(_owner()) as entry:
             recovery.recover(entry, Toward.FORWARD, doors)
@@ -225,8 +235,9 @@ def _settle(doors: Doors, journal: Journal, owner: Owner, successor: Successor) 
         recovery.recover(entry, Toward.BACK, doors)
 
 
-def _journal(case: Case) -> Journal:
-    return Journal(f"{case.changer.workspace}/{uuid4().hex}", cluster="sandbox", connector=case.flow.name)
+def _elsewhere(case: Case) -> Changer:
+    """With a workspace, and so journals, of its own."""
+    return replace(case.changer, workspace=f"{case.changer.workspace}/{uuid4().hex}")
 
 
 def _owner() -> Owner:

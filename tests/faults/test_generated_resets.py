@@ -18,9 +18,12 @@ from successors import Successor
 from airflow_provider_connect_offsets.change import recovery
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.flow_reset import ResetPlan, read_reset, reset_flow, take_back_reset
+from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Drift, NotApplied
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.stores.connect import ConnectRest
+from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from sandbox import Sandbox
 
@@ -54,7 +57,10 @@ class Case:
 def case(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Case]:
     """One flow for all cells of this module."""
     cell = ResetCell.start(sandbox)
+    with ConnectRest(ConnectEndpoint((sandbox.connect.url,))) as connect:
+        cluster = connect.version().kafka_cluster_id  # by which the shell finds journals
     flows = FlowChanger.on(sandbox, tmp_path_factory.mktemp("generated").as_uri(), spark)
+    flows = replace(flows, cluster_id=cluster)
     run, summary = flows.plan(cell.params)
     assert summary["errors"] == []
     yield Case(cell, flows, run, read_reset(run))
@@ -94,6 +100,10 @@ def _cell(case: Case, doors: Doors, faults: Faults, successor: Successor) -> End
         case.reset(doors, flows, owner)
     elif successor is Successor.TEARDOWN:
         take_back_reset(case.plan, doors, flows.held(case.plan.reset), owner)
+    elif successor is Successor.PERSON:
+        systems = recovering.Systems(flows.worker, source=flows.source, target=flows.target)
+        name = case.plan.reset.source_connector
+        recovering.recover(flows.workspace, name, systems, toward=Toward.BACK, run=owner.run)
     else:
         held = flows.held(case.plan.reset)
         with held.journal.claim(_owner(), beside=held.locks) as entry:

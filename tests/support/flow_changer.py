@@ -43,6 +43,7 @@ class FlowChanger:
     target: str
     spark: SparkSession | None = None
     cluster: type[MirrorCluster] = MirrorCluster
+    cluster_id: str = "sandbox"
 
     @classmethod
     def on(cls, sandbox: Sandbox, workspace: str, spark: SparkSession | None = None) -> FlowChanger:
@@ -59,7 +60,7 @@ class FlowChanger:
             self.cluster({"bootstrap.servers": self.target}) as target,
         ):
             clusters = {Side.SOURCE: source, Side.TARGET: target}
-            yield Doors(connect, connect, logs=source, patience=60, clusters=clusters, cluster="sandbox")
+            yield Doors(connect, connect, logs=source, patience=60, clusters=clusters, cluster=self.cluster_id)
 
     def plan(
         self, asked: dict[str, Any], to: str = "earliest", value: str = "", **selection: str
@@ -70,7 +71,7 @@ class FlowChanger:
         request = Request.parse(connector=asked["source_connector"], to=to, value=value, now=now, **selection)
         with self.doors() as doors:
             reset = find_flow(Asked(**asked), doors)
-            take_flow_snapshot(request, reset, doors, run, cluster="sandbox")
+            take_flow_snapshot(request, reset, doors, run, cluster=self.cluster_id)
         assert self.spark is not None
         return run, mirror_reset_job.run(self.spark, run)
 
@@ -91,12 +92,12 @@ class FlowChanger:
         """The journals that a reset holds."""
         names = [reset.checkpoint_connector, *(f"topic {where.topic}" for where in reset.emptied)]
         locks = [self.journal(name) for name in names if name]
-        history = rewinds_root(self.workspace, cluster="sandbox", connector=reset.source_connector)
+        history = rewinds_root(self.workspace, cluster=self.cluster_id, connector=reset.source_connector)
         return Held(self.journal(reset.source_connector), locks, history)
 
     def journal(self, name: str) -> Journal:
         """The journal of a connector."""
-        return Journal(journal_root(self.workspace), cluster="sandbox", connector=name)
+        return Journal(journal_root(self.workspace), cluster=self.cluster_id, connector=name)
 
     def through(self, cluster: type[MirrorCluster]) -> FlowChanger:
         """The same, with another door to either cluster."""

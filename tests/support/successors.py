@@ -6,8 +6,9 @@ from enum import StrEnum
 
 
 class Successor(StrEnum):
-    """The same task again, the teardown of its run, or another run."""
+    """The same task again, the teardown of its run, another run, or a person with ``connect-offsets recover``."""
 
     RETRY = "retry"
     TEARDOWN = "teardown"
     STRANGER = "stranger"
+    PERSON = "recover"
