@@ -102,7 +102,7 @@ class Executor:
             if not self._only_goes_on(error):
                 self._take_back(error)
             elif isinstance(error, ConnectOffsetsError) and not isinstance(error, _TOLD):
-                raise self.explanation.unresumed(error, self.entry.record) from error
+                _raise_in_place_of(error, self.explanation.unresumed(error, self.entry.record))
             raise
         return self.finish()
 
@@ -255,13 +255,9 @@ class Executor:
         self.entry.go_on_in_memory()
         lost, failures = self._undo(error)
         if failures:
-            told = self.explanation.not_undone(error, failures[0], self.entry.record)
+            _raise_in_place_of(error, self.explanation.not_undone(error, failures[0], self.entry.record))
         elif isinstance(error, Exception):
-            told = self.explanation.undone(error, self._settled(lost))
-        else:
-            return
-        if told is not error:
-            raise told from error
+            _raise_in_place_of(error, self.explanation.undone(error, self._settled(lost)))
 
     def _undo(self, error: BaseException | None) -> tuple[str, list[ConnectOffsetsError]]:
         """Undo what was captured, the last first, but nothing of which a later stage could not be undone."""
@@ -293,3 +289,9 @@ class Executor:
 
     def _settled(self, lost: str = "") -> Settled:
         return Settled(self.entry.record, lost, tuple(self._warnings), round(self._downtime, 3))
+
+
+def _raise_in_place_of(error: BaseException, told: Exception) -> None:
+    """Raise ``told``, unless it is the error itself, which its caller raises: an error must not be its own cause."""
+    if told is not error:
+        raise told from error

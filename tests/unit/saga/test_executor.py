@@ -309,6 +309,27 @@ def test_the_journal_fails(
         assert not any(world.stands.values())
 
 
+def test_an_error_that_needs_no_more_words_is_not_its_own_cause(world: World, journal: Journal) -> None:
+    """Whoever follows causes, as a log does, would never come to an end."""
+
+    class AsItIs(Plainly):
+        def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+            del record
+            return error
+
+    def fail() -> None:
+        raise StoreError("no answer")
+
+    world.faults["after look x"] = fail
+    with journal.claim(OWNER) as entry:
+        stages = [Made(world, *one) for one in SCRIPTS["plain"]]
+        entry.begin(OWNER, operation="a change", key="key", stages=stages)
+        with pytest.raises(StoreError, match="no answer") as raised:
+            Executor(entry, stages, AsItIs()).run()
+
+    assert raised.value.__cause__ is None
+
+
 def test_one_that_does_not_come_back_keeps_no_other_from_being_resumed(world: World, journal: Journal) -> None:
     """All was made, so the saga is done; the error names who does not run."""
 
