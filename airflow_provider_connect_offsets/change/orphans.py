@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_connect_offsets.change.stored_records import moment_of, stored_rows
-from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidInput, NotRemoved, PlanRefused
+from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidInput, PlanRefused
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
 from airflow_provider_connect_offsets.offsets.orphans import Orphan, OrphanRequest
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
@@ -51,21 +51,19 @@ def take_orphan_snapshot(
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What became of the orphaned offsets of ``digest``: whose are gone, and who was left alone, and why."""
+    """What became of the orphaned offsets of ``digest``."""
 
     digest: str
-    removed: tuple[str, ...]
-    partitions: int
-    left: Mapping[str, str]
+    removed: Removed
     finished_at: datetime
 
     def as_json(self) -> dict[str, Any]:
         """Write it for the page."""
         return {
             "digest": self.digest,
-            "removed": list(self.removed),
-            "partitions": self.partitions,
-            "left": dict(self.left),
+            "removed": list(self.removed.connectors),
+            "partitions": self.removed.partitions,
+            "left": dict(self.removed.left),
             "finished_at": self.finished_at.isoformat(timespec="milliseconds"),
         }
 
@@ -100,25 +98,49 @@ class _Connector:
     reason: str | None = None
 
 
-def remove_orphans(directory: OrphansDirectory, connect: ConnectRest, topic: OffsetsTopic, *, digest: str) -> Removal:
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """Connectors whose offsets are to be removed, where keys stand, and the way back of each connector."""
+
+    connectors: Mapping[str, _Connector]
+    places: Mapping[bytes, Places]
+    documents: Mapping[str, Offsets]
+
+    @property
+    def wanted(self) -> dict[str, _Connector]:
+        """Those that nothing speaks against."""
+        return {name: one for name, one in self.connectors.items() if one.reason is None}
+
+
+def remove_approved(directory: OrphansDirectory, connect: ConnectRest, topic: OffsetsTopic, *, digest: str) -> Removal:
     """Write a tombstone for every orphan, and prove that none of them is left; ``digest``: of those that were approved.
 
     First everything is looked at once more, and what a person needs for the way back is written. A connector that
     exists again, or of which anything was written since, is left alone. Run again, it ends in the same.
 
-    Raises :class:`PlanRefused` (nothing was removed), :class:`NotRemoved` (at the end, naming what was and what was
-    not), and store errors, after which some may be removed: run it again.
+    Raises :class:`PlanRefused` (nothing was removed), and store errors, after which some may be removed.
     """
     approved = _approved(directory, digest)
     _refuse_other_cluster(connect, topic)
     removed = remove_found(
         approved, topic, exist=connect.connectors, keep=lambda documents: _keep_way_back(directory, documents)
     )
-    removal = Removal(digest, removed.connectors, removed.partitions, removed.left, finished_at=datetime.now(tz=UTC))
+    removal = Removal(digest, removed, finished_at=datetime.now(tz=UTC))
     files.write_json(directory.outcome, removal.as_json())
-    if removed.left:
-        raise NotRemoved(removed.sentence(topic.topic, kept=directory.removed))
     return removal
+
+
+def left_to_remove(
+    directory: OrphansDirectory, connect: ConnectRest, topic: OffsetsTopic, *, digest: str
+) -> int | None:
+    """How many of the approved offsets stand that are orphaned still; None where no tombstone can have been written.
+
+    Raises as :func:`remove_approved`.
+    """
+    if files.read_json_if_any(directory.removed) is None:
+        return None
+    judged = _judged(_approved(directory, digest), topic, exist=connect.connectors)
+    return sum(len(_standing(judged.places, key)) for one in judged.wanted.values() for key in one.orphans)
 
 
 def remove_found(
@@ -133,6 +155,22 @@ def remove_found(
     exist: names of the connectors that exist now; keep: writes the way back, before the first tombstone. Raises store
     errors, after which some may be removed: run it again.
     """
+    judged = _judged(orphans, topic, exist=exist)
+    wanted = judged.wanted
+    if wanted:
+        keep({name: judged.documents[name] for name in wanted})
+        standing = {key: _standing(judged.places, key) for one in wanted.values() for key in one.orphans}
+        topic.remove_keys(standing, whose=", ".join(sorted(wanted)[:NAMED]))
+        _prove(wanted, places=_places(topic), exist=set(exist()))
+    return Removed(
+        connectors=tuple(sorted(name for name, one in wanted.items() if one.reason is None)),
+        partitions=sum(len(one.orphans) for one in wanted.values() if one.reason is None),
+        left={name: one.reason for name, one in sorted(judged.connectors.items()) if one.reason is not None},
+    )
+
+
+def _judged(orphans: Iterable[Orphan], topic: OffsetsTopic, *, exist: Callable[[], Iterable[str]]) -> _Judged:
+    """Look at everything once more, and set the reasons to leave connectors alone."""
     connectors: dict[str, _Connector] = {}
     for orphan in orphans:
         connectors.setdefault(orphan.connector, _Connector()).orphans[orphan.raw_key] = orphan
@@ -140,17 +178,7 @@ def remove_found(
     existing = set(exist())
     documents = {name: _judge(name, one, places, existing) for name, one in connectors.items()}
     _judge_others(connectors, places)
-    wanted = {name: one for name, one in connectors.items() if one.reason is None}
-    if wanted:
-        keep({name: documents[name] for name in wanted})
-        standing = {key: _standing(places, key) for one in wanted.values() for key in one.orphans}
-        topic.remove_keys(standing, whose=", ".join(sorted(wanted)[:NAMED]))
-        _prove(wanted, places=_places(topic), exist=set(exist()))
-    return Removed(
-        connectors=tuple(sorted(name for name, one in wanted.items() if one.reason is None)),
-        partitions=sum(len(one.orphans) for one in wanted.values() if one.reason is None),
-        left={name: one.reason for name, one in sorted(connectors.items()) if one.reason is not None},
-    )
+    return _Judged(connectors, places, documents)
 
 
 def _approved(directory: OrphansDirectory, digest: str) -> list[Orphan]:

@@ -11,12 +11,13 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
+from airflow_provider_connect_offsets.hooks.doors import workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
 from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.offsets.flags import is_true
 from airflow_provider_connect_offsets.operators.approval import AskOperator
-from airflow_provider_connect_offsets.operators.common import page_written, report_at
+from airflow_provider_connect_offsets.operators.common import owner_of, page_written, report_at
 from airflow_provider_connect_offsets.operators.links import ReportLink
 from airflow_provider_connect_offsets.operators.spark import OffsetsJobOperator
 
@@ -238,13 +239,15 @@ class RemoveOrphanedOffsetsOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Remove them."""
-        from airflow_provider_connect_offsets.change.orphans import remove_orphans  # noqa: PLC0415
+        from airflow_provider_connect_offsets.change.orphan_stages import (  # noqa: PLC0415
+            orphans_journal,
+            remove_orphans,
+        )
         from airflow_provider_connect_offsets.hooks.kafka import offsets_topic  # noqa: PLC0415
         from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
         from airflow_provider_connect_offsets.offsets.orphans import OrphanRequest  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
 
-        del context
         directory = _directory(self.run_uri)
         with failing_clearly():
             request = OrphanRequest.from_json(read_json(directory.request))
@@ -252,11 +255,12 @@ class RemoveOrphanedOffsetsOperator(BaseOperator):
                 KafkaConnectHook(self.connect_conn_id).get_conn() as connect,
                 offsets_topic(self.kafka_conn_id, request.topic) as topic,
             ):
+                journal = orphans_journal(workspace_uri(), topic)
                 try:
-                    removal = remove_orphans(directory, connect, topic, digest=self.digest)
+                    removal = remove_orphans(journal, owner_of(context), directory, connect, topic, digest=self.digest)
                 finally:
                     page = _page(directory)
-        told = {"connectors": len(removal.removed), "partitions": removal.partitions}
+        told = {"connectors": len(removal.removed.connectors), "partitions": removal.removed.partitions}
         self.log.info("Removed and proved: %s. They can be put back from %s", told, directory.removed)
         return {**told, "removed": directory.removed, **report_at(page, dag_id=self.dag_id)}
 

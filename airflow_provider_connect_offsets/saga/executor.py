@@ -213,7 +213,8 @@ class Executor:
             except ConnectOffsetsError as again:
                 log.warning("%s", again)
             look = pivot.find(known.captured)
-        raise self.explanation.stuck(error, self.entry.record) from error
+        _raise_in_place_of(error, self.explanation.stuck(error, self.entry.record))
+        raise error
 
     def _only_goes_on(self, error: BaseException) -> bool:
         """Whether the saga is not undone after ``error``: a stage that goes forward was begun, or the pivot was passed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -14,11 +15,12 @@ from dag_runs import Ran
 from orphan_cell import LINES, Cell
 from written import orphaned
 
-from airflow_provider_connect_offsets.change import orphans as change
-from airflow_provider_connect_offsets.exceptions import NotRemoved
+from airflow_provider_connect_offsets.change.orphan_stages import orphans_journal, remove_orphans
+from airflow_provider_connect_offsets.exceptions import NotRemoved, Unreachable
 from airflow_provider_connect_offsets.offsets.document import parse_kip199
 from airflow_provider_connect_offsets.offsets.storage import key_bytes
 from airflow_provider_connect_offsets.operators.orphans import ApproveRemovalOperator, RemoveOrphanedOffsetsOperator
+from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from sandbox import Sandbox, wait_for
@@ -79,7 +81,12 @@ def removal(directory: OrphansDirectory, digest: str) -> RemoveOrphanedOffsetsOp
 
 
 def execute(operator: Any) -> Any:
-    return type(operator).execute.__wrapped__(operator, {})
+    instance = SimpleNamespace(dag_id="test", run_id=uuid4().hex, map_index=-1, task_id=operator.task_id)
+    return type(operator).execute.__wrapped__(operator, {"ti": instance})
+
+
+def _owner() -> Owner:
+    return Owner.here(run=f"test/{uuid4().hex}", task="remove")
 
 
 @pytest.mark.processes
@@ -189,7 +196,7 @@ def test_what_has_changed_since_is_left_alone(cell: Cell, run: RunDag) -> None:
 
 
 @pytest.mark.processes
-def test_what_is_written_in_the_midst_is_told(cell: Cell, run: RunDag) -> None:
+def test_what_is_written_in_the_midst_is_told(cell: Cell, run: RunDag, workspace: str) -> None:
     """The topic is read again after the tombstones: an offset that stands then is no success."""
     cell.gone("busy", "returned")
     directory = directory_of(run(connectors="busy|returned"))
@@ -207,7 +214,7 @@ def test_what_is_written_in_the_midst_is_told(cell: Cell, run: RunDag) -> None:
         Disturbed(cell.sandbox.target.client_settings(), cell.topic) as topic,
         pytest.raises(NotRemoved) as failed,
     ):
-        change.remove_orphans(directory, connect, topic, digest=digest)
+        remove_orphans(orphans_journal(workspace, topic), _owner(), directory, connect, topic, digest=digest)
 
     assert "'busy': after its tombstones an offset of it stands in the topic." in str(failed.value)
     assert "'returned': it was created again while its offsets were removed, so check where it resumed." in str(
@@ -215,6 +222,36 @@ def test_what_is_written_in_the_midst_is_told(cell: Cell, run: RunDag) -> None:
     )
     assert set(read(directory.removed)) == {"busy", "returned"}
     cell.worker.delete("returned")
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("ending", [SystemExit(143), Unreachable("Kafka is gone.")])
+def test_a_removal_that_ends_in_the_midst_is_finished_by_the_next(
+    cell: Cell, run: RunDag, workspace: str, ending: BaseException
+) -> None:
+    """Whichever run that is: what was approved goes, and the way back names all of it."""
+    cell.gone("first", "second", "later")
+    dead, other = (directory_of(run(connectors=names)) for names in ("first|second", "later"))
+    digests = [read(directory.summary)["digest"] for directory in (dead, other)]
+
+    class Ending(OffsetsTopic):
+        def remove_keys(self, places: Any, *, whose: str) -> None:
+            super().remove_keys(dict(list(places.items())[:1]), whose=whose)
+            raise ending
+
+    settings = cell.sandbox.target.client_settings()
+    with cell.connect() as connect, OffsetsTopic(settings, cell.topic) as topic:
+        journal = orphans_journal(workspace, topic)
+        with Ending(settings, cell.topic) as broken, pytest.raises(type(ending)):
+            remove_orphans(journal, _owner(), dead, connect, broken, digest=digests[0])
+        assert "later" in cell.standing()
+
+        removal = remove_orphans(journal, _owner(), other, connect, topic, digest=digests[1])
+
+    assert removal.removed.connectors == ("later",)
+    assert not {"first", "second", "later"} & set(cell.standing())
+    assert set(read(dead.removed)) == {"first", "second"}
+    assert read(dead.outcome)["removed"] == ["first", "second"]
 
 
 @pytest.mark.parametrize(
