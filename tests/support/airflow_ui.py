@@ -218,8 +218,21 @@ class DagRunUi:
         self.page.get_by_role("button", name="Approve").wait_for()
 
     def answer(self, button: str) -> None:
-        """Click Approve or Reject below the question."""
+        """Click Approve or Reject below the question, once the scheduler has heard that the task has asked it.
+
+        A person reads it for longer than that; before, the answer can fail the task (docs/seen.md).
+        """
+        for _ in range(2):
+            self._await_heartbeat()
         self.page.get_by_role("button", name=button).click()
+
+    def _await_heartbeat(self) -> None:
+        def heard() -> str:
+            told = AirflowAt(self.ui.url).call("GET", "/monitor/health")["scheduler"]
+            return str(told["latest_scheduler_heartbeat"])
+
+        last = heard()
+        wait_until(lambda: heard() != last, 60, "the scheduler is not heard of", interval=0.5)
 
     def open_report(self, task: str) -> Page:
         """Click the task's button Report, on its tab Details."""
