@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 # Titles of stages, by which the journal knows them.
 STOP, ALTER, RESUME, LOOK = "stop_connector", "alter_offsets", "resume_connector", "look_at_records"
 EMPTY = "empty_topics"
+# Of a stage's specification: the Airflow connections that lead to what it changes.
+CONNECTIONS = "connections"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,12 @@ def prior_state_in(record: SagaRecord) -> State | None:
         return PriorState.of(stop.captured).state
     found = alteration_in(record)
     return None if found is None else found.prior_state
+
+
+def connections_of(record: SagaRecord) -> list[str]:
+    """The Airflow connections that a saga was made through, like ``kafka_conn_id=kafka_default``."""
+    told = {f"{name}={conn_id}" for one in record.stages for name, conn_id in one.spec.get(CONNECTIONS, {}).items()}
+    return sorted(told)
 
 
 def deleted_in(record: SagaRecord) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from airflow_provider_connect_offsets.change import steps
-from airflow_provider_connect_offsets.change.captured import RESUME, STOP, PriorState
+from airflow_provider_connect_offsets.change.captured import CONNECTIONS, RESUME, STOP, PriorState
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.exceptions import Interfered, NotRunning, OutcomeUnknown, UnknownConnector
 from airflow_provider_connect_offsets.saga.stage import (
@@ -34,7 +34,7 @@ class _StageOfConnector(Stage):
 
     def spec(self) -> JsonMap:
         """Whether it is passed over where it is gone."""
-        return {"optional": self._optional}
+        return {"optional": self._optional, CONNECTIONS: dict(self._doors.connections)}
 
     def _pass_over(self, error: UnknownConnector) -> None:
         if not self._optional:

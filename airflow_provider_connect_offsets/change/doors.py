@@ -132,7 +132,8 @@ class Doors:
     ``groups`` lets a sink's group be seen to be empty before Connect is asked, which else refuses until it is.
     ``patience``: seconds that each state of the connector is waited for. ``origin``: what is behind ``offsets``.
     ``clusters``: both of a MirrorMaker 2 flow, for its reset; else none. ``cluster``: the id of the Kafka cluster that
-    the connector's workers belong to, by which a journal tells one Connect cluster from another.
+    the connector's workers belong to, by which a journal tells one Connect cluster from another. ``connections``: the
+    Airflow connections that all this was opened from, by the names of the parameters that give them; for people.
     """
 
     offsets: OffsetStore
@@ -144,6 +145,7 @@ class Doors:
     clock: Clock = SYSTEM_CLOCK
     clusters: Mapping[Side, FlowCluster] = field(default_factory=lambda: MappingProxyType({}))
     cluster: str = ""
+    connections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def settle(self, read: Callable[[], Reading], *, until: Callable[[Reading], bool]) -> Reading:
         """Read again and again until it is as wanted, or patience is at an end; give the last reading either way."""

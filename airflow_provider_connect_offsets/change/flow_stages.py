@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from airflow_provider_connect_offsets.change.captured import EMPTY
+from airflow_provider_connect_offsets.change.captured import CONNECTIONS, EMPTY
 from airflow_provider_connect_offsets.change.doors import Doors, FlowCluster
 from airflow_provider_connect_offsets.exceptions import NotApplied
 from airflow_provider_connect_offsets.offsets.flow import Side
@@ -66,7 +66,7 @@ class EmptyTopics(Stage):
     def spec(self) -> JsonMap:
         """The topics, and where their records are kept."""
         topics = [[one.side.value, one.topic] for one in self._topics]
-        return {"topics": topics, "kept": self._kept}
+        return {"topics": topics, "kept": self._kept, CONNECTIONS: dict(self._doors.connections)}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Policies and log offsets."""

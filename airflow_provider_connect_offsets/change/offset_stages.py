@@ -8,6 +8,7 @@ from collections.abc import Callable
 from airflow_provider_connect_offsets.change import log_positions, steps
 from airflow_provider_connect_offsets.change.captured import (
     ALTER,
+    CONNECTIONS,
     LOOK,
     Alteration,
     PriorState,
@@ -62,6 +63,10 @@ class AlterOffsets(Stage):
         self._plan = plan
         self._at_stop = at_stop
         self.fitted: OffsetPlan | None = None
+
+    def spec(self) -> JsonMap:
+        """The connections."""
+        return {CONNECTIONS: dict(self._doors.connections)}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """All offsets, the changes that fit them, and positions in logs; raises :class:`Drift` and store errors."""
@@ -183,6 +188,10 @@ class LookAtRecords(Stage):
     def __init__(self, connector: str, doors: Doors) -> None:
         super().__init__(connector, cluster=doors.cluster)
         self._doors = doors
+
+    def spec(self) -> JsonMap:
+        """The connections."""
+        return {CONNECTIONS: dict(self._doors.connections)}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """What was altered, and the state that the connector has again."""

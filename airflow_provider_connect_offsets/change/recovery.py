@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
-from airflow_provider_connect_offsets.change.captured import ALTER, EMPTY, LOOK, RESUME, STOP
+from airflow_provider_connect_offsets.change.captured import ALTER, EMPTY, LOOK, RESUME, STOP, connections_of
 from airflow_provider_connect_offsets.change.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.explained import ConnectorExplained, told_of
@@ -57,8 +57,14 @@ def built(record: SagaRecord, *doors: Doors) -> list[Stage]:
             again = "Run mirror_reset with the same connectors" if stage.title == EMPTY else "Run it"
             raise Overlap(
                 f"Nothing was done: {record.operation} of {record.resource!r} by run {record.owner.run!r} ended before "
-                f"its time, and left more than offsets to give back. {again} once more (a dry run does not do it), "
-                "which finishes or restores it; then try again."
+                f"its time, and left more than offsets to give back. {again} once more (a dry run does not do it"
+                f"{_through(record)}), which finishes or restores it; then try again."
             )
         stages.append(_BUILDERS[stage.title](stage, way))
     return stages
+
+
+def _through(record: SagaRecord) -> str:
+    """The Airflow connections that it was made through, with a semicolon before; empty where they aren't known."""
+    told = connections_of(record)
+    return f"; it was made through {', '.join(told)}" if told else ""

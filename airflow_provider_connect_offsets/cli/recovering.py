@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from airflow_provider_connect_offsets.change.captured import connections_of
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.group_stages import groups_journal, mend
 from airflow_provider_connect_offsets.change.recovery import recover as settle
@@ -109,10 +110,11 @@ def _owner(run: str | None) -> Owner:
 def _line(record: SagaRecord, lease: Lease) -> str:
     heard = datetime.fromtimestamp(lease.heard_at, tz=UTC)
     made = [f"{one.title} {one.subject}" for one in record.stages if one.progress in {Progress.BEGUN, Progress.DONE}]
+    through = connections_of(record)
     return (
         f"{record.resource}: {record.operation} by run {record.owner.run} (task {record.owner.task}, "
         f"{record.owner.host}), last heard of {heard:%Y-%m-%d %H:%M:%S} UTC; going {record.state}; "
-        f"begun: {', '.join(made) or 'nothing'}"
+        f"begun: {', '.join(made) or 'nothing'}" + (f"; by the connections {', '.join(through)}" if through else "")
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,18 +75,21 @@ def open_doors(
     from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
     from airflow_provider_connect_offsets.hooks.storage import open_storage  # noqa: PLC0415
 
+    named = {"connect_conn_id": connect_conn_id, **({"kafka_conn_id": kafka_conn_id} if kafka_conn_id else {})}
     with ExitStack() as stack:
         logs = stack.enter_context(kafka_logs(kafka_conn_id)) if kafka_conn_id else None
         if _control(control) is Control.STORAGE:
             opened = open_storage(connect_conn_id)
             origin, cluster = Origin(opened.origin), opened.cluster
             storage, control_of = opened.storage, opened.control
-            yield Opened(Doors(storage, control_of, logs, patience=patience, origin=origin, cluster=cluster))
+            doors = Doors(storage, control_of, logs, patience=patience, origin=origin)
+            yield Opened(replace(doors, cluster=cluster, connections=named))
             return
         connect = stack.enter_context(KafkaConnectHook(connect_conn_id).get_conn())
         groups = stack.enter_context(consumer_groups(kafka_conn_id)) if kafka_conn_id else None
         cluster = connect.version().kafka_cluster_id
-        yield Opened(Doors(connect, connect, logs=logs, groups=groups, patience=patience, cluster=cluster))
+        doors = Doors(connect, connect, logs=logs, groups=groups, patience=patience)
+        yield Opened(replace(doors, cluster=cluster, connections=named))
 
 
 def _control(name: str) -> Control:

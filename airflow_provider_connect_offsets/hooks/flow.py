@@ -81,4 +81,9 @@ def open_flow(connections: FlowConnections, *, patience: float = 120.0) -> Itera
         ) as opened,
     ):
         clusters = {Side.SOURCE: source, Side.TARGET: target}
-        yield OpenedFlow(replace(opened, doors=replace(opened.doors, clusters=clusters)))
+        named = {
+            "connect_conn_id": connections.connect_conn_id,
+            "source_kafka_conn_id": connections.source_kafka_conn_id,
+            "target_kafka_conn_id": connections.target_kafka_conn_id,
+        }
+        yield OpenedFlow(replace(opened, doors=replace(opened.doors, clusters=clusters, connections=named)))

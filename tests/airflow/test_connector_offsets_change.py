@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from dag_runs import Ran
+from dag_runs import Ran, connections_in
 from flows import MirrorFlow, SinkFlow, world
 from lying_worker import lying_worker, read_back_wrong
 
@@ -38,9 +38,9 @@ def test_a_dry_run_ends_after_the_plan(mirror: MirrorFlow, run_dag: RunDag) -> N
 
 
 def test_a_read_back_that_disagrees_fails_task_and_run(
-    sandbox: Sandbox, sink: SinkFlow, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, sink: SinkFlow, run_dag: RunDag, workspace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Prior offsets and state are back; nothing of the run looks like success."""
+    """Prior offsets and state are back; nothing of the run looks like success. The journal names the connections."""
     before = world(sandbox)
     with lying_worker(sandbox.connect.url, read_back_wrong(times=1)) as url:
         host, _, port = url.removeprefix("http://").partition(":")
@@ -55,6 +55,7 @@ def test_a_read_back_that_disagrees_fails_task_and_run(
     assert ran.outcome is not None
     assert ran.outcome.result is Result.RESTORED
     assert "was not applied" in ran.output
+    assert connections_in(workspace, sink.name) == {"connect_conn_id=lying", "kafka_conn_id=kafka_default"}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
-from dag_runs import Ran
+from dag_runs import Ran, connections_in
 from reset_cell import RECORDS, ResetCell
 
 from airflow_provider_connect_offsets.exceptions import NotStopped
@@ -111,6 +111,11 @@ def test_a_whole_flow_is_replicated_again_exactly_as_planned(sandbox: Sandbox, r
         history = join(workspace, "_mirror", cluster, cell.source_connector, "rewinds")
         [kept] = list_names(history)
         assert read_dataset(join(history, kept), REWINDS) == rows
+        assert connections_in(workspace, cell.source_connector) == {
+            "connect_conn_id=kafka_connect_default",
+            "source_kafka_conn_id=kafka_source",
+            "target_kafka_conn_id=kafka_target",
+        }
         page = (read_bytes(ran.directory.report) or b"").decode()
         assert "Topic by topic" in page
         assert "200 predicted" in page

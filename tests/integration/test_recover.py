@@ -33,7 +33,8 @@ def leave(sink: SinkFlow, changer: Changer, *, read_back: bool) -> None:
     """What single steps leave where no further task of their run comes: held, STOPPED, and on the plan's offsets."""
     directory, _summary = changer.plan(sink.name, "offset", "7")
     plan, journal = read_plan(directory), changer.journal(sink.name)
-    with changer.doors() as doors:
+    with changer.doors() as opened:
+        doors = replace(opened, connections={"connect_conn_id": "orders", "kafka_conn_id": "eu"})
         stepwise.begin(plan, doors, journal, DEAD, seconds=3600)
         sink.sandbox.connect.stop(sink.name)
         stepwise.alter(plan, doors, journal, DEAD, seconds=3600)
@@ -57,6 +58,7 @@ def test_it_is_undone(sink: SinkFlow, changer: Changer, run: Shell, *, read_back
     assert listed.code == 0
     assert listed.out.startswith(f"{sink.name}: the change of offsets by run dag/dead (task begin, ")
     assert f"begun: stop_connector {sink.name}, alter_offsets {sink.name}" in listed.out
+    assert listed.out.endswith("; by the connections connect_conn_id=orders, kafka_conn_id=eu\n")
     assert (refused.code, "being changed by run 'dag/dead' (task begin)" in refused.err) == (1, True)
     assert (done.code, "was taken back: prior offsets are proved, and the connector is RUNNING again." in done.err) == (
         0,

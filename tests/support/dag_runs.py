@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.change.captured import connections_of
+from airflow_provider_connect_offsets.saga.journal import journals
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root, unique_segment
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
@@ -22,3 +24,12 @@ class Ran:
     def outcome(self) -> Outcome | None:
         """How the change ended, as far as it got."""
         return Outcome.read(self.directory.outcome)
+
+
+def connections_in(workspace: str, connector: str) -> set[str]:
+    """The Airflow connections that the journals of a connector name, in any of its sagas."""
+    found = [
+        one for one in journals(journal_root(workspace)) if one.uri.rpartition("/")[2] == unique_segment(connector)
+    ]
+    records = [journal.record(number) for journal in found for number in range(1, journal.newest() + 1)]
+    return {told for record in records if record is not None for told in connections_of(record)}
