@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import tenacity
 from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaError, KafkaException
@@ -26,6 +26,7 @@ from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK
 _IN_FLIGHT = 200
 _DESCRIBED_AT_ONCE = 500
 _PAUSE = 0.2
+T = TypeVar("T")
 _COORDINATING = frozenset(
     {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
 )
@@ -74,10 +75,11 @@ class ConsumerGroups(Brokers):
         """Names of the consumer groups that ``pattern`` matches as a whole, sorted; empty: all.
 
         Raises :class:`InvalidRequest` for a pattern that is none, and :class:`StoreError` where a broker doesn't
-        answer: its groups would be missing.
+        answer, or its coordinators are not there in time: its groups would be missing.
         """
         wanted = typed_pattern(pattern or ".*", param="groups")
-        return sorted(name for name in self.ask("list the consumer groups", self._list) if wanted.fullmatch(name))
+        names = self._until_coordinated(partial(self.ask, "list the consumer groups", self._list))
+        return sorted(name for name in names if wanted.fullmatch(name))
 
     def state(self, group: str) -> GroupStatus:
         """Tell whether anyone is in ``group``; a group nobody ever heard of is empty."""
@@ -93,7 +95,7 @@ class ConsumerGroups(Brokers):
             found |= self._until_coordinated(asking)
         return found
 
-    def _until_coordinated(self, asking: Callable[[], dict[str, GroupStatus]]) -> dict[str, GroupStatus]:
+    def _until_coordinated(self, asking: Callable[[], T]) -> T:
         """Ask again while a coordinator is on its way, as on a cluster that was never asked for a group before."""
         deadline = SYSTEM_CLOCK.now() + self.timeout
         repeating = tenacity.Retrying(
@@ -210,7 +212,7 @@ class ConsumerGroups(Brokers):
     def _list(self, client: AdminClient) -> list[str]:
         answer = client.list_consumer_groups(request_timeout=self.timeout).result()
         for error in answer.errors or ():
-            raise error
+            raise KafkaException(error)  # a KafkaError itself is no exception, and passes every `except`
         return [listed.group_id for listed in answer.valid or ()]
 
     def _describe(self, client: AdminClient, groups: Sequence[str]) -> dict[str, GroupStatus]:

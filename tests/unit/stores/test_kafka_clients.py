@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import logging
+from concurrent.futures import Future
 from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from confluent_kafka import KafkaError
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError, Unreachable
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -29,6 +33,35 @@ def test_brokers_that_do_not_answer_are_named(caplog: pytest.LogCaptureFixture) 
             with pytest.raises(Unreachable, match=r"127\.0\.0\.1:1 within 0\.3 s .*Connection refused"):
                 call()
     assert caplog.text == ""
+
+
+class Restarting:
+    """A cluster whose first answers come while its coordinators load, as after a broker's restart."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    def list_consumer_groups(self, **_asked: Any) -> Future[Any]:
+        self.left -= 1
+        errors = [KafkaError(KafkaError.COORDINATOR_LOAD_IN_PROGRESS)] if self.left >= 0 else []
+        answer: Future[Any] = Future()
+        answer.set_result(SimpleNamespace(valid=[SimpleNamespace(group_id="orders")], errors=errors))
+        return answer
+
+    def poll(self, _timeout: float) -> None:
+        """Nothing is heard."""
+
+
+@pytest.mark.parametrize("times", [2, 10_000])
+def test_groups_are_listed_once_all_coordinators_are_there(times: int) -> None:
+    """The groups of one that loads would be missing; where that lasts, the error is one that callers know."""
+    with ConsumerGroups(NOBODY, timeout=0.5) as groups:
+        groups._client = cast("Any", Restarting(times))
+        if times == 2:
+            assert groups.list_groups() == ["orders"]
+        else:
+            with pytest.raises(Unreachable, match="Can't list the consumer groups"):
+                groups.list_groups()
 
 
 def test_settings_that_cannot_work_are_refused() -> None:
