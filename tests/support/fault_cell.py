@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -43,9 +44,17 @@ class Kind(StrEnum):
 
 
 def each(steps: Iterable[str | int]) -> list[ParameterSet]:
-    """Each step with each kind of connector; all but one of the kinds, which take turns, are ``long``."""
+    """Each step with each kind of connector; all but one of the kinds, which take turns, are ``long``.
+
+    With ``FAULT_SHARE=2`` every second of these others is ``long`` as well; ``FAULT_SEED`` tells which.
+    """
+    share, first = int(os.environ.get("FAULT_SHARE", "1")), int(os.environ.get("FAULT_SEED", "0"))
+
+    def is_long(place: int, turn: int) -> bool:
+        return place % len(Kind) != turn or (place // len(Kind) + first) % share != 0
+
     return [
-        pytest.param(kind, step, marks=[] if place % len(Kind) == turn else pytest.mark.long)
+        pytest.param(kind, step, marks=[pytest.mark.long] if is_long(place, turn) else [])
         for place, step in enumerate(steps)
         for turn, kind in enumerate(Kind)
     ]
