@@ -46,7 +46,7 @@ class Kind(StrEnum):
 def each(steps: Iterable[str | int]) -> list[ParameterSet]:
     """Each step with each kind of connector; all but one of the kinds, which take turns, are ``long``.
 
-    With ``FAULT_SHARE=2`` every second of these others is ``long`` as well; ``FAULT_SEED`` tells which.
+    With ``FAULT_SHARE=3`` only every third of the others is not ``long``; ``FAULT_SEED`` tells which.
     """
     share, first = int(os.environ.get("FAULT_SHARE", "1")), int(os.environ.get("FAULT_SEED", "0"))
 
