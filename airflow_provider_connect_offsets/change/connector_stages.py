@@ -36,10 +36,14 @@ class _StageOfConnector(Stage):
         """Whether it is passed over where it is gone."""
         return {"optional": self._optional, CONNECTIONS: dict(self._doors.connections)}
 
-    def _pass_over(self, error: UnknownConnector) -> None:
-        if not self._optional:
+    def _pass_over(self, error: UnknownConnector, *, otherwise: Exception) -> None:
+        """Raise ``otherwise`` of a connector that somebody has deleted, unless it may be missing."""
+        if self._optional:
+            log.warning("%s It is left out.", error)
+        elif otherwise is error:
             raise error
-        log.warning("%s It is left out.", error)
+        else:
+            raise otherwise from error
 
 
 class StopConnector(_StageOfConnector):
@@ -60,7 +64,7 @@ class StopConnector(_StageOfConnector):
         try:
             steps.stop(self._doors, self.subject)
         except UnknownConnector as error:
-            self._pass_over(error)
+            self._pass_over(error, otherwise=error)
         return Done()
 
     def find(self, captured: JsonMap) -> Look:
@@ -88,9 +92,7 @@ class StopConnector(_StageOfConnector):
                 steps.stop(self._doors, self.subject)
             give_back(self._doors, self.subject, PriorState.of(captured), ask=not undoing.came_back)
         except UnknownConnector as error:
-            if not self._optional:
-                raise deleted(error) from error
-            log.warning("%s It is left out.", error)
+            self._pass_over(error, otherwise=deleted(error))
         return ""
 
 
@@ -110,9 +112,7 @@ class ResumeConnector(_StageOfConnector):
         try:
             give_back(self._doors, self.subject, PriorState.of(captured), ask=False)
         except UnknownConnector as error:
-            if not self._optional:
-                raise NotRunning(f"{error} Someone has deleted it, so it can't be resumed.") from error
-            log.warning("%s It is left out.", error)
+            self._pass_over(error, otherwise=NotRunning(f"{error} Someone has deleted it, so it can't be resumed."))
         return Done()
 
     def find(self, captured: JsonMap) -> Look:

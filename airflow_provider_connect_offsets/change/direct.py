@@ -9,12 +9,12 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.change import log_positions, recovery, steps
 from airflow_provider_connect_offsets.change.captured import Alteration
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.explained import AsItIs
 from airflow_provider_connect_offsets.change.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.change.stepwise import refuse_unless_still
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
+from airflow_provider_connect_offsets.saga.explanation import AsItIs
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap

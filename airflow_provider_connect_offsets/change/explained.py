@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.change.captured import (
     prior_state_in,
 )
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Interfered, LeftStopped, NotApplied
-from airflow_provider_connect_offsets.saga.executor import Settled
+from airflow_provider_connect_offsets.saga.explanation import Settled
 from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState, StageRecord
 
 
@@ -69,30 +69,6 @@ class ConnectorExplained:
             f"{error} {operation} was made, and read back, but {names} may still be STOPPED. Run the task again, which "
             "goes on with it."
         )
-
-
-class AsItIs:
-    """What is raised is what the store said, or the proof; where it could not be undone, what stands."""
-
-    def undone(self, error: Exception, settled: Settled) -> Exception:
-        """The error."""
-        del settled
-        return error
-
-    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
-        """The failure."""
-        del error, record
-        return failure
-
-    def stuck(self, error: Exception, record: SagaRecord) -> Exception:
-        """The error."""
-        del record
-        return error
-
-    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-        """The error."""
-        del record
-        return error
 
 
 def told_of(settled: Settled) -> str:

@@ -1,13 +1,11 @@
-"""The same change for many connectors: which ones, looked at together, and only so many down at once."""
+"""The same change for many connectors: which ones, looked at together, and what became of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from threading import Event
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from airflow_provider_connect_offsets.change.doors import Bounds, Doors, Logs, Retained
 from airflow_provider_connect_offsets.change.snapshot import take_snapshot
@@ -24,9 +22,6 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.patterns import typed_pattern
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
-
-Member = TypeVar("Member")
-Result = TypeVar("Result")
 
 _LASTING = (AccessDenied, Rejected, UnknownConnector)
 
@@ -49,50 +44,6 @@ def select(connectors: Iterable[str], pattern: str) -> list[str]:
     if not found:
         raise InvalidRequest(f"connectors: {pattern!r} matches none of the {len(there)} connectors: {_some(there)}.")
     return found
-
-
-@dataclass(slots=True)
-class Fleet(Generic[Member, Result]):
-    """Changes one member after the other, ``at_once`` at a time, and begins none after ``max_failures`` have failed.
-
-    ``change`` raises where its member was not changed; each puts its own connector back then, and touches no other.
-    """
-
-    change: Callable[[Member], Result]
-    at_once: int
-    max_failures: int
-    _halted: Event = field(default_factory=Event)
-
-    def __post_init__(self) -> None:
-        """Refuse numbers with which nothing would ever be done."""
-        if self.at_once < 1 or self.max_failures < 1:
-            raise InvalidRequest(
-                f"max_down ({self.at_once}) and max_failures ({self.max_failures}) must be 1 or greater."
-            )
-
-    def halt(self) -> None:
-        """Begin no more; those under way end in order."""
-        self._halted.set()
-
-    def run(self, members: Iterable[Member]) -> Iterator[tuple[Member, Result | Exception]]:
-        """Give each member that was begun with what became of it, as they end."""
-        waiting, failures = iter(members), 0
-        under_way: dict[Future[Result], Member] = {}
-        with ThreadPoolExecutor(max_workers=self.at_once) as pool:
-            while True:
-                while len(under_way) < self.at_once and failures < self.max_failures and not self._halted.is_set():
-                    member = next(waiting, None)
-                    if member is None:
-                        break
-                    under_way[pool.submit(self.change, member)] = member
-                if not under_way:
-                    return
-                for ended in wait(under_way, return_when=FIRST_COMPLETED).done:
-                    error = ended.exception()
-                    if error is not None and not isinstance(error, Exception):
-                        raise error
-                    failures += error is not None
-                    yield under_way.pop(ended), error if error is not None else ended.result()
 
 
 def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str]) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeVar
 
 import tenacity
 
+from airflow_provider_connect_offsets.change.captured import CONNECTIONS
 from airflow_provider_connect_offsets.change.deleted_groups import commit_deleted, is_whole
-from airflow_provider_connect_offsets.change.explained import AsItIs
 from airflow_provider_connect_offsets.change.left_groups import reasons
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Overlap, StoreError
 from airflow_provider_connect_offsets.saga.entry import Entry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
+from airflow_provider_connect_offsets.saga.explanation import AsItIs
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord
@@ -27,7 +30,7 @@ T = TypeVar("T")
 
 # Seconds for which a run waits until another one has moved its groups: of several flows that fail over into one
 # cluster at the same time, none is to fail for that.
-PATIENCE = 600.0
+TIMEOUT = 600.0
 
 
 def groups_journal(workspace: str, *, cluster: str) -> Journal:
@@ -35,7 +38,24 @@ def groups_journal(workspace: str, *, cluster: str) -> Journal:
     return Journal(journal_root(workspace), cluster=cluster, connector=f"consumer groups of {cluster}")
 
 
-class MoveGroups(Stage, Generic[T]):
+@dataclass(frozen=True, slots=True)
+class TargetGroups:
+    """The consumer groups of a cluster, which one run at a time moves.
+
+    ``connections``: the Airflow connections that lead to it, by the names of the parameters that give them; for people.
+    """
+
+    cluster: KafkaCluster
+    journal: Journal
+    connections: Mapping[str, str]
+
+    @classmethod
+    def of(cls, cluster: KafkaCluster, workspace: str, **connections: str) -> TargetGroups:
+        """Those of ``cluster``, with their journal in ``workspace``; raises store errors."""
+        return cls(cluster, groups_journal(workspace, cluster=cluster.cluster_id()), connections)
+
+
+class MoveGroups(Stage):
     """Commit or restore the groups of a run, whose directory holds what it has replaced and deleted.
 
     move: does it, and says itself what stays where it fails; a later process needs none. Undone, the groups that were
@@ -46,24 +66,30 @@ class MoveGroups(Stage, Generic[T]):
     kind = Kind.UNDOABLE
 
     def __init__(
-        self, groups: str, target: KafkaCluster, directory: FailoverDirectory, move: Callable[[], T] | None = None
+        self,
+        groups: str,
+        target: KafkaCluster,
+        directory: FailoverDirectory,
+        move: Callable[[], None] | None = None,
+        *,
+        connections: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__(groups)
         self._target = target
         self._directory = directory
         self._move = move
-        self.moved: T | None = None
+        self._connections = connections
 
     def spec(self) -> JsonMap:
         """The run's directory."""
-        return {"directory": self._directory.uri}
+        return {"directory": self._directory.uri, CONNECTIONS: dict(self._connections)}
 
     def do(self, captured: JsonMap) -> Done:
         """Move them; raises what ``move`` does."""
         del captured
         if self._move is None:
             raise ValueError(f"{self.name} was not begun, and only its own run can begin it")
-        self.moved = self._move()
+        self._move()
         return Done()
 
     def find(self, captured: JsonMap) -> Look:
@@ -93,29 +119,28 @@ class _Explained(AsItIs):
 
 
 def move_groups(
-    journal: Journal,
-    owner: Owner,
-    target: KafkaCluster,
-    directory: FailoverDirectory,
-    move: Callable[[], T],
-    *,
-    patience: float = PATIENCE,
+    groups: TargetGroups, owner: Owner, directory: FailoverDirectory, move: Callable[[], T], *, timeout: float = TIMEOUT
 ) -> T:
-    """Call ``move`` while no other run moves groups of that cluster; gives what it does.
+    """Call ``move`` while no other run moves these groups; gives what it does.
 
-    What a dead run has left is mended first: its ``deleted_groups`` are committed again. ``patience``: seconds for
-    which others are waited for. Raises :class:`Overlap` after that, :class:`JournalLost` where the journal can't be
-    written (no group was moved), and what ``move`` raises.
+    What a dead run has left is mended first: its ``deleted_groups`` are committed again. ``timeout``: seconds for which
+    others are waited for. Raises :class:`Overlap` after that, :class:`JournalLost` where the journal can't be written
+    (no group was moved), and what ``move`` raises.
     """
-    with _claimed(journal, owner, patience) as entry:
+    results: list[T] = []
+    stage = MoveGroups(
+        groups.journal.connector,
+        groups.cluster,
+        directory,
+        lambda: results.append(move()),
+        connections=groups.connections,
+    )
+    with _claimed(groups.journal, owner, timeout) as entry:
         if {one.spec["directory"] for one in entry.record.stages} != {directory.uri}:  # else it mends its own
-            mend(entry, target)
-        stage = MoveGroups(journal.connector, target, directory, move)
+            mend(entry, groups.cluster)
         entry.begin(owner, operation=f"the move of groups by {directory.uri}", key="", stages=[stage])
         Executor(entry, [stage], _Explained()).run()
-    if stage.moved is None:
-        raise ValueError(f"{stage.name} gave nothing")
-    return stage.moved
+    return results[0]
 
 
 def mend(entry: Entry, target: KafkaCluster) -> str | None:
@@ -123,7 +148,7 @@ def mend(entry: Entry, target: KafkaCluster) -> str | None:
     record = entry.record
     if not record.state.is_unfinished:
         return None
-    stages = [MoveGroups[None](one.subject, target, FailoverDirectory(one.spec["directory"])) for one in record.stages]
+    stages = [MoveGroups(one.subject, target, FailoverDirectory(one.spec["directory"])) for one in record.stages]
     settled = Executor(entry, stages, _Explained()).settle(Toward.BACK)
     told = (
         f"{record.operation}, run {record.owner.run!r}, ended before its time. No group is left deleted by it; what it "
@@ -134,11 +159,11 @@ def mend(entry: Entry, target: KafkaCluster) -> str | None:
 
 
 @contextmanager
-def _claimed(journal: Journal, owner: Owner, patience: float) -> Iterator[Entry]:
+def _claimed(journal: Journal, owner: Owner, timeout: float) -> Iterator[Entry]:
     waiting = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(Overlap),
-        wait=tenacity.wait_fixed(1),
-        stop=tenacity.stop_after_delay(patience),
+        wait=tenacity.wait_exponential(max=10),
+        stop=tenacity.stop_after_delay(timeout),
         before_sleep=lambda state: log.info("%s", state.outcome and state.outcome.exception()),
         reraise=True,
     )

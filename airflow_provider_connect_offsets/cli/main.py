@@ -193,6 +193,7 @@ def copy(config: Path | None, connectors: str | None, flow: str | None, *, force
 @click.option("--source-kafka", metavar="HOST:PORT|FILE", help="Of a reset: the flow's source; FILE: client settings.")
 @click.option("--target-kafka", metavar="HOST:PORT|FILE", help="Of a reset, or of groups: the flow's target.")
 @click.option("--groups", is_flag=True, help="What a failover or its restore has left of consumer groups.")
+@click.option("--offsets-topic", metavar="TOPIC", help="What a removal of orphaned offsets has left of this topic.")
 @click.option("--forward", is_flag=True, help="Finish it where all that was written is proved; without it, undo it.")
 @click.option("--run", metavar="DAG/RUN", help="The run that left it, where its hold has not run out yet.")
 def recover(  # noqa: PLR0913 - one for each option
@@ -206,27 +207,37 @@ def recover(  # noqa: PLR0913 - one for each option
     run: str | None,
     lists: bool,
     groups: bool,
+    offsets_topic: str | None,
     forward: bool,
 ) -> None:
     """Undo (or finish) what a dead run has left of CONNECTOR, as the next run of its DAG would.
 
-    With --groups: what it has left of the consumer groups on --target-kafka.
+    With --groups: what it has left of the consumer groups on --target-kafka. With --offsets-topic: finish its removal
+    of orphaned offsets from that topic, on --kafka.
     """
     from airflow_provider_connect_offsets.cli import recovering  # noqa: PLC0415 - --help needs no Kafka client
     from airflow_provider_connect_offsets.saga.executor import Toward  # noqa: PLC0415
 
     if lists:
-        if connector or url or run or forward or groups:
+        if connector or url or run or forward or groups or offsets_topic:
             raise click.UsageError("--list takes --workspace only.")
         recovering.show(workspace)
         return
     if groups:
-        if connector or url or forward or target_kafka is None:
+        if connector or url or forward or offsets_topic or target_kafka is None:
             raise click.UsageError("--groups takes --target-kafka, the cluster that they were moved on, and --run.")
         recovering.recover_groups(workspace, target_kafka, run=run)
         return
+    if offsets_topic:
+        if connector or forward or kafka is None or url is None:
+            raise click.UsageError("--offsets-topic takes --url and --kafka, and --run.")
+        recovering.recover_orphans(workspace, offsets_topic, recovering.Systems(url, kafka), run=run)
+        return
     if connector is None or url is None:
-        raise click.UsageError("Name the connector and its worker (--url), or say --list. For groups, say --groups.")
+        raise click.UsageError(
+            "Name the connector and its worker (--url), or say --list. For groups, say --groups; for what a removal of "
+            "orphaned offsets has left, --offsets-topic."
+        )
     systems = recovering.Systems(url, kafka, source_kafka, target_kafka)
     recovering.recover(workspace, connector, systems, toward=Toward.FORWARD if forward else Toward.BACK, run=run)
 

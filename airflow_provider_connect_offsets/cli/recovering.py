@@ -15,6 +15,7 @@ import click
 from airflow_provider_connect_offsets.change.captured import connections_of
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.group_stages import groups_journal, mend
+from airflow_provider_connect_offsets.change.orphan_stages import finish, orphans_journal
 from airflow_provider_connect_offsets.change.recovery import recover as settle
 from airflow_provider_connect_offsets.cli.opened import open_rest
 from airflow_provider_connect_offsets.cli.told import tell
@@ -27,6 +28,7 @@ from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord
 from airflow_provider_connect_offsets.stores.cluster import open_cluster
 from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
 from airflow_provider_connect_offsets.stores.mirror_cluster import MirrorCluster
+from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 _PATIENCE = 120.0
@@ -101,6 +103,19 @@ def recover_groups(workspace: str, target: str, *, run: str | None) -> None:
         with journal.claim(_owner(run)) as entry:
             told = mend(entry, cluster)
     tell(told or f"Nothing was left of the groups on {target} to be recovered.")
+
+
+def recover_orphans(workspace: str, topic: str, systems: Systems, *, run: str | None) -> None:
+    """Finish what a dead run has begun to remove from an offsets topic on ``systems.kafka``. Raises as above."""
+    if systems.kafka is None:
+        raise InvalidInput("Name the brokers of the offsets topic with --kafka.")
+    with (
+        open_rest((systems.url,), (systems.url,), _PATIENCE) as connect,
+        OffsetsTopic(_settings(systems.kafka), topic) as stored,
+        orphans_journal(workspace, stored).claim(_owner(run)) as entry,
+    ):
+        told = finish(entry, connect, stored)
+    tell(told or f"Nothing was left of a removal from {topic} to be recovered.")
 
 
 def _owner(run: str | None) -> Owner:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,17 +79,23 @@ def open_doors(
     with ExitStack() as stack:
         logs = stack.enter_context(kafka_logs(kafka_conn_id)) if kafka_conn_id else None
         if _control(control) is Control.STORAGE:
-            opened = open_storage(connect_conn_id)
-            origin, cluster = Origin(opened.origin), opened.cluster
-            storage, control_of = opened.storage, opened.control
-            doors = Doors(storage, control_of, logs, patience=patience, origin=origin)
-            yield Opened(replace(doors, cluster=cluster, connections=named))
+            store = open_storage(connect_conn_id)
+            yield Opened(
+                Doors(
+                    store.storage,
+                    store.control,
+                    logs,
+                    patience=patience,
+                    origin=Origin(store.origin),
+                    cluster=store.cluster,
+                    connections=named,
+                )
+            )
             return
         connect = stack.enter_context(KafkaConnectHook(connect_conn_id).get_conn())
         groups = stack.enter_context(consumer_groups(kafka_conn_id)) if kafka_conn_id else None
         cluster = connect.version().kafka_cluster_id
-        doors = Doors(connect, connect, logs=logs, groups=groups, patience=patience)
-        yield Opened(replace(doors, cluster=cluster, connections=named))
+        yield Opened(Doors(connect, connect, logs, groups, patience=patience, cluster=cluster, connections=named))
 
 
 def _control(name: str) -> Control:

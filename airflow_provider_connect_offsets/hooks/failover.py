@@ -12,10 +12,10 @@ from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors, wor
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.change.failover import FailoverDoors
+    from airflow_provider_connect_offsets.change.group_stages import TargetGroups
     from airflow_provider_connect_offsets.change.held import Member
     from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
     from airflow_provider_connect_offsets.offsets.flow import Flow
-    from airflow_provider_connect_offsets.saga.journal import Journal
     from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
 
 
@@ -34,9 +34,13 @@ class FailoverConnections:
 
 @dataclass(frozen=True, slots=True)
 class OpenedFailover:
-    """The doors while they are open; ``connect`` is None where there is no connection for it."""
+    """The doors while they are open; ``connect`` is None where there is no connection for it.
+
+    ``target``: the Airflow connection of the target's Kafka cluster.
+    """
 
     doors: FailoverDoors
+    target: str
     connect: Opened | None
     forward: Opened | None = None
 
@@ -57,11 +61,11 @@ class OpenedFailover:
         )
         return [(opened, name) for opened, name in wanted if opened is not None and name]
 
-    def groups_journal(self) -> Journal:
-        """The journal of the target's consumer groups."""
-        from airflow_provider_connect_offsets.change.group_stages import groups_journal  # noqa: PLC0415
+    def target_groups(self) -> TargetGroups:
+        """The target's consumer groups, with their journal; raises store errors."""
+        from airflow_provider_connect_offsets.change.group_stages import TargetGroups  # noqa: PLC0415
 
-        return groups_journal(workspace_uri(), cluster=self.doors.clusters.target.cluster_id())
+        return TargetGroups.of(self.doors.clusters.target, workspace_uri(), target_kafka_conn_id=self.target)
 
     def members(self, request: FailoverRequest) -> list[Member]:
         """The same connectors, as one saga holds them."""
@@ -101,7 +105,7 @@ def open_failover(connections: FailoverConnections, *, patience: float = 120.0) 
         doors = FailoverDoors(
             Clusters(source, target), connect.doors if connect else None, forward.doors if forward else None
         )
-        yield OpenedFailover(doors, connect, forward)
+        yield OpenedFailover(doors, connections.target, connect, forward)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,10 @@ from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnecto
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.change.fleet import Fleet
     from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
     from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.saga.lease import Owner
+    from airflow_provider_connect_offsets.saga.many import ManySagas
     from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
     from airflow_provider_connect_offsets.workspace.layout import RunDirectory
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
@@ -142,23 +142,24 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
         super().__init__(**kwargs)
         self.max_down = max_down
         self.max_failures = max_failures
-        self._changing: Fleet[_Member, Outcome] | None = None
+        self._changing: ManySagas[_Member, Outcome] | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Apply the plans."""
-        from airflow_provider_connect_offsets.change.fleet import Fleet, refuse_incomplete  # noqa: PLC0415
+        from airflow_provider_connect_offsets.change.fleet import refuse_incomplete  # noqa: PLC0415
         from airflow_provider_connect_offsets.change.plans import read_plans  # noqa: PLC0415
         from airflow_provider_connect_offsets.report import Pending  # noqa: PLC0415
+        from airflow_provider_connect_offsets.saga.many import ManySagas  # noqa: PLC0415
 
         owner = owner_of(context)
         with failing_clearly(), ExitStack() as stack:
             members = _fleet(self.run_uri).members()
             plans = read_plans(members, digest=self.digest)
             doors = [stack.enter_context(self._doors()) for _ in range(min(int(self.max_down), len(plans)))]
-            fleet = Fleet(_through(doors, owner), at_once=int(self.max_down), max_failures=int(self.max_failures))
-            self._changing = fleet
+            many = ManySagas(_through(doors, owner), at_once=int(self.max_down), max_failures=int(self.max_failures))
+            self._changing = many
             stack.callback(_page, self.run_uri, pending=Pending.NOT_BEGUN)
-            ended = dict(self._ends(fleet, [_Member(members[name], plan) for name, plan in plans.items()]))
+            ended = dict(self._ends(many, [_Member(members[name], plan) for name, plan in plans.items()]))
             refuse_incomplete(ended, list(plans))
         results = [outcome.result.value for outcome in ended.values() if not isinstance(outcome, Exception)]
         counts = {result: results.count(result) for result in sorted(set(results))}
@@ -174,10 +175,10 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
         return open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=float(self.patience))
 
     def _ends(
-        self, fleet: Fleet[_Member, Outcome], members: Sequence[_Member]
+        self, many: ManySagas[_Member, Outcome], members: Sequence[_Member]
     ) -> Iterator[tuple[str, Outcome | Exception]]:
         """Tell of each as it ends; its page is written here, one after the other."""
-        for number, (member, ended) in enumerate(fleet.run(members), start=1):
+        for number, (member, ended) in enumerate(many.run(members), start=1):
             text = str(ended) if isinstance(ended, Exception) else ended.message
             self.log.info("%d of %d: %s", number, len(members), text)
             page_of(member.run)

@@ -57,9 +57,8 @@ class CommitGroupOffsetsOperator(FailoverOperator):
                 clusters = opened.doors.clusters
                 try:
                     moved = move_groups(
-                        opened.groups_journal(),
+                        opened.target_groups(),
                         owner_of(context),
-                        clusters.target,
                         directory,
                         lambda: commit_translation(directory, clusters, digest=self.digest),
                     )
@@ -101,11 +100,7 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
         with failing_clearly(), open_failover(self.connections(planned=False)) as opened:
             target = opened.doors.clusters.target
             restored = move_groups(
-                opened.groups_journal(),
-                owner_of(context),
-                target,
-                directory,
-                lambda: restore_groups(directory, target),
+                opened.target_groups(), owner_of(context), directory, lambda: restore_groups(directory, target)
             )
         self.log.info(
             "%d groups, %d partitions have what they had before, read back and proved.",

@@ -240,6 +240,7 @@ class RemoveOrphanedOffsetsOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Remove them."""
         from airflow_provider_connect_offsets.change.orphan_stages import (  # noqa: PLC0415
+            RemoveOrphans,
             orphans_journal,
             remove_orphans,
         )
@@ -256,8 +257,10 @@ class RemoveOrphanedOffsetsOperator(BaseOperator):
                 offsets_topic(self.kafka_conn_id, request.topic) as topic,
             ):
                 journal = orphans_journal(workspace_uri(), topic)
+                named = {"connect_conn_id": self.connect_conn_id, "kafka_conn_id": self.kafka_conn_id}
+                stage = RemoveOrphans(directory, connect, topic, digest=self.digest, connections=named)
                 try:
-                    removal = remove_orphans(journal, owner_of(context), directory, connect, topic, digest=self.digest)
+                    removal = remove_orphans(journal, owner_of(context), stage)
                 finally:
                     page = _page(directory)
         told = {"connectors": len(removal.removed.connectors), "partitions": removal.removed.partitions}

@@ -10,7 +10,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol
 
 from airflow_provider_connect_offsets.exceptions import (
     ConnectOffsetsError,
@@ -22,7 +21,8 @@ from airflow_provider_connect_offsets.exceptions import (
     Overlap,
 )
 from airflow_provider_connect_offsets.saga.entry import Entry
-from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState, StageRecord
+from airflow_provider_connect_offsets.saga.explanation import Explanation, Settled
+from airflow_provider_connect_offsets.saga.record import Progress, SagaState, StageRecord
 from airflow_provider_connect_offsets.saga.stage import Downtime, Found, Kind, Stage, Undoing
 from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK, Clock
 
@@ -40,35 +40,6 @@ class Toward(StrEnum):
 
     FORWARD = "forward"
     BACK = "back"
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What became of a saga: its record, what could not be taken back (a sentence with a space before), warnings.
-
-    ``downtime``: seconds from the first stage that begins one to the last that ends one; 0 where none did.
-    """
-
-    record: SagaRecord
-    lost: str = ""
-    warnings: tuple[str, ...] = ()
-    downtime: float = 0.0
-
-
-class Explanation(Protocol):
-    """How an operation says what the executor did."""
-
-    def undone(self, error: Exception, settled: Settled) -> Exception:
-        """``error`` ended it, and everything was undone; gives what its caller is to see, which may be ``error``."""
-
-    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
-        """``error`` ended it, and ``failure`` is why it could not be undone."""
-
-    def stuck(self, error: Exception, record: SagaRecord) -> Exception:
-        """``error`` came at the pivot, so that it can only go on, and could not."""
-
-    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-        """``error`` came after the pivot, or as a connector was resumed; gives it with what is left to be done."""
 
 
 @dataclass(slots=True)

@@ -15,7 +15,8 @@ from dag_runs import Ran
 from orphan_cell import LINES, Cell
 from written import orphaned
 
-from airflow_provider_connect_offsets.change.orphan_stages import orphans_journal, remove_orphans
+from airflow_provider_connect_offsets.change.orphan_stages import RemoveOrphans, orphans_journal, remove_orphans
+from airflow_provider_connect_offsets.cli.main import main
 from airflow_provider_connect_offsets.exceptions import NotRemoved, Unreachable
 from airflow_provider_connect_offsets.offsets.document import parse_kip199
 from airflow_provider_connect_offsets.offsets.storage import key_bytes
@@ -200,7 +201,6 @@ def test_what_is_written_in_the_midst_is_told(cell: Cell, run: RunDag, workspace
     """The topic is read again after the tombstones: an offset that stands then is no success."""
     cell.gone("busy", "returned")
     directory = directory_of(run(connectors="busy|returned"))
-    digest = read(directory.summary)["digest"]
     partition = partition_of("busy", directory)
 
     class Disturbed(OffsetsTopic):
@@ -209,12 +209,10 @@ def test_what_is_written_in_the_midst_is_told(cell: Cell, run: RunDag, workspace
             cell.sandbox.target.produce(cell.topic, [b'{"position":5}'], keys=[key_bytes("busy", partition)])
             cell.create("returned")
 
-    with (
-        cell.connect() as connect,
-        Disturbed(cell.sandbox.target.client_settings(), cell.topic) as topic,
-        pytest.raises(NotRemoved) as failed,
-    ):
-        remove_orphans(orphans_journal(workspace, topic), _owner(), directory, connect, topic, digest=digest)
+    with cell.connect() as connect, Disturbed(cell.sandbox.target.client_settings(), cell.topic) as topic:
+        stage = RemoveOrphans(directory, connect, topic, digest=digest_of(directory))
+        with pytest.raises(NotRemoved) as failed:
+            remove_orphans(orphans_journal(workspace, topic), _owner(), stage)
 
     assert "'busy': after its tombstones an offset of it stands in the topic." in str(failed.value)
     assert "'returned': it was created again while its offsets were removed, so check where it resumed." in str(
@@ -232,26 +230,67 @@ def test_a_removal_that_ends_in_the_midst_is_finished_by_the_next(
     """Whichever run that is: what was approved goes, and the way back names all of it."""
     cell.gone("first", "second", "later")
     dead, other = (directory_of(run(connectors=names)) for names in ("first|second", "later"))
-    digests = [read(directory.summary)["digest"] for directory in (dead, other)]
+
+    with cell.connect() as connect, OffsetsTopic(cell.sandbox.target.client_settings(), cell.topic) as topic:
+        leave(cell, dead, workspace, ending)
+        stage = RemoveOrphans(other, connect, topic, digest=digest_of(other))
+        removal = remove_orphans(orphans_journal(workspace, topic), _owner(), stage)
+
+    assert removal.removed.connectors == ("later",)
+    assert not {"first", "second", "later"} & set(cell.standing())
+    assert_is_finished(dead)
+
+
+@pytest.mark.processes
+def test_a_person_finishes_a_removal_that_has_ended_in_the_midst(
+    cell: Cell, run: RunDag, workspace: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Without another removal: the list names it, and the command finishes it."""
+    cell.gone("first", "second", "later")
+    dead = directory_of(run(connectors="first|second"))
+    leave(cell, dead, workspace, SystemExit(143))
+    shell, target = ["recover", "--workspace", workspace], cell.sandbox.target.bootstrap
+    finish = [*shell, "--offsets-topic", cell.topic, "--kafka", target, "--url", cell.worker.url]
+
+    for arguments in ([*shell, "--list"], finish, finish):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert not ended.value.code
+
+    told = capfd.readouterr()
+    assert f"offsets topic {cell.topic}: the removal of orphaned offsets by {dead.uri}" in told.out
+    assert "; by the connections kafka_conn_id=eu\n" in told.out
+    assert "What it had begun is finished now." in told.err
+    assert f"Nothing was left of a removal from {cell.topic}" in told.err
+    assert "later" in cell.standing()
+    assert not {"first", "second"} & set(cell.standing())
+    assert_is_finished(dead)
+
+
+def digest_of(directory: OrphansDirectory) -> str:
+    """The digest of what was found, as its approval has it."""
+    return str(read(directory.summary)["digest"])
+
+
+def leave(cell: Cell, directory: OrphansDirectory, workspace: str, ending: BaseException) -> None:
+    """Begin a removal that ends after its first tombstone."""
 
     class Ending(OffsetsTopic):
         def remove_keys(self, places: Any, *, whose: str) -> None:
             super().remove_keys(dict(list(places.items())[:1]), whose=whose)
             raise ending
 
-    settings = cell.sandbox.target.client_settings()
-    with cell.connect() as connect, OffsetsTopic(settings, cell.topic) as topic:
-        journal = orphans_journal(workspace, topic)
-        with Ending(settings, cell.topic) as broken, pytest.raises(type(ending)):
-            remove_orphans(journal, _owner(), dead, connect, broken, digest=digests[0])
-        assert "later" in cell.standing()
+    with cell.connect() as connect, Ending(cell.sandbox.target.client_settings(), cell.topic) as broken:
+        named = {"kafka_conn_id": "eu"}
+        stage = RemoveOrphans(directory, connect, broken, digest=digest_of(directory), connections=named)
+        with pytest.raises(type(ending)):
+            remove_orphans(orphans_journal(workspace, broken), _owner(), stage)
 
-        removal = remove_orphans(journal, _owner(), other, connect, topic, digest=digests[1])
 
-    assert removal.removed.connectors == ("later",)
-    assert not {"first", "second", "later"} & set(cell.standing())
-    assert set(read(dead.removed)) == {"first", "second"}
-    assert read(dead.outcome)["removed"] == ["first", "second"]
+def assert_is_finished(directory: OrphansDirectory) -> None:
+    """What was removed can be imported, and its run says what that was."""
+    assert set(read(directory.removed)) == {"first", "second"}
+    assert read(directory.outcome)["removed"] == ["first", "second"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from made_up_failover import MadeUp
 
 from airflow_provider_connect_offsets.change.group_commit import Moved, commit_translation
 from airflow_provider_connect_offsets.change.group_restore import restore_groups
-from airflow_provider_connect_offsets.change.group_stages import groups_journal, move_groups
+from airflow_provider_connect_offsets.change.group_stages import TargetGroups, move_groups
 from airflow_provider_connect_offsets.change.replicas import Clusters
 from airflow_provider_connect_offsets.cli.main import main
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, JournalLost, Overlap
@@ -44,9 +44,8 @@ def workspace(tmp_path: Path) -> str:
 def moved_by(run: str, made_up: MadeUp, target: KafkaCluster, workspace: str, digest: str) -> Moved:
     """Commit, as a task of ``run`` does."""
     return move_groups(
-        groups_journal(workspace, cluster=target.cluster_id()),
+        TargetGroups.of(target, workspace),
         Owner.here(run=run, task="commit"),
-        target,
         made_up.directory,
         lambda: commit_translation(made_up.directory, Clusters(None, target), digest=digest),
     )
@@ -89,20 +88,19 @@ def test_the_retry_of_a_killed_restore_says_itself_who_was_in_a_deleted_group(
     made_up: MadeUp, target: KafkaCluster, workspace: str
 ) -> None:
     """What somebody has committed meanwhile stays, and is named by the restore, not only in a log."""
-    name, journal = killed_after_the_delete(made_up, workspace), groups_journal(workspace, cluster=target.cluster_id())
+    name, groups = killed_after_the_delete(made_up, workspace), TargetGroups.of(target, workspace)
     made_up.hold({name: {made_up.at(2): Committed(9, "theirs")}})
 
     with pytest.raises(GroupsNotMoved, match=rf"'{name}': .*Somebody has been in it since"):
         move_groups(
-            journal,
+            groups,
             Owner.here(run="dag/again", task="restore"),
-            target,
             made_up.directory,
             lambda: restore_groups(made_up.directory, target),
         )
 
     assert made_up.held(name) == {name: {made_up.at(2): Committed(9, "theirs")}}
-    assert journal.left() is None
+    assert groups.journal.left() is None
 
 
 def test_a_person_commits_what_a_killed_restore_has_deleted(
@@ -122,29 +120,29 @@ def test_a_person_commits_what_a_killed_restore_has_deleted(
     line = f"consumer groups of {target.cluster_id()}: the move of groups by {made_up.directory.uri} by run dag/dead"
     assert told.out.count("\n") == 1
     assert line in told.out
+    assert told.out.endswith("; by the connections target_kafka_conn_id=eu\n")
     assert "No group is left deleted by it" in told.err
     assert made_up.held(name) == {name: {made_up.at(2): Committed(7, "other")}}
 
 
 def test_two_runs_take_turns(made_up: MadeUp, target: KafkaCluster, workspace: str) -> None:
     """The second waits for the first, and where that takes too long, fails and names it."""
-    journal, entered, leave = groups_journal(workspace, cluster=target.cluster_id()), Event(), Event()
+    groups, entered, leave = TargetGroups.of(target, workspace), Event(), Event()
 
     def move() -> str:
         entered.set()
         assert leave.wait(60)
         return "moved"
 
-    def by(run: str, *, patience: float) -> str:
-        owner = Owner.here(run=run, task="commit")
-        return move_groups(journal, owner, target, made_up.directory, move, patience=patience)
+    def by(run: str, *, timeout: float) -> str:
+        return move_groups(groups, Owner.here(run=run, task="commit"), made_up.directory, move, timeout=timeout)
 
     with ThreadPoolExecutor() as pool:
-        first = pool.submit(by, "dag/first", patience=60)
+        first = pool.submit(by, "dag/first", timeout=60)
         assert entered.wait(60)
         with pytest.raises(Overlap, match="is being changed by run 'dag/first'"):
-            by("dag/late", patience=0)
-        second = pool.submit(by, "dag/second", patience=60)
+            by("dag/late", timeout=0)
+        second = pool.submit(by, "dag/second", timeout=60)
         leave.set()
         assert (first.result(60), second.result(60)) == ("moved", "moved")
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from airflow_provider_connect_offsets.change.group_commit import commit_translation
 from airflow_provider_connect_offsets.change.group_restore import restore_groups
-from airflow_provider_connect_offsets.change.group_stages import groups_journal, move_groups
+from airflow_provider_connect_offsets.change.group_stages import TargetGroups, move_groups
 from airflow_provider_connect_offsets.change.replicas import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -89,8 +89,8 @@ def main(action: str, bootstrap: str, uri: str, digest: str, writes: str, worksp
         if not workspace:
             move()
             return
-        journal = groups_journal(workspace, cluster=cluster.cluster_id())
-        move_groups(journal, Owner.here(run="dag/dead", task=action), cluster, directory, move)
+        target = TargetGroups.of(cluster, workspace, target_kafka_conn_id="eu")
+        move_groups(target, Owner.here(run="dag/dead", task=action), directory, move)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
 )
 from airflow_provider_connect_offsets.saga.entry import Entry
-from airflow_provider_connect_offsets.saga.executor import Executor, Settled, Toward
+from airflow_provider_connect_offsets.saga.executor import Executor, Toward
+from airflow_provider_connect_offsets.saga.explanation import AsItIs, Settled
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
@@ -125,19 +126,11 @@ class Made(Stage):
         return ""
 
 
-class Plainly:
-    """What is raised is what happened."""
+class Plainly(AsItIs):
+    """What is raised is what happened, and says when."""
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
         return NotApplied(f"undone: {error}{settled.lost}")
-
-    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
-        del error, record
-        return failure
-
-    def stuck(self, error: Exception, record: SagaRecord) -> Exception:
-        del record
-        return error
 
     def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
         del record
@@ -311,11 +304,6 @@ def test_the_journal_fails(
 
 def test_an_error_that_needs_no_more_words_is_not_its_own_cause(world: World, journal: Journal) -> None:
     """Whoever follows causes, as a log does, would never come to an end."""
-
-    class AsItIs(Plainly):
-        def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-            del record
-            return error
 
     def fail() -> None:
         raise StoreError("no answer")
