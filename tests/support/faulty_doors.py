@@ -5,11 +5,12 @@ A clean run counts the calls; each of them is then broken, before it reaches the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -18,7 +19,15 @@ from airflow_provider_connect_offsets.exceptions import OutcomeUnknown, Unreacha
 from airflow_provider_connect_offsets.workspace import files
 
 #: Calls that change something: of them an answer that is lost tells nothing; any other simply failed.
-_CHANGES = frozenset({"stop", "pause", "resume", "write_offsets", "reset_offsets", "empty", "put_back"})
+CHANGES = frozenset(
+    {
+        *("stop", "pause", "resume", "write_offsets", "reset_offsets", "write_all"),  # of Connect and its offsets
+        *("empty", "put_back", "remove_keys"),  # of topics
+        *("commit", "delete"),  # of consumer groups
+    }
+)
+_LATE = 1.5
+Value = TypeVar("Value")
 
 
 class Fault(StrEnum):
@@ -27,7 +36,18 @@ class Fault(StrEnum):
     KILLED = "SIGKILL"
     INTERRUPTED = "on_kill"
     LOST = "request or answer lost"
+    LATE = "answer lost, and the write comes late"
     JOURNAL = "workspace unwritable from here on"
+    THEIRS = "resumed by someone else"
+
+
+class Outage(StrEnum):
+    """Which of the systems goes away at a call, and comes back."""
+
+    WORKER_KILLED = "worker killed and restarted"
+    WORKER_LEFT = "worker stopped in order and restarted"
+    ROLLING = "rolling restart of two workers"
+    BROKER_KILLED = "broker killed and restarted"
 
 
 class Killed(BaseException):
@@ -36,36 +56,45 @@ class Killed(BaseException):
 
 @dataclass
 class Faults:
-    """Where the fault is put: at the call of that number, before it or after it; none: calls are only counted."""
+    """Where the fault is put: at the call of that number, before it or after it; none: calls are only counted.
 
-    fault: Fault | None = None
+    world: lets happen there what is no fault of this process, as an outage is.
+    """
+
+    fault: Fault | Outage | None = None
     at: int = -1
     after: bool = False
+    world: Callable[[], None] = lambda: None
     calls: list[str] = field(default_factory=list)
     happened: bool = False
     dead: bool = False
     unwritable: bool = False
+    _changing: threading.Lock = field(default_factory=threading.Lock)
 
     def doors(self, doors: Doors) -> Doors:
         """The same doors, with the fault behind them."""
-        wrapped = {side: _Faulty(cluster, self) for side, cluster in doors.clusters.items()}
-        logs, groups = (None if one is None else _Faulty(one, self) for one in (doors.logs, doors.groups))
-        return replace(
-            doors,
-            offsets=_Faulty(doors.offsets, self),
-            control=_Faulty(doors.control, self),
-            logs=logs,
-            groups=groups,
-            clusters=wrapped,
-        )
+        wrapped = {side: self.around(cluster) for side, cluster in doors.clusters.items()}
+        behind = {name: self.around(getattr(doors, name)) for name in ("offsets", "control", "logs", "groups")}
+        return replace(doors, clusters=wrapped, **behind)
+
+    def around(self, client: Value) -> Value:
+        """A client, or a dataclass of some, whose calls are counted, and one of them broken."""
+        if client is None:
+            return client
+        if is_dataclass(client) and not isinstance(client, type):
+            parts = {one.name: getattr(client, one.name) for one in fields(client)}
+            clients = {name: self.around(part) for name, part in parts.items() if hasattr(part, "__enter__")}
+            return replace(client, **clients)
+        broken: Any = _Faulty(client, self)
+        return broken  # type: ignore[no-any-return]
 
     @contextmanager
-    def journals(self, monkeypatch: pytest.MonkeyPatch) -> Any:
+    def journals(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         """Let the dead write no journals, and nobody where the workspace is unwritable."""
         write = files.write_json
 
         def write_json(uri: str, value: Any) -> None:
-            if uri.endswith(".record.json"):  # a lease runs out, which nobody waits for in here
+            if not uri.endswith(".lease.json"):  # which runs out, and nobody waits for that in here
                 self.refuse_dead()
                 if self.unwritable:
                     raise OSError(30, "Read-only file system")
@@ -76,27 +105,50 @@ class Faults:
             yield
 
     def mend(self) -> None:
-        """Let whoever comes next do as they like."""
+        """Let whoever comes next do as they like, once what comes late has come."""
         self.dead = self.unwritable = False
+        with self._changing:
+            return
 
     def call(self, name: str, call: Callable[[], Any]) -> Any:
-        """Make a call, with what happens at it."""
+        """Make a call, with what happens at it; a change waits for one that comes late, as it does in a worker."""
         self.refuse_dead()
         number = len(self.calls)
         self.calls.append(name)
         here = number == self.at and self.fault is not None
+        if here and self.fault is Fault.LATE:
+            self._come_late(name, call)
         if here and not self.after:
             self._happen(name)
-        answer = call()
+        with self._changing if name in CHANGES else nullcontext():
+            answer = call()
         if here and self.after:
             self._happen(name)
         return answer
 
     def refuse_dead(self) -> None:
+        """The end of whoever is dead, and does something all the same."""
         if self.dead:
             raise Killed
 
+    def _come_late(self, name: str, call: Callable[[], Any]) -> None:
+        if name not in CHANGES or self.after:  # the answer to a look does not come late: it is lost
+            return
+        self.happened = True
+        self._changing.acquire()
+
+        def come() -> None:
+            try:
+                call()
+            finally:
+                self._changing.release()
+
+        threading.Timer(_LATE, come).start()
+        raise OutcomeUnknown(f"on purpose: {name} was not answered, and comes late.")
+
     def _happen(self, name: str) -> None:
+        if self.fault is Fault.LATE:
+            return
         self.happened = True
         if self.fault is Fault.KILLED:
             self.dead = True
@@ -105,8 +157,10 @@ class Faults:
             raise SystemExit(143)
         if self.fault is Fault.JOURNAL:
             self.unwritable = True
-            return
-        raise (OutcomeUnknown if name in _CHANGES else Unreachable)(f"on purpose: the answer to {name} was lost.")
+        elif self.fault is Fault.LOST:
+            raise (OutcomeUnknown if name in CHANGES else Unreachable)(f"on purpose: the answer to {name} was lost.")
+        else:
+            self.world()
 
 
 class _Faulty:

@@ -36,7 +36,7 @@ RECORDS = 100
 
 @dataclass(frozen=True)
 class Changer:
-    """Plans and applies changes as the tasks of a DAG do, without Airflow."""
+    """Plans and applies changes as the tasks of a DAG do, without Airflow; ``others``: more workers' addresses."""
 
     spark: SparkSession
     workspace: str
@@ -44,13 +44,14 @@ class Changer:
     kafka: Broker
     cluster: str = "sandbox"
     patience: float = 60
+    others: tuple[str, ...] = ()
 
     @contextmanager
     def doors(self) -> Iterator[Doors]:
         """Open the doors to the worker and to the cluster that the positions refer to."""
         config = {"bootstrap.servers": self.kafka.bootstrap}
         with (
-            ConnectRest(ConnectEndpoint((self.worker,)), patience=self.patience) as connect,
+            ConnectRest(ConnectEndpoint((self.worker, *self.others)), patience=self.patience) as connect,
             KafkaLogs(config) as logs,
             ConsumerGroups(config) as groups,
         ):

@@ -1,0 +1,72 @@
+"""A worker or a broker goes away at each change that an operation makes, and comes back; the operation ends wholly."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+from broken_sink import OPERATIONS, SinkCase, SinkCell, calls_of
+from fault_table import Ending, Note
+from faulty_doors import CHANGES, Faults, Outage
+from outages import Outages, two_workers
+from pyspark.sql import SparkSession
+
+from sandbox import Sandbox
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
+CELLS = list(product(OPERATIONS, Outage))
+
+
+@pytest.fixture(scope="module")
+def outages(sandbox: Sandbox) -> Iterator[Outages]:
+    """Two workers for all cells of this module."""
+    with two_workers(sandbox) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def case(
+    sandbox: Sandbox, outages: Outages, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SinkCase]:
+    """One sink for all cells of this module."""
+    with SinkCase.opened(sandbox, spark, tmp_path_factory.mktemp("outages"), patience=120) as opened:
+        yield opened
+        outages.wait()
+
+
+def moments_of(calls: list[str]) -> list[tuple[int, bool]]:
+    """Before and after each call that changes something, and before the second look after it."""
+    changes = [number for number, name in enumerate(calls) if name in CHANGES]
+    around = [moment for number in changes for moment in ((number, False), (number, True), (number + 2, False))]
+    return [moment for moment in around if moment[0] < len(calls)]
+
+
+@pytest.mark.parametrize(("name", "outage"), CELLS)
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_outage_at_each_change(
+    case: SinkCase, outages: Outages, note_generated: Note, name: str, outage: Outage, *, whole: bool
+) -> None:
+    """All of it or nothing, in the state it had; whoever is asked to do it again has it done.
+
+    ``whole``: each moment, else one, which ``FAULT_SEED`` draws. Prior states and successors take turns.
+    """
+    broken, place = OPERATIONS[name], CELLS.index((name, outage))
+    turns, endings = list(product(broken.states, broken.successors)), set[Ending | None]()
+    with case.changer.doors() as doors:
+        moments = list(enumerate(moments_of(calls_of(case, broken, doors))))
+        if not whole:
+            moments = [moments[(place + int(os.environ["FAULT_SEED"])) % len(moments)]]
+        for number, (at, after) in moments:
+            state, successor = turns[(number + place) % len(turns)]
+            faults = Faults(outage, at, after, world=lambda: outages.begin(outage))
+            try:
+                endings.add(SinkCell(case, doors, broken, faults, state, successor, over=outages.wait).run())
+            except BaseException as error:
+                when = "after" if after else "before"
+                told = f"{name}, {outage} {when} call {at} ({state}, {successor}); the calls: {faults.calls}"
+                error.add_note(told)
+                raise
+    for ending in sorted(ending for ending in endings if ending is not None):
+        note_generated(outage, name, "sink", ending)
