@@ -116,6 +116,10 @@ class DatasetError(ConnectOffsetsError):
     """A dataset is missing, was never finished, or has other columns than its name promises."""
 
 
+class WorkspaceUnwritable(ConnectOffsetsError):
+    """A file of the workspace can't be written; the text names it."""
+
+
 class ChangeError(ConnectOffsetsError):
     """A change did not end as planned."""
 

@@ -51,8 +51,9 @@ class FailoverRequest:
 
     groups, topics, rewind: patterns for whole names (topics: of the source; None: all; rewind: groups that may be set
     back on the target, None: none of them). min_coverage: the share of the partitions concerned that must be
-    translated, 0 to 1. compared: how many records are read of either log of a partition at most, to prove claims.
-    reads_committed: MirrorSource leaves out what was written in a transaction that was given up. forward: of a
+    translated, 0 to 1. max_rereads: how many records may be read again, all groups together (None: of each partition
+    as many as the preview says). compared: how many records are read of either log of a partition at most, to prove
+    claims. reads_committed: MirrorSource leaves out what was written in a transaction that was given up. forward: of a
     failback, the flow that once brought the records there, by its MirrorSource ``forward_connector``; ``flow`` is the
     one that leads back then, whether or not it runs.
     """
@@ -63,6 +64,7 @@ class FailoverRequest:
     topics: str | None = None
     rewind: str | None = None
     min_coverage: float = 1.0
+    max_rereads: int | None = None
     compared: int = DEFAULT_COMPARED
     reads_committed: bool = False
     source_connector: str = ""
@@ -80,6 +82,7 @@ class FailoverRequest:
         topics: str = "",
         rewind: str = "",
         min_coverage: object = 1.0,
+        max_rereads: object = "",
         compared: object = DEFAULT_COMPARED,
         reads_committed: bool = False,
         source_connector: str = "",
@@ -106,7 +109,8 @@ class FailoverRequest:
             topics=_pattern("topics", topics),
             rewind=_pattern("rewind", rewind),
             min_coverage=_share(min_coverage),
-            compared=_count(compared),
+            max_rereads=None if max_rereads in {None, ""} else _count("max_rereads", max_rereads),
+            compared=_count("compared", compared),
             reads_committed=reads_committed,
             source_connector=source_connector,
             checkpoint_connector=checkpoint_connector,
@@ -157,8 +161,8 @@ def _share(value: object) -> float:
     return share
 
 
-def _count(value: object) -> int:
+def _count(name: str, value: object) -> int:
     text = str(value).strip()
     if not re.fullmatch(r"\d+", text, re.ASCII):
-        raise InvalidRequest(f"compared: {value!r} is no number of records, 0 or greater.")
+        raise InvalidRequest(f"{name}: {value!r} is no number of records, 0 or greater.")
     return int(text)

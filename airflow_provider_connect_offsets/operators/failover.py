@@ -54,9 +54,11 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
     target tell where the groups were, and ``source_alias``, ``target_alias``, ``replication_policy`` (default or
     identity), ``separator`` and ``syncs_on`` (source or target) what the flow was. ``groups`` and ``topics`` are
     patterns for whole names; ``rewind`` names groups that may be set back on the target; ``min_coverage`` is the share
-    of partitions that must be translated (0 to 1); ``compared``: how many records of either log are read at most, for
-    each partition, to prove claims. ``forward_connector`` makes it a failback: the MirrorSourceConnector of the flow
-    that once brought the records from the target, to which the groups go home; ``source_connector`` may be empty then.
+    of partitions that must be translated (0 to 1); ``max_rereads``: how many records may be read again, all groups
+    together (empty: of each partition as many as the preview says); ``compared``: how many records of either log are
+    read at most, for each partition, to prove claims. ``forward_connector`` makes it a failback: the
+    MirrorSourceConnector of the flow that once brought the records from the target, to which the groups go home;
+    ``source_connector`` may be empty then.
 
     Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
     """
@@ -75,6 +77,7 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
         "topics",
         "rewind",
         "min_coverage",
+        "max_rereads",
         "compared",
         "forward_connector",
         "part",
@@ -96,6 +99,7 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
         topics: str = "",
         rewind: str = "",
         min_coverage: float | str = 1.0,
+        max_rereads: int | str = "",
         compared: int | str = 100_000,
         forward_connector: str = "",
         part: str = "",
@@ -114,6 +118,7 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
         self.topics = topics
         self.rewind = rewind
         self.min_coverage = min_coverage
+        self.max_rereads = max_rereads
         self.compared = compared
         self.forward_connector = forward_connector
         self.part = part
@@ -162,6 +167,7 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
             topics=self.topics,
             rewind=self.rewind,
             min_coverage=self.min_coverage,
+            max_rereads=self.max_rereads,
             compared=self.compared,
             reads_committed=info is not None and isolation_of(info.config) is Isolation.READ_COMMITTED,
             source_connector=self.source_connector,
@@ -179,15 +185,26 @@ def _info(opened: Opened | None, connector: str) -> ConnectorInfo | None:
 class TranslateGroupOffsetsOperator(OffsetsJobOperator):
     """Translate the positions of consumer groups from a flow's source to its target; a ``SparkSubmitOperator``.
 
-    ``run_uri`` is what the look at the flow returned. All other arguments are those of ``SparkSubmitOperator``, except
-    ``application``, ``py_files`` and ``application_args``, which are the job's own. Fails where the gate is closed:
-    fewer partitions than ``min_coverage`` asks for can be moved, or records disprove a claim; nothing was committed.
+    ``run_uri`` is what the look at the flow returned; ``preview_uri``, of a final translation, is the ``run_uri`` of
+    its preview, to which it is held: no group that the preview did not show, and no more re-reads. All other arguments
+    are those of ``SparkSubmitOperator``, except ``application``, ``py_files`` and ``application_args``, which are the
+    job's own. Fails where the gate is closed: fewer partitions than ``min_coverage`` asks for can be moved, more is
+    read again than was approved, or records disprove a claim; nothing was committed.
 
     Writes the dataset ``translation``, the report and a CSV. Returns ``run_uri``, ``report``, ``report_url``,
     ``digest`` and counts, each an XCom of its own too, so that ``translate.output["digest"]`` works.
     """
 
+    template_fields: Sequence[str] = (*OffsetsJobOperator.template_fields, "preview_uri")
     application_name = "connect-offsets-translation"
+
+    def __init__(self, *, preview_uri: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.preview_uri = preview_uri
+
+    def directories(self) -> list[str]:
+        """Its own, and that of its preview."""
+        return [self.run_uri, *([self.preview_uri] if self.preview_uri else [])]
 
     def job(self) -> Path:
         """The file of the job."""

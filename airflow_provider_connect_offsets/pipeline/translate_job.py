@@ -1,8 +1,8 @@
-"""spark-submit's entry for a failover: ``translate_job.py RUN_DIRECTORY``.
+"""spark-submit's entry for a failover: ``translate_job.py RUN_DIRECTORY [PREVIEW_DIRECTORY]``.
 
 Reads what the look at the flow wrote under the run directory (a URI that Hadoop understands), and writes
 ``translation``, ``compare_ranges``, ``sampled_claims`` and, last of all, ``summary.json``. What closes the gate stands
-in its ``errors``; the exit code says only whether the job ran.
+in its ``errors``; the exit code says only whether the job ran. A final translation is held to its preview.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from airflow_provider_connect_offsets.offsets.failover import (
 )
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline import jvm
+from airflow_provider_connect_offsets.pipeline.approved import beyond_approval, rereads_beyond
 from airflow_provider_connect_offsets.pipeline.failback import Forward, forward_ranges
 from airflow_provider_connect_offsets.pipeline.failover import (
     Seen,
@@ -84,14 +85,19 @@ DEFAULTS = {
 }
 
 
-def run(spark: SparkSession, directory: FailoverDirectory) -> dict[str, Any]:
-    """Translate what ``directory`` asks for, write the datasets, and return the summary."""
+def run(spark: SparkSession, directory: FailoverDirectory, preview: FailoverDirectory | None = None) -> dict[str, Any]:
+    """Translate what ``directory`` asks for, write the datasets, and return the summary.
+
+    ``preview``: the directory of the translation that was shown and approved, which this one is held to.
+    """
     # A summary that an earlier attempt left would vouch for a dataset that is not its own.
     jvm.remove(spark, directory.summary)
     asked = json.loads(jvm.read_text(spark, directory.request))
     request = FailoverRequest.from_json(asked)
     problem = _pattern_problem(spark, request)
     summary = {"errors": [problem]} if problem else _translate(spark, request, directory)
+    if preview is not None and not problem:
+        summary["errors"] += _beyond(spark, request, directory, preview, summary)
     told = {"request": asked, "translated_at": datetime.now(tz=UTC).isoformat(timespec="milliseconds"), **summary}
     text = json.dumps(told, indent=2, sort_keys=True, ensure_ascii=False)
     jvm.write_text(spark, directory.summary, text + "\n")
@@ -236,6 +242,7 @@ def _errors(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
             f"{summary['covered']:,} of {summary['partitions']:,} partitions are translated, less than min_coverage "
             f"{request.min_coverage:g} asks for. {named}{f'; and {more:,} more groups' if more > 0 else ''}."
         )
+    errors += rereads_beyond(request, summary["max_rereads"])
     if summary["mismatched"]:
         one = summary["mismatches"][0]
         errors.append(
@@ -245,6 +252,19 @@ def _errors(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
             "changes records on their way."
         )
     return errors
+
+
+def _beyond(
+    spark: SparkSession,
+    request: FailoverRequest,
+    directory: FailoverDirectory,
+    preview: FailoverDirectory,
+    summary: dict[str, Any],
+) -> list[str]:
+    """What is beyond the preview, each a sentence."""
+    final, shown = (read_dataset(spark, one.translation, TRANSLATION) for one in (directory, preview))
+    before = json.loads(jvm.read_text(spark, preview.summary))["max_rereads"]
+    return beyond_approval(final, shown, request=request, rereads=(summary["max_rereads"], before))
 
 
 def _pattern_problem(spark: SparkSession, request: FailoverRequest) -> str | None:
@@ -272,14 +292,14 @@ def _shuffle_partitions(spark: SparkSession) -> str:
 
 def _run(spark: SparkSession, arguments: list[str]) -> None:
     set_default(spark, "spark.sql.shuffle.partitions", _shuffle_partitions(spark))
-    run(spark, FailoverDirectory(*arguments))
+    run(spark, *map(FailoverDirectory, arguments))
 
 
 JOB = Job(
     name="connect-offsets translation",
-    usage="translate_job.py RUN_DIRECTORY",
+    usage="translate_job.py RUN_DIRECTORY [PREVIEW_DIRECTORY]",
     run=_run,
-    takes={1},
+    takes={1, 2},
     defaults=DEFAULTS,
 )
 

@@ -172,7 +172,7 @@ def failover_question(found: Failover, *, limit: int = MOST_ROWS, link: str | No
     named = " and ".join(f"`{plain(name)}`" for name in connectors if name)
     stopping = (
         f"Replication is waited for, then {named} will stand still, all is translated once more from what stands then, "
-        "checked, and committed. The figures here can only become better."
+        f"checked, and committed. {_limits(request)}"
         if planned
         else found.kind
     )
@@ -190,6 +190,19 @@ def failover_question(found: Failover, *, limit: int = MOST_ROWS, link: str | No
         "Nothing has been stopped or moved yet.",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _limits(request: FailoverRequest) -> str:
+    """What the final figures may be."""
+    rereads = (
+        "of each partition no more is read again than the preview says"
+        if request.max_rereads is None
+        else f"at most {request.max_rereads:,} records are read again"
+    )
+    return (
+        f"Nothing is committed unless then too at least {request.min_coverage:.0%} of the partitions can be moved, "
+        f"{rereads}, and no group is among them that is not listed here."
+    )
 
 
 def write_failover_page(directory: FailoverDirectory, *, pending: Pending | None = None) -> str:

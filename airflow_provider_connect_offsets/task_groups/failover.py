@@ -36,6 +36,7 @@ def mirror_failover(  # noqa: PLR0913 - each by its name
     topics: str = "",
     rewind: str = "",
     min_coverage: float | str = 1.0,
+    max_rereads: int | str = "",
     compared: int | str = 100_000,
     drain_timeout: float | str = 300.0,
     resume_flow: bool | str = False,
@@ -82,6 +83,7 @@ def mirror_failover(  # noqa: PLR0913 - each by its name
             topics=topics,
             rewind=rewind,
             min_coverage=min_coverage,
+            max_rereads=max_rereads,
             compared=compared,
             forward_connector=forward_connector,
             part=part,
@@ -104,7 +106,7 @@ def mirror_failover(  # noqa: PLR0913 - each by its name
             task_id="begin", run_uri=first, drain_timeout=drain_timeout, **doors, **patient
         )
         final: Any = begin.output
-        translate = TranslateGroupOffsetsOperator(task_id="translate", run_uri=final, **submitted)
+        translate = TranslateGroupOffsetsOperator(task_id="translate", run_uri=final, preview_uri=first, **submitted)
         translated: Any = translate.output
         commit = CommitGroupOffsetsOperator(
             task_id="commit",

@@ -11,6 +11,7 @@ from airflow_provider_connect_offsets.task_groups.form import (
     count,
     flag,
     optional,
+    optional_count,
     required,
     share,
 )
@@ -54,7 +55,7 @@ def failback_params() -> dict[str, Param]:
             example=r"primary\.orders",
         ),
     }
-    kept = ("rewind", "min_coverage", "compared", "drain_timeout", "resume_flow", "approval", "dry_run")
+    kept = ("rewind", "min_coverage", "max_rereads", "compared", "drain_timeout", "resume_flow", "approval", "dry_run")
     connections = {
         "forward_connect_conn_id": connection(
             "Connect connection",
@@ -189,6 +190,13 @@ def _limits() -> dict[str, Param]:
             "Share of the partitions that must be translated; with less nothing is committed.",
             section=Section.LIMITS,
             default=1.0,
+        ),
+        "max_rereads": optional_count(
+            "Re-reads",
+            "How many records may be read again, all groups together; with more nothing is committed. Empty: of each "
+            "partition as many as the preview says.",
+            section=Section.LIMITS,
+            example=500,
         ),
         "compared": count(
             "Records compared",

@@ -56,6 +56,11 @@ def count(title: str, description: str, *, section: Section, default: int, minim
     return Param(default, type="integer", minimum=minimum, **_shown(title, description, section, default))
 
 
+def optional_count(title: str, description: str, *, section: Section, example: int) -> Param:
+    """A whole number, 0 or more, that may be left empty."""
+    return Param(None, type=["null", "integer"], minimum=0, **_shown(title, description, section, example))
+
+
 def share(title: str, description: str, *, section: Section, default: float) -> Param:
     """A number from 0 to 1."""
     return Param(default, type="number", minimum=0, maximum=1, **_shown(title, description, section, default))

@@ -6,6 +6,7 @@ import json
 import os
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 from packaging.version import Version
 
-from airflow_provider_connect_offsets.exceptions import DatasetError
+from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnwritable
 
 # Where a file can be created by one caller alone: the package of each protocol, which has that since 2024.12.0
 # (``mode="create"``: If-None-Match of S3, ifGenerationMatch of GCS, overwrite=False of Azure). fsspec's own way, which
@@ -41,30 +42,47 @@ def locate(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
 
 
 def write_bytes(uri: str, content: bytes) -> None:
-    """Publish a file: on a local disk written beside, synced and renamed; on an object store one upload."""
+    """Publish a file: on a local disk written beside, synced and renamed; on an object store one upload.
+
+    Raises :class:`WorkspaceUnwritable`.
+    """
     file_system, path = locate(uri)
-    if isinstance(file_system, LocalFileSystem):
-        _replace_local(Path(path), content)
-    else:
-        file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
-        file_system.pipe_file(path, content)
+    with _written(uri):
+        if isinstance(file_system, LocalFileSystem):
+            _replace_local(Path(path), content)
+        else:
+            file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
+            file_system.pipe_file(path, content)
 
 
 def create_bytes(uri: str, content: bytes) -> bool:
     """Publish a file only where none stands; tell whether this call made it. Two callers never both succeed.
 
-    Raises :class:`DatasetError` on a file system where they might.
+    Raises :class:`DatasetError` on a file system where they might, and :class:`WorkspaceUnwritable`.
     """
     file_system, path = locate(uri)
     if isinstance(file_system, LocalFileSystem):
-        return _link_local(Path(path), content)
+        with _written(uri):
+            return _link_local(Path(path), content)
     _refuse_unless_it_creates_once(file_system, uri)
-    file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
+    with _written(uri):
+        file_system.makedirs(path.rpartition("/")[0], exist_ok=True)
+        try:
+            file_system.pipe_file(path, content, mode="create")
+        except FileExistsError:
+            return False
+        return True
+
+
+@contextmanager
+def _written(uri: str) -> Iterator[None]:
+    """Whatever a file system says where it can't write: each has exceptions of its own."""
     try:
-        file_system.pipe_file(path, content, mode="create")
-    except FileExistsError:
-        return False
-    return True
+        yield
+    except Exception as error:
+        raise WorkspaceUnwritable(
+            f"{uri} can't be written: {error!r}. Mend the workspace, then run it again."
+        ) from error
 
 
 def read_bytes(uri: str) -> bytes | None:

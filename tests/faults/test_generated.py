@@ -47,7 +47,7 @@ def test_broken_at_each_call(
             state, successor = turns[(number + first) % len(turns)]
             faults = Faults(fault, at, after, world=case.resume)
             try:
-                with faults.journals(monkeypatch):
+                with faults.files(monkeypatch):
                     endings.add(SinkCell(case, doors, broken, faults, state, successor).run())
             except BaseException as error:
                 when = "after" if after else "before"

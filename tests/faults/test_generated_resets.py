@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from uuid import uuid4
 
 import pytest
 from fault_table import Ending, Note
-from faulty_doors import Fault, Faults, Killed
+from faulty_doors import CHANGES, Fault, Faults, Killed, Outage
 from flow_changer import FlowChanger
+from outages import Outages, two_workers
 from pyspark.sql import SparkSession
 from reset_cell import RECORDS, ResetCell
 from successors import Successor
@@ -27,9 +28,10 @@ from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from sandbox import Sandbox
 
-pytestmark = [pytest.mark.faults, pytest.mark.long]
+pytestmark = [pytest.mark.faults, pytest.mark.long, pytest.mark.timeout(3600)]
 # Of all cells every sixth is run: each takes as long as a flow takes to replicate again.
 EVERY = 6
+FAULTS: list[Fault] = [fault for fault in Fault if fault is not Fault.THEIRS]
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,14 @@ class Case:
     def reset(self, doors: Doors, flows: FlowChanger, owner: Owner) -> object:
         """Make it; ``flows`` has a workspace, and so journals, of its own."""
         return reset_flow(self.plan, doors, flows.held(self.plan.reset), owner, self.run, sync_patience=60)
+
+    def calls(self) -> list[str]:
+        """The calls of a clean reset."""
+        counted = Faults()
+        with self.flows.doors() as doors:
+            self.reset(counted.doors(doors), _elsewhere(self), _owner())
+        assert counted.calls
+        return counted.calls
 
     def replicated(self) -> int:
         """How many records the replica has, once the flow has caught up and runs, with the policies that it had."""
@@ -67,28 +77,53 @@ def case(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPat
     cell.close()
 
 
-@pytest.mark.parametrize("fault", Fault)
+@pytest.fixture(scope="module")
+def outages(sandbox: Sandbox, case: Case) -> Iterator[Outages]:
+    """A second worker for the cells that come last."""
+    del case
+    with two_workers(sandbox) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_broken_at_each_call(case: Case, note_generated: Note, monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
     """All of it is replicated again or nothing; after a retry it is all."""
-    with case.flows.doors() as doors:
-        counted = Faults()
-        case.reset(counted.doors(doors), _elsewhere(case), _owner())
-        moments = list(product(range(len(counted.calls)), (False, True)))[list(Fault).index(fault) :: EVERY]
-        endings = set()
-        for number, (at, after) in enumerate(moments):
-            successor, faults = list(Successor)[number % len(Successor)], Faults(fault, at, after)
-            try:
-                with faults.journals(monkeypatch):
-                    endings.add(_cell(case, doors, faults, successor))
-            except BaseException as error:
-                when = "after" if after else "before"
-                error.add_note(f"reset, {fault} {when} call {at} ({successor}); the calls: {faults.calls}")
-                raise
+    calls = case.calls()
+    numbers = [number for number, name in enumerate(calls) if fault is not Fault.LATE or name in CHANGES]
+    moments = list(product(numbers, (False,) if fault is Fault.LATE else (False, True)))
+    endings = set()
+    for number, (at, after) in enumerate(moments[FAULTS.index(fault) :: EVERY]):
+        faults = Faults(fault, at, after)
+        with faults.files(monkeypatch):
+            endings.add(_cell(case, faults, list(Successor)[number % len(Successor)]))
     for ending in sorted(endings):
         note_generated(fault, "reset", "flow", ending)
 
 
-def _cell(case: Case, doors: Doors, faults: Faults, successor: Successor) -> Ending:
+@pytest.mark.parametrize("outage", Outage)
+def test_outage_at_each_change(case: Case, outages: Outages, note_generated: Note, outage: Outage) -> None:
+    """The same where a worker or a broker goes away before or after a call that changes something."""
+    changes = [number for number, name in enumerate(case.calls()) if name in CHANGES]
+    place, endings = list(Outage).index(outage), set()
+    for number, (at, after) in enumerate(list(product(changes, (False, True)))[place :: len(Outage)]):
+        faults = Faults(outage, at, after, world=lambda: outages.begin(outage))
+        successor = list(Successor)[(number + place) % len(Successor)]
+        endings.add(_cell(case, faults, successor, over=outages.wait))
+    for ending in sorted(endings):
+        note_generated(outage, "reset", "flow", ending)
+
+
+def _cell(case: Case, faults: Faults, successor: Successor, *, over: Callable[[], None] = lambda: None) -> Ending:
+    try:
+        with case.flows.doors() as doors:
+            return _broken(case, doors, faults, successor, over)
+    except BaseException as error:
+        when = "after" if faults.after else "before"
+        error.add_note(f"reset, {faults.fault} {when} call {faults.at} ({successor}); the calls: {faults.calls}")
+        raise
+
+
+def _broken(case: Case, doors: Doors, faults: Faults, successor: Successor, over: Callable[[], None]) -> Ending:
     before = case.replicated()
     flows, owner, error = _elsewhere(case), _owner(), None
     try:
@@ -96,26 +131,37 @@ def _cell(case: Case, doors: Doors, faults: Faults, successor: Successor) -> End
     except (Killed, SystemExit, ConnectOffsetsError) as raised:
         error = raised
     faults.mend()
+    over()
+    assert faults.happened
     if successor is Successor.RETRY:
         case.reset(doors, flows, owner)
-    elif successor is Successor.TEARDOWN:
-        take_back_reset(case.plan, doors, flows.held(case.plan.reset), owner)
-    elif successor is Successor.PERSON:
-        systems = recovering.Systems(flows.worker, source=flows.source, target=flows.target)
-        name = case.plan.reset.source_connector
-        recovering.recover(flows.workspace, name, systems, toward=Toward.BACK, run=owner.run)
     else:
-        held = flows.held(case.plan.reset)
-        with held.journal.claim(_owner(), beside=held.locks) as entry:
-            recovery.recover(entry, Toward.FORWARD, doors)
+        _settle(case, doors, flows, owner, successor)
     again = case.replicated() - before
-    assert again in {0, 2 * RECORDS}
+    # A worker that dies before it has stored its offsets replicates again, as always with Connect.
+    assert again in (
+        {0, 2 * RECORDS} if not isinstance(faults.fault, Outage) else {0, *range(2 * RECORDS, 4 * RECORDS)}
+    )
     if error is None or successor is Successor.RETRY:
         assert again
         return Ending.APPLIED if error is None else Ending.NEXT
     if isinstance(error, NotApplied | Drift):
         assert not again
     return Ending.APPLIED if again else Ending.RESTORED
+
+
+def _settle(case: Case, doors: Doors, flows: FlowChanger, owner: Owner, successor: Successor) -> None:
+    """As the teardown of the run does, a person, or another run."""
+    held = flows.held(case.plan.reset)
+    if successor is Successor.TEARDOWN:
+        take_back_reset(case.plan, doors, held, owner)
+    elif successor is Successor.PERSON:
+        systems = recovering.Systems(flows.worker, source=flows.source, target=flows.target)
+        name = case.plan.reset.source_connector
+        recovering.recover(flows.workspace, name, systems, toward=Toward.BACK, run=owner.run)
+    else:
+        with held.journal.claim(_owner(), beside=held.locks) as entry:
+            recovery.recover(entry, Toward.FORWARD, doors)
 
 
 def _elsewhere(case: Case) -> FlowChanger:

@@ -1,8 +1,9 @@
 """A commit or a restore of groups in a process of its own, which kills itself right before one of its writes.
 
-usage: dying_writes.py commit|restore BOOTSTRAP RUN_DIRECTORY DIGEST WRITES [WORKSPACE]
+usage: dying_writes.py commit|restore BOOTSTRAP RUN_DIRECTORY DIGEST WRITES WORKSPACE [waits]
 
-With a workspace it is done as tasks do it: with a journal, whose own writes don't count.
+With a workspace it is done as tasks do it: with a journal, whose own writes don't count. One that ``waits`` does not
+kill itself, but prints a line, and goes on once it reads one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +30,23 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 
 class Writes:
-    """How many files and groups may still be written."""
+    """How many files and groups may still be written; ``waits``: it does not die before the next one."""
 
     left = 0
+    waits = False
 
     @classmethod
     def one(cls) -> None:
         """Count one, or die."""
-        if not cls.left:
-            os.kill(os.getpid(), signal.SIGKILL)
         cls.left -= 1
+        if cls.left >= 0:
+            return
+        if not cls.waits:
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif cls.left == -1:
+            sys.stdout.write("here\n")
+            sys.stdout.flush()
+            sys.stdin.readline()
 
 
 class Dying(ConsumerGroups):
@@ -58,16 +66,47 @@ def killed(
     action: str, bootstrap: str, directory: FailoverDirectory, *, digest: str = "", writes: int, workspace: str = ""
 ) -> bool:
     """Run it with so many writes; whether it was killed. It ends well where it needs no more of them."""
-    told = [sys.executable, __file__, action, bootstrap, directory.uri, digest, str(writes), workspace]
-    environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
-    code = subprocess.run(told, check=False, cwd=Path.cwd(), env=environment).returncode
+    told = _command(action, bootstrap, directory, digest, str(writes), workspace)
+    code = subprocess.run(told, check=False, cwd=Path.cwd(), env=_environment()).returncode
     assert code in {0, -signal.SIGKILL}
     return code != 0
 
 
-def main(action: str, bootstrap: str, uri: str, digest: str, writes: str, workspace: str) -> None:
+def interrupted(
+    action: str,
+    bootstrap: str,
+    directory: FailoverDirectory,
+    *,
+    digest: str,
+    writes: int,
+    workspace: str,
+    world: Callable[[], None],
+) -> bool:
+    """Run it, and let ``world`` happen before the write of that number; whether there was one, however it ended."""
+    told = _command(action, bootstrap, directory, digest, str(writes), workspace, "waits")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(told, cwd=Path.cwd(), env=_environment(), stdin=pipe, stdout=pipe, text=True) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        came = program.stdout.readline() == "here\n"
+        if came:
+            world()
+            program.stdin.write("\n")
+            program.stdin.close()
+    return came
+
+
+def _command(action: str, bootstrap: str, directory: FailoverDirectory, *more: str) -> list[str]:
+    return [sys.executable, __file__, action, bootstrap, directory.uri, *more]
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(Path.cwd())}
+
+
+def main(action: str, bootstrap: str, uri: str, digest: str, writes: str, workspace: str, *waits: str) -> None:
     """Commit or restore, one group after the other, and die."""
-    Writes.left = int(writes)
+    Writes.left, Writes.waits = int(writes), bool(waits)
     groups._IN_FLIGHT = 1
     publish = files.write_bytes
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -89,19 +90,19 @@ class Faults:
         return broken  # type: ignore[no-any-return]
 
     @contextmanager
-    def journals(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        """Let the dead write no journals, and nobody where the workspace is unwritable."""
-        write = files.write_json
+    def files(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        """Let the dead write no file, and nobody where the workspace is unwritable."""
+        write = files._replace_local
 
-        def write_json(uri: str, value: Any) -> None:
-            if not uri.endswith(".lease.json"):  # which runs out, and nobody waits for that in here
+        def replace_local(path: Path, content: bytes) -> None:
+            if not path.name.endswith(".lease.json"):  # which runs out, and nobody waits for that in here
                 self.refuse_dead()
                 if self.unwritable:
-                    raise OSError(30, "Read-only file system")
-            write(uri, value)
+                    raise OSError(30, "Read-only file system", str(path))
+            write(path, content)
 
         with monkeypatch.context() as patched:
-            patched.setattr(files, "write_json", write_json)
+            patched.setattr(files, "_replace_local", replace_local)
             yield
 
     def mend(self) -> None:

@@ -15,7 +15,7 @@ from sandbox.process import ServerProcess
 
 @dataclass
 class Outages:
-    """Lets outages begin on a sandbox with two workers; each is over by itself, which :meth:`wait` waits for."""
+    """Lets outages begin, those of workers where there are two; each is over by itself, as :meth:`wait` waits for."""
 
     sandbox: Sandbox
     _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=1))
@@ -23,7 +23,7 @@ class Outages:
 
     def begin(self, outage: Outage) -> None:
         """Let it happen; what was gone is starting again when this returns."""
-        first, second = (worker.process for worker in self.sandbox.workers)
+        first, second = self.sandbox.workers[0].process, self.sandbox.workers[-1].process
         broker = self.sandbox.target.process
         away: dict[Outage, tuple[Callable[[], None], tuple[ServerProcess, ...]]] = {
             Outage.WORKER_KILLED: (first.kill, (first,)),

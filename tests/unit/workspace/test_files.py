@@ -11,7 +11,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from airflow_provider_connect_offsets.exceptions import DatasetError
+from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnwritable
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import join
 
@@ -151,7 +151,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: p
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(WorkspaceUnwritable, match="No space left"):
         files.write_bytes(uri, b"new")
 
     assert files.read_bytes(uri) == b"old"
