@@ -44,6 +44,11 @@ _BACKUP = click.option(
     metavar="FILE",
     help="Where to keep the offsets of before, to be imported again; without it a new file in this directory.",
 )
+_WORKSPACE = click.option(
+    "--workspace",
+    metavar="URI",
+    help="Where Airflow's tasks keep their journals, so that they and an import keep apart; without it your own place.",
+)
 
 
 def _with(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
@@ -62,7 +67,7 @@ def _with(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
 @click.version_option(__version__, prog_name="connect-offsets")
 @click.option("--export", "exports", is_flag=True, help="Write the offsets of source connectors as JSON.")
 @click.option("--import", "imports", is_flag=True, help="Read such JSON, and write the offsets to the storage.")
-@_with(_CONFIG, _CONNECTORS, _FROM_BEGINNING, _DRY_RUN, _DOCUMENT, _FLOW, _FORCE, _BACKUP)
+@_with(_CONFIG, _CONNECTORS, _FROM_BEGINNING, _DRY_RUN, _DOCUMENT, _FLOW, _FORCE, _BACKUP, _WORKSPACE)
 @click.pass_context
 def cli(context: click.Context, /, *, exports: bool, imports: bool, **given: Any) -> None:
     """Export and import the offsets of Kafka Connect's source connectors where their workers store them."""
@@ -77,7 +82,8 @@ def cli(context: click.Context, /, *, exports: bool, imports: bool, **given: Any
     if not (exports or imports) or given["config"] is None:
         click.echo(context.get_help(), err=True)
         raise click.UsageError("Say --export or --import with --config, or name a command.")
-    used, unfit = (export, {"dry_run", "force", "backup"}) if mode == "export" else (import_, {"from_beginning"})
+    imports_only = {"dry_run", "force", "backup", "workspace"}
+    used, unfit = (export, imports_only) if mode == "export" else (import_, {"from_beginning"})
     misfit = next((name for name in set_up if name in unfit), None)
     if misfit is not None:
         raise click.UsageError(f"--{misfit.replace('_', '-')} makes no sense with --{mode}.")
@@ -98,7 +104,7 @@ def export(
 
 
 @cli.command("import")
-@_with(_CONFIG, _CONNECTORS, _DRY_RUN, _DOCUMENT, _FLOW, _FORCE, _BACKUP)
+@_with(_CONFIG, _CONNECTORS, _DRY_RUN, _DOCUMENT, _FLOW, _FORCE, _BACKUP, _WORKSPACE)
 def import_(  # noqa: PLR0913 - one for each option
     config: Path | None,
     connectors: str | None,
@@ -108,10 +114,12 @@ def import_(  # noqa: PLR0913 - one for each option
     flow: str | None,
     force: bool,
     backup: Path | None,
+    workspace: str | None,
 ) -> None:
     """Write the offsets of a JSON document: those listed are overwritten, null removes, whatever isn't listed stays.
 
-    Refused while a worker runs a connector that is listed: stop the connector, or the process.
+    Refused while a worker runs a connector that is listed: stop the connector, or the process. What an import has left
+    that was killed in the midst is taken back first.
     """
     from airflow_provider_connect_offsets.cli import importing  # noqa: PLC0415
     from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
@@ -120,14 +128,19 @@ def import_(  # noqa: PLR0913 - one for each option
         raise click.UsageError("--backup makes no sense with --dry-run: nothing is overwritten.")
     opened = open_storage(_required(config), flow)
     wanted = importing.read_document(_text(document), _names(connectors))
-    changes = importing.plan(opened, wanted, forced=force or dry_run)
+    importing.check(opened, wanted, forced=force or dry_run)
+    if not dry_run and (left := importing.settle(opened, workspace, forced=force)):
+        tell(left)
+    changes = importing.plan(opened, wanted)
     importing.show(changes)
     if dry_run or not changes:
         tell("Nothing was written.")
         return
-    kept = importing.keep_before(changes, backup)
-    tell(f"The offsets of before are kept in {kept}: import that to undo this.")
-    importing.write(opened, changes)
+
+    def keep() -> None:
+        tell(f"The offsets of before are kept in {importing.keep_before(changes, backup)}: import that to undo this.")
+
+    importing.write(opened, changes, workspace=workspace, forced=force, keep=keep)
     tell(f"Written to {opened.name}, and read back.")
 
 
@@ -186,7 +199,7 @@ def copy(config: Path | None, connectors: str | None, flow: str | None, *, force
 
 @cli.command()
 @click.argument("connector", required=False)
-@click.option("--workspace", metavar="URI", required=True, help="Where Airflow's tasks keep their journals.")
+@click.option("--workspace", metavar="URI", help="Where Airflow's tasks, or imports, keep their journals.")
 @click.option("--list", "lists", is_flag=True, help="Show what is unfinished, under way or left behind.")
 @click.option("--url", metavar="URL", help="A worker's REST API.")
 @click.option("--kafka", metavar="HOST:PORT|FILE", help="The Kafka whose logs the positions refer to, if it matters.")
@@ -195,10 +208,11 @@ def copy(config: Path | None, connectors: str | None, flow: str | None, *, force
 @click.option("--groups", is_flag=True, help="What a failover or its restore has left of consumer groups.")
 @click.option("--forward", is_flag=True, help="Finish it where all that was written is proved; without it, undo it.")
 @click.option("--run", metavar="DAG/RUN", help="The run that left it, where its hold has not run out yet.")
+@_with(_CONFIG, _FLOW, _FORCE)
 def recover(  # noqa: PLR0913 - one for each option
     connector: str | None,
     *,
-    workspace: str,
+    workspace: str | None,
     url: str | None,
     kafka: str | None,
     source_kafka: str | None,
@@ -207,19 +221,30 @@ def recover(  # noqa: PLR0913 - one for each option
     lists: bool,
     groups: bool,
     forward: bool,
+    config: Path | None,
+    flow: str | None,
+    force: bool,
 ) -> None:
     """Undo (or finish) what a dead run has left of CONNECTOR, as the next run of its DAG would.
 
-    With --groups: what it has left of the consumer groups on --target-kafka.
+    With --groups: what it has left of the consumer groups on --target-kafka. With --config: take back what an import
+    into that storage has left; without --workspace, one that had none either.
     """
     from airflow_provider_connect_offsets.cli import recovering  # noqa: PLC0415 - --help needs no Kafka client
     from airflow_provider_connect_offsets.saga.executor import Toward  # noqa: PLC0415
 
     if lists:
-        if connector or url or run or forward or groups:
+        if connector or url or run or forward or groups or config:
             raise click.UsageError("--list takes --workspace only.")
         recovering.show(workspace)
         return
+    if config is not None:
+        if connector or url or run or forward or groups:
+            raise click.UsageError("--config takes --workspace, --flow and --force only: an import is taken back.")
+        recovering.recover_import(config, flow, workspace, forced=force)
+        return
+    if workspace is None:
+        raise click.UsageError("Missing option '--workspace'.")
     if groups:
         if connector or url or forward or target_kafka is None:
             raise click.UsageError("--groups takes --target-kafka, the cluster that they were moved on, and --run.")

@@ -16,7 +16,8 @@ from airflow_provider_connect_offsets.change.captured import connections_of
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.group_stages import groups_journal, mend
 from airflow_provider_connect_offsets.change.recovery import recover as settle
-from airflow_provider_connect_offsets.cli.opened import open_rest
+from airflow_provider_connect_offsets.cli import importing
+from airflow_provider_connect_offsets.cli.opened import open_rest, open_storage
 from airflow_provider_connect_offsets.cli.told import tell
 from airflow_provider_connect_offsets.exceptions import InvalidInput, JournalDamaged
 from airflow_provider_connect_offsets.offsets.flow import Side
@@ -64,9 +65,13 @@ class Systems:
             )
 
 
-def show(workspace: str) -> None:
-    """Print a line for each operation that is unfinished; raises :class:`JournalDamaged` once all others are shown."""
+def show(workspace: str | None) -> None:
+    """Print a line for each operation that is unfinished; raises :class:`JournalDamaged` once all others are shown.
+
+    workspace: None: where this user's imports keep their journals.
+    """
     count, damaged = 0, list[JournalDamaged]()
+    workspace = workspace or importing.own_workspace()
     for journal in journals(journal_root(workspace)):
         try:
             left = journal.left()
@@ -101,6 +106,13 @@ def recover_groups(workspace: str, target: str, *, run: str | None) -> None:
         with journal.claim(_owner(run)) as entry:
             told = mend(entry, cluster)
     tell(told or f"Nothing was left of the groups on {target} to be recovered.")
+
+
+def recover_import(config: Path, flow: str | None, workspace: str | None, *, forced: bool) -> None:
+    """Take back what a dead import has left in a storage; raises as ``importing.settle`` does."""
+    opened = open_storage(config, flow)
+    told = importing.settle(opened, workspace, forced=forced)
+    tell(told or f"Nothing was left by an import into {opened.name}.")
 
 
 def _owner(run: str | None) -> Owner:

@@ -71,6 +71,10 @@ class Journal:
         other.connector, other.uri = connector, uri
         return other
 
+    def sibling(self, connector: str) -> Journal:
+        """The journal of another resource of the same cluster."""
+        return self.at(connector, join(self.uri.rpartition("/")[0], unique_segment(connector)))
+
     def home(self, number: int) -> str:
         """The URI of a generation, to which the names of its files are added."""
         return join(self.uri, f"{number:06d}")
