@@ -1,35 +1,25 @@
-"""An import of offsets where workers keep them, by one process at a time; what a dead one has written is taken back."""
+"""The stage of an import of offsets where workers keep them: all connectors of a document are written in one go."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from airflow_provider_connect_offsets.change.explained import AsItIs
 from airflow_provider_connect_offsets.change.steps import differences
 from airflow_provider_connect_offsets.exceptions import (
-    ConnectOffsetsError,
     Drift,
     Interfered,
     JournalLost,
     LeftStopped,
     NotApplied,
-    NotStopped,
     StoreError,
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
-from airflow_provider_connect_offsets.saga.entry import Entry
-from airflow_provider_connect_offsets.saga.executor import Executor, Settled, Toward
-from airflow_provider_connect_offsets.saga.journal import Journal
-from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord
 from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, JsonMap, Kind, Look, Stage, Undoing
 from airflow_provider_connect_offsets.stores.protocols import WriteReply
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 log = logging.getLogger(__name__)
 _NAMED = 3
@@ -173,9 +163,10 @@ class ImportOffsets(Stage):
             self._storage.write_all({change.connector: change.prior for change in back})
             self._prove(back, {change.connector: change.before for change in back})
         except (StoreError, NotApplied) as error:
+            kept = f": {captured['prior']}" if self._is_rebuilt else ""
             raise LeftStopped(
                 f"The offsets of before could not be put back: {error} Leave the workers down and import the document "
-                "in which they are kept."
+                f"in which they are kept{kept}."
             ) from error
         return _told(foreign)
 
@@ -211,107 +202,6 @@ class ImportOffsets(Stage):
         if self._is_rebuilt:
             return {change.connector: standing[change.connector].only(change.partitions) for change in changes}
         return standing
-
-
-class _Explained(AsItIs):
-    """What an import says of its end."""
-
-    def undone(self, error: Exception, settled: Settled) -> Exception:
-        """:class:`NotApplied` once anything may have been written; before that the error itself."""
-        if all(one.progress is Progress.PENDING for one in settled.record.stages):
-            return error
-        return NotApplied(f"{error} All offsets were put back and are as before.")
-
-    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
-        """The failure, with why it was to be undone."""
-        del record
-        return type(failure)(f"{error} {failure}".strip())
-
-
-def import_offsets(
-    journal: Journal,
-    owner: Owner,
-    storage: Storage,
-    changes: Sequence[Change],
-    *,
-    refuse_running: RefuseRunning,
-    keep: Callable[[], None],
-) -> None:
-    """Write all changes and prove them; where one can't be proved, put all of them back.
-
-    keep: called once nobody else can write any more, before the first write. Raises :class:`Overlap`, :class:`Drift`,
-    :class:`JournalLost` and store errors (nothing was written), :class:`NotApplied` (all is as before), and
-    :class:`LeftStopped` (not even that could be proved).
-    """
-    with _claimed(journal, owner, storage, [change.connector for change in changes]) as entry:
-        left = settle(entry, storage, refuse_running=refuse_running)
-        if left is not None:
-            log.warning("%s", left)
-        keep()
-        stage = ImportOffsets(storage.name, storage, changes, file=entry.file)
-        entry.begin(owner, operation=f"the import into {storage.name}", key="", stages=[stage])
-        executor = Executor(entry, [stage], _Explained())
-        try:
-            executor.run()
-        except JournalLost as error:
-            if entry.record.stage(stage.name).progress is not Progress.DONE:
-                raise
-            # Proved, and nobody could tell: whoever comes next would take it back while its workers run.
-            entry.go_on_in_memory()
-            executor.settle(Toward.BACK)
-            raise NotApplied(f"{error} All offsets were put back and are as before.") from error
-
-
-def settle_left(journal: Journal, owner: Owner, storage: Storage, *, refuse_running: RefuseRunning) -> str | None:
-    """Take back what a dead import has written to the storage; says so, None where nothing was left.
-
-    Raises :class:`Overlap` where an import is under way, and as :func:`settle` does.
-    """
-    journal.refuse_overlap(owner.run)
-    if journal.left() is None:
-        return None
-    with _claimed(journal, owner, storage, ()) as entry:
-        return settle(entry, storage, refuse_running=refuse_running)
-
-
-def settle(entry: Entry, storage: Storage, *, refuse_running: RefuseRunning) -> str | None:
-    """The same, of an entry that is held.
-
-    Raises :class:`NotStopped` where a worker runs what would be written, :class:`LeftStopped`, and store errors.
-    """
-    record = entry.record
-    if not record.state.is_unfinished:
-        return None
-    whose = f"{record.operation[0].upper()}{record.operation[1:]} by run {record.owner.run!r} ended before its time"
-    stages = [ImportOffsets(one.subject, storage) for one in record.stages]
-    captured = [stage.changes(record.captures[stage.name]) for stage in stages if stage.name in record.captures]
-    try:
-        refuse_running(change.connector for changes in captured for change in changes)
-    except NotStopped as error:
-        raise NotStopped(f"{whose}, and is taken back before anything else. {error}") from error
-    settled = Executor(entry, stages, _Explained()).settle(Toward.BACK)
-    became = "what it had written was taken back, and read back" if captured else "it had written nothing"
-    return f"{whose}: {became}.{settled.lost}"
-
-
-def imports_journal(workspace: str, storage: Storage) -> Journal:
-    """The journal of all imports into a storage; raises store errors."""
-    return Journal(journal_root(workspace), cluster=storage.cluster(), connector=f"{storage.resource} (imports)")
-
-
-@contextmanager
-def _claimed(journal: Journal, owner: Owner, storage: Storage, connectors: Iterable[str]) -> Iterator[Entry]:
-    """Hold the storage, and these connectors against changes."""
-    beside = [journal.sibling(name) for name in (storage.resource, *connectors)]
-    try:
-        with ExitStack() as stack:
-            try:
-                entry = stack.enter_context(journal.claim(owner, beside=beside))
-            except OSError as error:
-                raise JournalLost(f"No journal can be kept in {journal.uri}: {error}.") from error
-            yield entry
-    except JournalLost as error:
-        raise JournalLost(f"Nothing was written: {error} Name another place for it with --workspace.") from error
 
 
 def _kept(uri: str, offsets: Mapping[str, Offsets]) -> str:

@@ -8,14 +8,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from airflow_provider_connect_offsets.change.import_stages import (
-    Change,
-    RefuseRunning,
-    import_offsets,
-    imports_journal,
-    read,
-    settle_left,
-)
+from airflow_provider_connect_offsets.change.import_stages import Change, read
+from airflow_provider_connect_offsets.change.imports import Imports
 from airflow_provider_connect_offsets.cli.opened import Opened
 from airflow_provider_connect_offsets.cli.told import counted, tell
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidInput
@@ -93,10 +87,9 @@ def keep_before(changes: list[Change], target: Path | None) -> Path:
 def settle(opened: Opened, workspace: str | None, *, forced: bool) -> str | None:
     """Take back what a dead import has written; says so, None where nothing was left. ``forced``: as above.
 
-    Raises :class:`Overlap` where an import is under way, :class:`NotStopped`, :class:`LeftStopped`, and store errors.
+    Raises as ``Imports.settle_left`` does.
     """
-    journal = imports_journal(workspace or own_workspace(), opened.storage)
-    return settle_left(journal, _owner(), opened.storage, refuse_running=_refusal(opened, forced=forced))
+    return _imports(opened, workspace, forced=forced).settle_left()
 
 
 def write(
@@ -110,11 +103,11 @@ def write(
     """Write all changes and prove them; where one can't be proved, put all of them back.
 
     workspace: where its journal is kept, by which other imports and Airflow's runs are kept apart from it; None: where
-    this user keeps their own. keep: called before the first write. Raises as ``import_offsets`` does.
+    this user keeps their own. keep: called before the first write. Raises as ``Imports.write`` does.
     """
-    journal = imports_journal(workspace or own_workspace(), opened.storage)
-    refuse_running = _refusal(opened, forced=forced)
-    import_offsets(journal, _owner(), opened.storage, changes, refuse_running=refuse_running, keep=keep)
+    # Without a workspace there are imports only, and the journal of the storage keeps those apart.
+    beside = [change.connector for change in changes] if workspace else []
+    _imports(opened, workspace, forced=forced).write(changes, beside=beside, keep=keep)
 
 
 def own_workspace() -> str:
@@ -131,12 +124,14 @@ def own_workspace() -> str:
     return (state / "connect-offsets").absolute().as_uri()
 
 
-def _owner() -> Owner:
-    return Owner.here(run=f"connect-offsets import, process {os.getpid()} on {socket.gethostname()}", task="import")
-
-
-def _refusal(opened: Opened, *, forced: bool) -> RefuseRunning:
-    return (lambda _connectors: None) if forced else opened.refuse_running
+def _imports(opened: Opened, workspace: str | None, *, forced: bool) -> Imports:
+    run = f"connect-offsets import, process {os.getpid()} on {socket.gethostname()}"
+    return Imports.into(
+        opened.storage,
+        Owner.here(run=run, task="import"),
+        workspace=workspace or own_workspace(),
+        refuse_running=(lambda _connectors: None) if forced else opened.refuse_running,
+    )
 
 
 def _refuse_misfits(connector: ConfiguredConnector, offsets: Offsets) -> None:

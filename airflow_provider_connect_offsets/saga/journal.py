@@ -216,7 +216,7 @@ class Journal:
     def _try_claim(self, owner: Owner, home: str) -> Entry | None:
         """Take the next generation; None where another process of the same run is still at it."""
         number = self.newest()
-        lease = self._living_lease(number)
+        lease = None if self._has_home_of(number, home) else self._living_lease(number)
         if lease is not None and lease.owner.run != owner.run:
             raise self._overlap(number)
         if lease is not None and lease.owner.pid:
@@ -267,6 +267,10 @@ class Journal:
         """Where the record of a generation lies, and the lease that counts for it."""
         own = self._read(self.home(number), "lease", Lease.from_json)
         return own.home if own is not None and own.home else self.home(number)
+
+    def _has_home_of(self, number: int, home: str) -> bool:
+        """Whether a generation has the home of whoever holds ``home`` now, and so nobody else any more."""
+        return bool(home) and self._home_of(number).rpartition("/")[0] == home.rpartition("/")[0]
 
     def _living_lease(self, number: int) -> Lease | None:
         """The lease of a generation whose owner is alive, as far as can be known."""

@@ -136,9 +136,7 @@ def test_a_person_takes_it_back(run: Shell, config: Path, document: Path, topic:
     done = run("recover", "--config", config)
     again = run("recover", "--config", config)
 
-    assert listed.out.startswith(
-        f"offsets topic {topic} (imports): the import into topic '{topic}' by run connect-offs"
-    )
+    assert listed.out.startswith(f"offsets topic {topic} (imports): the import into topic '{topic}' by run ")
     assert (done.code, "what it had written was taken back, and read back." in done.err) == (0, True)
     assert stands(run, config) == BEFORE
     assert (again.code, again.err) == (0, f"Nothing was left by an import into topic '{topic}'.\n")
@@ -160,22 +158,22 @@ def test_two_imports_never_overlap(run: Shell, config: Path, document: Path) -> 
     assert stands(run, config) == AFTER
 
 
-def test_airflow_and_the_shell_keep_apart(
-    sandbox: Sandbox,
-    run: Shell,
-    config: Path,
-    document: Path,
-    topic: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """On one workspace, whoever is second fails at once; after an import has died, a change says what to run."""
-    workspace = (tmp_path / "workspace").as_uri()
-    monkeypatch.setenv("AIRFLOW__CONNECT_OFFSETS__WORKSPACE", workspace)
+@pytest.fixture
+def workspace(sandbox: Sandbox, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """That of an Airflow, whose connection ``stored`` leads to the topic."""
+    uri = (tmp_path / "workspace").as_uri()
+    monkeypatch.setenv("AIRFLOW__CONNECT_OFFSETS__WORKSPACE", uri)
     kafka = {"conn_type": "kafka", "extra": {"bootstrap.servers": sandbox.target.bootstrap}}
     extra = {"offsets_topic": topic, "storage_kafka_conn_id": "stored_kafka", "group_id": topic}
     monkeypatch.setenv("AIRFLOW_CONN_STORED_KAFKA", json.dumps(kafka))
     monkeypatch.setenv("AIRFLOW_CONN_STORED", json.dumps({"conn_type": "kafka_connect", "extra": extra}))
+    return uri
+
+
+def test_airflow_and_the_shell_keep_apart(
+    sandbox: Sandbox, run: Shell, config: Path, document: Path, topic: str, workspace: str
+) -> None:
+    """On one workspace, whoever is second fails at once; after an import has died, a change says what to run."""
     call = ("import", "--config", config, "--file", document, "--workspace", workspace)
     task = Owner.here(run="dag/run", task="apply")
     with open_doors("stored", None, control="storage") as opened:
