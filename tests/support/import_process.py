@@ -53,7 +53,7 @@ def _let_it_happen(storage: Any, fate: str, moment: str) -> None:
         storage.write_all = write_all
         if moment == "before":
             _happen(fate)
-        reply = write_all(self, changes)
+        reply: WriteReply = write_all(self, changes)
         if moment == "after":
             _happen(fate)
         return reply

@@ -91,7 +91,7 @@ def is_lease(uri: str, value: Any) -> bool:
 @pytest.fixture
 def unwritable(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[[str, Any], bool]], None]]:
     """Lets the journal be read-only from the first file on of which something is true."""
-    publish, create, broken = files.write_bytes, files.create_bytes, []
+    publish, create, broken = files.write_bytes, files.create_bytes, list[str]()
 
     def refuse(uri: str, content: bytes, is_it: Callable[[str, Any], bool]) -> None:
         if "/_journal/" in uri and (broken or is_it(uri, json.loads(content))):
