@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -88,40 +89,42 @@ def is_lease(uri: str, value: Any) -> bool:
     return uri.endswith(".lease.json")
 
 
-@pytest.fixture
-def unwritable(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[[str, Any], bool]], None]]:
-    """Lets the journal be read-only from the first file on of which something is true."""
+@contextmanager
+def unwritable(monkeypatch: pytest.MonkeyPatch, is_it: Callable[[str, Any], bool]) -> Iterator[None]:
+    """Let the journal be read-only from the first file on of which something is true."""
     publish, create, broken = files.write_bytes, files.create_bytes, list[str]()
 
-    def refuse(uri: str, content: bytes, is_it: Callable[[str, Any], bool]) -> None:
+    def refuse(uri: str, content: bytes) -> None:
         if "/_journal/" in uri and (broken or is_it(uri, json.loads(content))):
             broken.append(uri)
             raise OSError(30, "Read-only file system", uri)
 
-    def breaks(is_it: Callable[[str, Any], bool]) -> None:
-        def write_bytes(uri: str, content: bytes) -> None:
-            refuse(uri, content, is_it)
-            publish(uri, content)
+    def write_bytes(uri: str, content: bytes) -> None:
+        refuse(uri, content)
+        publish(uri, content)
 
-        def create_bytes(uri: str, content: bytes) -> bool:
-            refuse(uri, content, is_it)
-            return create(uri, content)
+    def create_bytes(uri: str, content: bytes) -> bool:
+        refuse(uri, content)
+        return create(uri, content)
 
-        monkeypatch.setattr(files, "write_bytes", write_bytes)
-        monkeypatch.setattr(files, "create_bytes", create_bytes)
-
-    yield breaks
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write_bytes", write_bytes)
+        patched.setattr(files, "create_bytes", create_bytes)
+        yield
     assert broken
 
 
 @pytest.mark.parametrize("is_it", [is_lease, is_begin, is_prior, is_captured])
 def test_nothing_is_written_without_a_journal(
-    run: Shell, config: Path, store: StandaloneFile, unwritable: Callable[..., None], is_it: Callable[[str, Any], bool]
+    run: Shell,
+    config: Path,
+    store: StandaloneFile,
+    monkeypatch: pytest.MonkeyPatch,
+    is_it: Callable[[str, Any], bool],
 ) -> None:
     """Whichever of its files it is that can't be written; the file is named, and where else it might lie."""
-    unwritable(is_it)
-
-    ended = run("import", "--config", config, stdin=WANTED)
+    with unwritable(monkeypatch, is_it):
+        ended = run("import", "--config", config, stdin=WANTED)
 
     assert (ended.code, "Nothing was written: " in ended.err) == (1, True), ended.err
     assert "/state/connect-offsets/_journal/" in ended.err
@@ -132,20 +135,17 @@ def test_nothing_is_written_without_a_journal(
 
 
 def test_what_cannot_be_noted_is_undone_from_memory(
-    run: Shell, config: Path, store: StandaloneFile, unwritable: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    run: Shell, config: Path, store: StandaloneFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is written and proved, but nobody who comes next could know; once the journal is back, an import is made."""
-    unwritable(is_end)
-
-    ended = run("import", "--config", config, stdin=WANTED)
+    with unwritable(monkeypatch, is_end):
+        ended = run("import", "--config", config, stdin=WANTED)
 
     assert (ended.code, "can't be written" in ended.err) == (1, True), ended.err
     assert "All offsets were put back and are as before." in ended.err
     assert stands(store) == BEFORE
     assert list(config.parent.glob("*.bak")) != []
-    monkeypatch.undo()
-    monkeypatch.setenv("XDG_STATE_HOME", str(config.parent / "state"))
-    assert run("import", "--config", config, "--file", config.with_name("wanted.json")).code == 0
+    assert run("import", "--config", config, "--file", "wanted.json").code == 0
     assert stands(store) == AFTER
 
 
