@@ -58,9 +58,14 @@ class Imports:
     @classmethod
     def into(cls, storage: Storage, owner: Owner, *, workspace: str, refuse_running: RefuseRunning) -> Imports:
         """Find the journal; raises store errors."""
-        resource = f"{storage.resource} (imports)"
-        journal = Journal(journal_root(workspace), cluster=storage.cluster(), connector=resource)
+        root, cluster = journal_root(workspace), storage.cluster()
+        journal = Journal(root, cluster=cluster, connector=_imports_into(storage))
         return cls(storage, journal, owner, refuse_running)
+
+    @classmethod
+    def beside(cls, journal: Journal, storage: Storage, owner: Owner, *, refuse_running: RefuseRunning) -> Imports:
+        """Those whose journal lies beside that of a connector."""
+        return cls(storage, journal.sibling(_imports_into(storage)), owner, refuse_running)
 
     def write(self, changes: Sequence[Change], *, beside: Iterable[str], keep: Callable[[], None]) -> None:
         """Write all changes and prove them; where one can't be proved, put all of them back.
@@ -118,6 +123,11 @@ class Imports:
                 yield entry
         except JournalLost as error:
             raise JournalLost(f"Nothing was written: {error} Name another place for it with --workspace.") from error
+
+
+def _imports_into(storage: Storage) -> str:
+    """What journals call all of them."""
+    return f"{storage.resource} (imports)"
 
 
 def _run(executor: Executor) -> None:

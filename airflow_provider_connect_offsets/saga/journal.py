@@ -118,6 +118,14 @@ class Journal:
             return None
         return record, lease
 
+    def is_left_in(self, home: Journal) -> bool:
+        """Whether what is unfinished of the resource, under way or left behind, is kept in the journal of another."""
+        number = self.newest()
+        record = self.record(number) if number else None
+        if record is None or not record.state.is_unfinished:
+            return False
+        return self._home_of(number).rpartition("/")[0] == home.uri
+
     def holder(self, number: int) -> str:
         """Name the run that holds a generation, for people."""
         lease = self._lease(number)
