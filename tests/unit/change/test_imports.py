@@ -12,13 +12,15 @@ import pytest
 from import_process import killed, started
 from shell import Shell, shell
 
+from airflow_provider_connect_offsets.change.import_stages import Change, ImportOffsets
 from airflow_provider_connect_offsets.change.imports import Imports
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.opened import Opened, open_storage
 from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped, NotStopped, OutcomeUnknown
 from airflow_provider_connect_offsets.hooks.storage import open_storage as open_by_connection
-from airflow_provider_connect_offsets.offsets.document import Offsets, parse_kip199
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_kip199
 from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.saga.stage import Found
 from airflow_provider_connect_offsets.stores.offsets_file import write_pairs
 from airflow_provider_connect_offsets.stores.protocols import WriteReply
 from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
@@ -328,3 +330,30 @@ def test_an_answer_that_is_lost_is_put_back(config: Path, store: StandaloneFile)
 
     assert imports(store).settle_left() is not None
     assert stands(store) == BEFORE
+
+
+@pytest.mark.parametrize(
+    ("positions", "found"),
+    [
+        ({"a": 4}, Found.BEFORE),
+        ({"a": 100, "b": 7}, Found.DONE),
+        ({"a": 100}, Found.PARTIAL),
+        ({"a": 4, "b": 8}, Found.FOREIGN),
+    ],
+)
+def test_one_look_tells_how_far_an_import_has_come(
+    store: StandaloneFile, tmp_path: Path, positions: dict[str, int], found: Found
+) -> None:
+    """By what stands at each of its partitions, as its journal knows them; all others are no business of it."""
+    changes = [Change("lines", store.read_offsets("lines"), Offsets.of([entry("a", 100), entry("b", 7)]))]
+    begun = ImportOffsets(store.name, store, changes, file=lambda name: (tmp_path / name).as_uri())
+    captured = begun.capture({})
+    store.write_all({"lines": Offsets.of([*(entry(*one) for one in positions.items()), entry("else", 1)])})
+
+    look = ImportOffsets(store.name, store).find(captured)
+
+    assert (look.found, look.why is None) == (found, found is Found.DONE)
+
+
+def entry(filename: str, position: int) -> Entry:
+    return Entry.of({"filename": filename}, {"position": position})
