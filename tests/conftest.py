@@ -32,6 +32,7 @@ DAG_FOLDERS = {
 }
 os.environ.update(
     AIRFLOW_HOME=str(AIRFLOW_HOME),
+    XDG_STATE_HOME=str(AIRFLOW_HOME / "state"),  # where the shell keeps journals
     AIRFLOW__CORE__LOAD_EXAMPLES="False",
     AIRFLOW__CORE__DAGS_FOLDER=str(DAG_FOLDERS["ready"]),
     AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST=json.dumps(

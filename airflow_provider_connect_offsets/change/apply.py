@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.change import outcomes
 from airflow_provider_connect_offsets.change.captured import alteration_in, deleted_in, is_applied, prior_state_in
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.offset_stages import AlterOffsets, change_stages
-from airflow_provider_connect_offsets.change.recovery import executor, recover
+from airflow_provider_connect_offsets.change.recovery import executor, recover, take_back_import
 from airflow_provider_connect_offsets.exceptions import NotRunning, RecordsDeleted
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.saga.entry import Entry
@@ -30,9 +30,11 @@ def apply_plan(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner) -
     :class:`LeftStopped`, :class:`RecordsDeleted` (offsets and state are as planned, records at its positions are gone),
     and store errors of a store that could not be reached before anything was written.
     """
+    told = take_back_import(journal, owner, doors)
     with journal.claim(owner) as entry:
         stages = change_stages(plan, doors) if plan.changed_rows() else ()
-        return carry_out(plan, doors, journal, entry, owner, stages, operation="the change of offsets")
+        outcome = carry_out(plan, doors, journal, entry, owner, stages, operation="the change of offsets")
+    return outcome if told is None else replace(outcome, warnings=(told, *outcome.warnings))
 
 
 def carry_out(  # noqa: PLR0913 - each by its name

@@ -65,6 +65,7 @@ def _changed(doors: Doors, journal: Journal, owner: Owner, stage: AlterOffsets) 
             f"Nothing was written: this run holds {journal.connector!r} for the plan that it has begun. Give run_uri "
             "and digest of that plan, or leave the begin out."
         )
+    recovery.take_back_import(journal, owner, doors)
     with journal.claim(owner) as entry:
         recovery.recover(entry, Toward.BACK, doors)
         refuse_unless_still(doors, journal.connector)

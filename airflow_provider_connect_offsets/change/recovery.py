@@ -10,12 +10,18 @@ from airflow_provider_connect_offsets.change.connector_stages import ResumeConne
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.explained import ConnectorExplained, told_of
 from airflow_provider_connect_offsets.change.flow_stages import EmptyTopics
+from airflow_provider_connect_offsets.change.imports import Imports
 from airflow_provider_connect_offsets.change.offset_stages import AlterOffsets, LookAtRecords
 from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.saga.entry import Entry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, StageRecord
 from airflow_provider_connect_offsets.saga.stage import Stage
+from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
+from airflow_provider_connect_offsets.stores.storage_control import StorageControl
+from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +45,22 @@ def recover(entry: Entry, toward: Toward, *doors: Doors) -> str | None:
         return None
     told = told_of(executor(doors[0], entry, built(entry.record, *doors)).settle(toward))
     log.warning(told)
+    return told
+
+
+def take_back_import(journal: Journal, owner: Owner, doors: Doors) -> str | None:
+    """Take back what a dead import has left of the connector of ``journal``; says so, None where nothing was left.
+
+    Only where the doors lead to all that it has written, the storage: for any others the journal can't be claimed, and
+    tells what to run. Raises as ``Imports.settle_left`` does.
+    """
+    storage, control = doors.offsets, doors.control
+    if not isinstance(storage, TopicStorage | StandaloneFile) or not isinstance(control, StorageControl):
+        return None
+    imports = Imports.beside(journal, storage, owner, refuse_running=control.refuse_running)
+    told = imports.settle_left() if journal.is_left_in(imports.journal) else None
+    if told is not None:
+        log.warning("%s", told)
     return told
 
 

@@ -25,6 +25,7 @@ def begin(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner, *, sec
 
     Raises :class:`Overlap` where another run holds it. What a dead run left is restored first.
     """
+    recovery.take_back_import(journal, owner, doors)
     entry = journal.hold(owner, seconds=seconds)
     recovery.recover(entry, Toward.BACK, doors)
     stages = change_stages(plan, doors)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+import socket
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from airflow_provider_connect_offsets.change.steps import differences
+from airflow_provider_connect_offsets.change.import_stages import Change, read
+from airflow_provider_connect_offsets.change.imports import Imports
 from airflow_provider_connect_offsets.cli.opened import Opened
 from airflow_provider_connect_offsets.cli.told import counted, tell
-from airflow_provider_connect_offsets.exceptions import InvalidDocument, LeftStopped, NotApplied, StoreError
+from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidInput
 from airflow_provider_connect_offsets.offsets.document import (
     Offsets,
     kip199_document,
@@ -20,26 +22,8 @@ from airflow_provider_connect_offsets.offsets.document import (
 )
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_of
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
+from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.stores.config_topic import ConfiguredConnector
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What is to be written for one connector, and what stands there before."""
-
-    connector: str
-    before: Offsets
-    changes: Offsets
-
-    @property
-    def expected(self) -> Offsets:
-        """What stands there afterwards."""
-        return self.before.updated(self.changes)
-
-    @property
-    def prior(self) -> Offsets:
-        """The way back: the changed partitions as they were, None for one that had no offset."""
-        return self.before.only(change.partition for change in self.changes)
 
 
 def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:
@@ -54,8 +38,8 @@ def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:
     return {name: offsets for name, offsets in document.items() if not connectors or name in connectors}
 
 
-def plan(opened: Opened, document: Mapping[str, Offsets], *, forced: bool) -> list[Change]:
-    """Work out what would change, of what differs; ``forced`` lets workers run that may overwrite it.
+def check(opened: Opened, document: Mapping[str, Offsets], *, forced: bool) -> None:
+    """Look whether all of it can be written; ``forced`` lets workers run that may overwrite it.
 
     Raises :class:`InvalidDocument` for an offset that its connector would not take, :class:`NotStopped` for a connector
     that runs, and store errors. Nothing is written.
@@ -66,7 +50,11 @@ def plan(opened: Opened, document: Mapping[str, Offsets], *, forced: bool) -> li
             _refuse_misfits(configured[name], offsets)
     if not forced:
         opened.refuse_running(document)
-    standing = opened.read(document.keys())
+
+
+def plan(opened: Opened, document: Mapping[str, Offsets]) -> list[Change]:
+    """Work out what would change, of what differs; raises store errors."""
+    standing = read(opened.storage, document.keys())
     changes = [Change(name, standing[name], _differing(offsets, standing[name])) for name, offsets in document.items()]
     return [change for change in changes if len(change.changes)]
 
@@ -96,36 +84,54 @@ def keep_before(changes: list[Change], target: Path | None) -> Path:
     return kept
 
 
-def write(opened: Opened, changes: list[Change]) -> None:
+def settle(opened: Opened, workspace: str | None, *, forced: bool) -> str | None:
+    """Take back what a dead import has written; says so, None where nothing was left. ``forced``: as above.
+
+    Raises as ``Imports.settle_left`` does.
+    """
+    return _imports(opened, workspace, forced=forced).settle_left()
+
+
+def write(
+    opened: Opened,
+    changes: list[Change],
+    *,
+    workspace: str | None = None,
+    forced: bool = False,
+    keep: Callable[[], None] = lambda: None,
+) -> None:
     """Write all changes and prove them; where one can't be proved, put all of them back.
 
-    Raises :class:`NotApplied` (all is as before) or :class:`LeftStopped` (not even that could be proved).
+    workspace: where its journal is kept, by which other imports and Airflow's runs are kept apart from it; None: where
+    this user keeps their own. keep: called before the first write. Raises as ``Imports.write`` does.
     """
-    try:
-        opened.storage.write_all({change.connector: change.changes for change in changes})
-        _prove(opened, {change.connector: change.expected for change in changes})
-    except (StoreError, NotApplied) as error:
-        _take_back(opened, changes, error)
-        raise NotApplied(f"{error} All offsets were put back and are as before.") from error
+    # Without a workspace there are imports only, and the journal of the storage keeps those apart.
+    beside = [change.connector for change in changes] if workspace else []
+    _imports(opened, workspace, forced=forced).write(changes, beside=beside, keep=keep)
 
 
-def _take_back(opened: Opened, changes: list[Change], cause: Exception) -> None:
-    try:
-        opened.storage.write_all({change.connector: change.prior for change in changes})
-        _prove(opened, {change.connector: change.before for change in changes})
-    except (StoreError, NotApplied) as error:
-        raise LeftStopped(
-            f"{cause} The offsets of before could not be put back: {error} Leave the workers down and import the "
-            "document in which they are kept."
-        ) from error
+def own_workspace() -> str:
+    """Where this user's imports keep their journals unless a workspace is named: in ``XDG_STATE_HOME``.
+
+    Raises :class:`InvalidInput` for a user without a home.
+    """
+    state = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if not state.is_absolute():  # then it counts as not set (XDG Base Directory Specification)
+        try:
+            state = Path.home() / ".local" / "state"
+        except RuntimeError as error:
+            raise InvalidInput("This user has no home to keep a journal in: name a place with --workspace.") from error
+    return (state / "connect-offsets").absolute().as_uri()
 
 
-def _prove(opened: Opened, expected: Mapping[str, Offsets]) -> None:
-    standing = opened.read(expected.keys())
-    for connector, wanted in expected.items():
-        difference = differences(standing[connector], wanted)
-        if difference:
-            raise NotApplied(f"{connector!r} was read back from {opened.name}: {difference}.")
+def _imports(opened: Opened, workspace: str | None, *, forced: bool) -> Imports:
+    run = f"connect-offsets import, process {os.getpid()} on {socket.gethostname()}"
+    return Imports.into(
+        opened.storage,
+        Owner.here(run=run, task="import"),
+        workspace=workspace or own_workspace(),
+        refuse_running=(lambda _connectors: None) if forced else opened.refuse_running,
+    )
 
 
 def _refuse_misfits(connector: ConfiguredConnector, offsets: Offsets) -> None:

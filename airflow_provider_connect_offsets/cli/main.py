@@ -7,52 +7,28 @@ can't be read. 3: failed, and what was written could not be put back.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from airflow_provider_connect_offsets import __version__
+from airflow_provider_connect_offsets.cli.options import (
+    BACKUP,
+    CONFIG,
+    CONNECTORS,
+    DOCUMENT,
+    DRY_RUN,
+    FLOW,
+    FORCE,
+    FROM_BEGINNING,
+    WORKSPACE,
+    with_options,
+)
+from airflow_provider_connect_offsets.cli.recover import recover
 from airflow_provider_connect_offsets.cli.told import tell
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_CONFIG = click.option(
-    "--config",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Properties of the worker: distributed, standalone, or of a dedicated MirrorMaker 2.",
-)
-_FLOW = click.option("--flow", metavar="A->B", help="Which flow of a dedicated MirrorMaker 2, where it has several.")
-_CONNECTORS = click.option("--connectors", metavar="NAME,NAME", help="Only these connectors; without it all of them.")
-_FROM_BEGINNING = click.option(
-    "--from-beginning", is_flag=True, help="Export every pair that the topic still holds, also those overwritten since."
-)
-_DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what an import would change, and write nothing.")
-_DOCUMENT = click.option(
-    "--file", "document", type=_FILE, metavar="FILE", help="Instead of standard output or standard input."
-)
-_FORCE = click.option(
-    "--force", is_flag=True, help="Write although workers run that may overwrite it with what they hold themselves."
-)
-_BACKUP = click.option(
-    "--backup",
-    type=_FILE,
-    metavar="FILE",
-    help="Where to keep the offsets of before, to be imported again; without it a new file in this directory.",
-)
-
-
-def _with(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    def decorate(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 @click.group(
@@ -62,7 +38,7 @@ def _with(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
 @click.version_option(__version__, prog_name="connect-offsets")
 @click.option("--export", "exports", is_flag=True, help="Write the offsets of source connectors as JSON.")
 @click.option("--import", "imports", is_flag=True, help="Read such JSON, and write the offsets to the storage.")
-@_with(_CONFIG, _CONNECTORS, _FROM_BEGINNING, _DRY_RUN, _DOCUMENT, _FLOW, _FORCE, _BACKUP)
+@with_options(CONFIG, CONNECTORS, FROM_BEGINNING, DRY_RUN, DOCUMENT, FLOW, FORCE, BACKUP, WORKSPACE)
 @click.pass_context
 def cli(context: click.Context, /, *, exports: bool, imports: bool, **given: Any) -> None:
     """Export and import the offsets of Kafka Connect's source connectors where their workers store them."""
@@ -77,7 +53,8 @@ def cli(context: click.Context, /, *, exports: bool, imports: bool, **given: Any
     if not (exports or imports) or given["config"] is None:
         click.echo(context.get_help(), err=True)
         raise click.UsageError("Say --export or --import with --config, or name a command.")
-    used, unfit = (export, {"dry_run", "force", "backup"}) if mode == "export" else (import_, {"from_beginning"})
+    imports_only = {"dry_run", "force", "backup", "workspace"}
+    used, unfit = (export, imports_only) if mode == "export" else (import_, {"from_beginning"})
     misfit = next((name for name in set_up if name in unfit), None)
     if misfit is not None:
         raise click.UsageError(f"--{misfit.replace('_', '-')} makes no sense with --{mode}.")
@@ -85,7 +62,7 @@ def cli(context: click.Context, /, *, exports: bool, imports: bool, **given: Any
 
 
 @cli.command()
-@_with(_CONFIG, _CONNECTORS, _FROM_BEGINNING, _DOCUMENT, _FLOW)
+@with_options(CONFIG, CONNECTORS, FROM_BEGINNING, DOCUMENT, FLOW)
 def export(
     config: Path | None, connectors: str | None, *, from_beginning: bool, document: Path | None, flow: str | None
 ) -> None:
@@ -98,7 +75,7 @@ def export(
 
 
 @cli.command("import")
-@_with(_CONFIG, _CONNECTORS, _DRY_RUN, _DOCUMENT, _FLOW, _FORCE, _BACKUP)
+@with_options(CONFIG, CONNECTORS, DRY_RUN, DOCUMENT, FLOW, FORCE, BACKUP, WORKSPACE)
 def import_(  # noqa: PLR0913 - one for each option
     config: Path | None,
     connectors: str | None,
@@ -108,10 +85,12 @@ def import_(  # noqa: PLR0913 - one for each option
     flow: str | None,
     force: bool,
     backup: Path | None,
+    workspace: str | None,
 ) -> None:
     """Write the offsets of a JSON document: those listed are overwritten, null removes, whatever isn't listed stays.
 
-    Refused while a worker runs a connector that is listed: stop the connector, or the process.
+    Refused while a worker runs a connector that is listed: stop the connector, or the process. What an import has left
+    that was killed in the midst is taken back first.
     """
     from airflow_provider_connect_offsets.cli import importing  # noqa: PLC0415
     from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
@@ -120,21 +99,26 @@ def import_(  # noqa: PLR0913 - one for each option
         raise click.UsageError("--backup makes no sense with --dry-run: nothing is overwritten.")
     opened = open_storage(_required(config), flow)
     wanted = importing.read_document(_text(document), _names(connectors))
-    changes = importing.plan(opened, wanted, forced=force or dry_run)
+    importing.check(opened, wanted, forced=force or dry_run)
+    if not dry_run and (left := importing.settle(opened, workspace, forced=force)):
+        tell(left)
+    changes = importing.plan(opened, wanted)
     importing.show(changes)
     if dry_run or not changes:
         tell("Nothing was written.")
         return
-    kept = importing.keep_before(changes, backup)
-    tell(f"The offsets of before are kept in {kept}: import that to undo this.")
-    importing.write(opened, changes)
+
+    def keep() -> None:
+        tell(f"The offsets of before are kept in {importing.keep_before(changes, backup)}: import that to undo this.")
+
+    importing.write(opened, changes, workspace=workspace, forced=force, keep=keep)
     tell(f"Written to {opened.name}, and read back.")
 
 
 @cli.command()
 @click.argument("first", metavar="A", type=click.Path(exists=True, allow_dash=True, dir_okay=False, path_type=Path))
 @click.argument("second", metavar="[B]", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@_with(_CONFIG, _CONNECTORS, _FLOW)
+@with_options(CONFIG, CONNECTORS, FLOW)
 def diff(first: Path, second: Path | None, config: Path | None, connectors: str | None, flow: str | None) -> None:
     """Show how export A differs from export B; without B, from what is stored now (needs --config)."""
     from airflow_provider_connect_offsets.cli import comparing, importing  # noqa: PLC0415
@@ -155,7 +139,7 @@ def diff(first: Path, second: Path | None, config: Path | None, connectors: str 
 
 
 @cli.command()
-@_with(_CONFIG, _CONNECTORS, _FLOW, _BACKUP)
+@with_options(CONFIG, CONNECTORS, FLOW, BACKUP)
 @click.option("--remove", is_flag=True, help="Remove them; what they were is kept.")
 def orphans(
     config: Path | None, connectors: str | None, flow: str | None, *, backup: Path | None, remove: bool
@@ -171,7 +155,7 @@ def orphans(
 
 
 @cli.command()
-@_with(_CONFIG, _FLOW, _FORCE)
+@with_options(CONFIG, FLOW, FORCE)
 @click.option("--connectors", metavar="NAME,NAME", required=True, help="The connectors that have got a topic.")
 def copy(config: Path | None, connectors: str | None, flow: str | None, *, force: bool) -> None:
     """Copy offsets to the own topic (offsets.storage.topic) of connectors that have just got one.
@@ -184,62 +168,7 @@ def copy(config: Path | None, connectors: str | None, flow: str | None, *, force
     copying.copy(open_storage(_required(config), flow), sorted(_names(connectors)), forced=force)
 
 
-@cli.command()
-@click.argument("connector", required=False)
-@click.option("--workspace", metavar="URI", required=True, help="Where Airflow's tasks keep their journals.")
-@click.option("--list", "lists", is_flag=True, help="Show what is unfinished, under way or left behind.")
-@click.option("--url", metavar="URL", help="A worker's REST API.")
-@click.option("--kafka", metavar="HOST:PORT|FILE", help="The Kafka whose logs the positions refer to, if it matters.")
-@click.option("--source-kafka", metavar="HOST:PORT|FILE", help="Of a reset: the flow's source; FILE: client settings.")
-@click.option("--target-kafka", metavar="HOST:PORT|FILE", help="Of a reset, or of groups: the flow's target.")
-@click.option("--groups", is_flag=True, help="What a failover or its restore has left of consumer groups.")
-@click.option("--offsets-topic", metavar="TOPIC", help="What a removal of orphaned offsets has left of this topic.")
-@click.option("--forward", is_flag=True, help="Finish it where all that was written is proved; without it, undo it.")
-@click.option("--run", metavar="DAG/RUN", help="The run that left it, where its hold has not run out yet.")
-def recover(  # noqa: PLR0913 - one for each option
-    connector: str | None,
-    *,
-    workspace: str,
-    url: str | None,
-    kafka: str | None,
-    source_kafka: str | None,
-    target_kafka: str | None,
-    run: str | None,
-    lists: bool,
-    groups: bool,
-    offsets_topic: str | None,
-    forward: bool,
-) -> None:
-    """Undo (or finish) what a dead run has left of CONNECTOR, as the next run of its DAG would.
-
-    With --groups: what it has left of the consumer groups on --target-kafka. With --offsets-topic: finish its removal
-    of orphaned offsets from that topic, on --kafka.
-    """
-    from airflow_provider_connect_offsets.cli import recovering  # noqa: PLC0415 - --help needs no Kafka client
-    from airflow_provider_connect_offsets.saga.executor import Toward  # noqa: PLC0415
-
-    if lists:
-        if connector or url or run or forward or groups or offsets_topic:
-            raise click.UsageError("--list takes --workspace only.")
-        recovering.show(workspace)
-        return
-    if groups:
-        if connector or url or forward or offsets_topic or target_kafka is None:
-            raise click.UsageError("--groups takes --target-kafka, the cluster that they were moved on, and --run.")
-        recovering.recover_groups(workspace, target_kafka, run=run)
-        return
-    if offsets_topic:
-        if connector or forward or kafka is None or url is None:
-            raise click.UsageError("--offsets-topic takes --url and --kafka, and --run.")
-        recovering.recover_orphans(workspace, offsets_topic, recovering.Systems(url, kafka), run=run)
-        return
-    if connector is None or url is None:
-        raise click.UsageError(
-            "Name the connector and its worker (--url), or say --list. For groups, say --groups; for what a removal of "
-            "orphaned offsets has left, --offsets-topic."
-        )
-    systems = recovering.Systems(url, kafka, source_kafka, target_kafka)
-    recovering.recover(workspace, connector, systems, toward=Toward.FORWARD if forward else Toward.BACK, run=run)
+cli.add_command(recover)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

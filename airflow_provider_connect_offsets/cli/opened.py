@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,9 +33,7 @@ class Opened:
     @property
     def name(self) -> str:
         """What the storage is called in messages."""
-        if isinstance(self.storage, StandaloneFile):
-            return f"file {self.storage.path}"
-        return f"topic {self.storage.where.offsets_topic!r}"
+        return self.storage.name
 
     @property
     def control(self) -> StorageControl:
@@ -53,10 +51,6 @@ class Opened:
     def read_all(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
         """Read the offsets of every connector, in the order of their names."""
         return self.storage.read_all(progress) if isinstance(self.storage, TopicStorage) else self.storage.read_all()
-
-    def read(self, names: Collection[str]) -> dict[str, Offsets]:
-        """Read the offsets of these connectors; none of one that has none."""
-        return {**dict.fromkeys(names, Offsets()), **dict(self.storage.read_all(names=names))}
 
     def history(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
         """Read every pair that there is; a file holds the last ones only."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from airflow_provider_connect_offsets.change.import_stages import Change
 from airflow_provider_connect_offsets.change.stored_records import moment_of
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.opened import Opened
@@ -56,7 +57,7 @@ def _remove(opened: Opened, topic: OffsetsTopic, orphans: Iterable[Orphan], back
     kept: list[Path] = []
 
     def keep(documents: Mapping[str, Offsets]) -> None:
-        changes = [importing.Change(name, before, before.removed()) for name, before in documents.items()]
+        changes = [Change(name, before, before.removed()) for name, before in documents.items()]
         kept.append(importing.keep_before(changes, backup))
         tell(f"The offsets of before are kept in {kept[0]}: import that to undo this.")
 

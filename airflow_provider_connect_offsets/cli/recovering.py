@@ -17,7 +17,8 @@ from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.group_stages import groups_journal, mend
 from airflow_provider_connect_offsets.change.orphan_stages import finish, orphans_journal
 from airflow_provider_connect_offsets.change.recovery import recover as settle
-from airflow_provider_connect_offsets.cli.opened import open_rest
+from airflow_provider_connect_offsets.cli import importing
+from airflow_provider_connect_offsets.cli.opened import open_rest, open_storage
 from airflow_provider_connect_offsets.cli.told import tell
 from airflow_provider_connect_offsets.exceptions import InvalidInput, JournalDamaged
 from airflow_provider_connect_offsets.offsets.flow import Side
@@ -66,9 +67,13 @@ class Systems:
             )
 
 
-def show(workspace: str) -> None:
-    """Print a line for each operation that is unfinished; raises :class:`JournalDamaged` once all others are shown."""
+def show(workspace: str | None) -> None:
+    """Print a line for each operation that is unfinished; raises :class:`JournalDamaged` once all others are shown.
+
+    workspace: None: where this user's imports keep their journals.
+    """
     count, damaged = 0, list[JournalDamaged]()
+    workspace = workspace or importing.own_workspace()
     for journal in journals(journal_root(workspace)):
         try:
             left = journal.left()
@@ -116,6 +121,13 @@ def recover_orphans(workspace: str, topic: str, systems: Systems, *, run: str | 
     ):
         told = finish(entry, connect, stored)
     tell(told or f"Nothing was left of a removal from {topic} to be recovered.")
+
+
+def recover_import(config: Path, flow: str | None, workspace: str | None, *, forced: bool) -> None:
+    """Take back what a dead import has left in a storage; raises as ``importing.settle`` does."""
+    opened = open_storage(config, flow)
+    told = importing.settle(opened, workspace, forced=forced)
+    tell(told or f"Nothing was left by an import into {opened.name}.")
 
 
 def _owner(run: str | None) -> Owner:

@@ -63,7 +63,7 @@ def _file(connection: Connection, path: Path) -> OpenedStorage:
     storage = StandaloneFile(path)
     urls = endpoint_of(connection).urls if connection.host else ()
     control = StorageControl(storage, lambda wanted, patience: _rest(connection, wanted, patience), rest_urls=urls)
-    return OpenedStorage(storage, control, str(path.absolute()), "file")
+    return OpenedStorage(storage, control, storage.cluster(), "file")
 
 
 def _topics(connection: Connection, extra: Mapping[str, Any]) -> OpenedStorage:
@@ -90,7 +90,7 @@ def _topics(connection: Connection, extra: Mapping[str, Any]) -> OpenedStorage:
         )
     )
     control = StorageControl(storage, lambda wanted, patience: _rest(connection, wanted, patience))
-    return OpenedStorage(storage, control, storage.where.cluster_id(), "topic")
+    return OpenedStorage(storage, control, storage.cluster(), "topic")
 
 
 def _rest(connection: Connection, urls: tuple[str, ...], patience: float) -> ConnectRest:

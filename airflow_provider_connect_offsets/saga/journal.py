@@ -71,6 +71,10 @@ class Journal:
         other.connector, other.uri = connector, uri
         return other
 
+    def sibling(self, connector: str) -> Journal:
+        """The journal of another resource of the same cluster."""
+        return self.at(connector, join(self.uri.rpartition("/")[0], unique_segment(connector)))
+
     def home(self, number: int) -> str:
         """The URI of a generation, to which the names of its files are added."""
         return join(self.uri, f"{number:06d}")
@@ -113,6 +117,14 @@ class Journal:
         ):
             return None
         return record, lease
+
+    def is_left_in(self, home: Journal) -> bool:
+        """Whether what is unfinished of the resource, under way or left behind, is kept in the journal of another."""
+        number = self.newest()
+        record = self.record(number) if number else None
+        if record is None or not record.state.is_unfinished:
+            return False
+        return self._home_of(number).rpartition("/")[0] == home.uri
 
     def holder(self, number: int) -> str:
         """Name the run that holds a generation, for people."""
@@ -212,7 +224,7 @@ class Journal:
     def _try_claim(self, owner: Owner, home: str) -> Entry | None:
         """Take the next generation; None where another process of the same run is still at it."""
         number = self.newest()
-        lease = self._living_lease(number)
+        lease = None if self._has_home_of(number, home) else self._living_lease(number)
         if lease is not None and lease.owner.run != owner.run:
             raise self._overlap(number)
         if lease is not None and lease.owner.pid:
@@ -263,6 +275,10 @@ class Journal:
         """Where the record of a generation lies, and the lease that counts for it."""
         own = self._read(self.home(number), "lease", Lease.from_json)
         return own.home if own is not None and own.home else self.home(number)
+
+    def _has_home_of(self, number: int, home: str) -> bool:
+        """Whether a generation has the home of whoever holds ``home`` now, and so nobody else any more."""
+        return bool(home) and self._home_of(number).rpartition("/")[0] == home.rpartition("/")[0]
 
     def _living_lease(self, number: int) -> Lease | None:
         """The lease of a generation whose owner is alive, as far as can be known."""

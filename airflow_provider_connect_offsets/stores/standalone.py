@@ -22,6 +22,20 @@ class StandaloneFile:
     def __init__(self, path: Path) -> None:
         self.path = path
 
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return f"file {self.path}"
+
+    @property
+    def resource(self) -> str:
+        """What journals call the file."""
+        return f"offsets file {self.path.absolute()}"
+
+    def cluster(self) -> str:
+        """What journals call the worker: its file's path."""
+        return str(self.path.absolute())
+
     def connectors(self) -> list[str]:
         """Names of all connectors that have an offset, sorted."""
         return self.stored().connectors()

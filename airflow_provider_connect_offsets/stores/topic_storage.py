@@ -61,6 +61,20 @@ class TopicStorage:
         self.where = where
         self.passed_over = 0
 
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return f"topic {self.where.offsets_topic!r}"
+
+    @property
+    def resource(self) -> str:
+        """What journals call the workers' topic."""
+        return f"offsets topic {self.where.offsets_topic}"
+
+    def cluster(self) -> str:
+        """What journals call the Connect cluster: its Kafka cluster's id. Raises store errors."""
+        return self.where.cluster_id()
+
     def connectors(self) -> list[str]:
         """Names of all connectors that have an offset, sorted."""
         return [name for name, offsets in self.read_all() if len(offsets)]

@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from import_process import killed
 
+from airflow_provider_connect_offsets.change import direct
 from airflow_provider_connect_offsets.change.apply import apply_plan
 from airflow_provider_connect_offsets.change.doors import Doors, Origin
 from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped
@@ -22,6 +24,7 @@ from airflow_provider_connect_offsets.stores.offsets_file import write_pairs
 from airflow_provider_connect_offsets.stores.protocols import WriteReply
 from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
 from airflow_provider_connect_offsets.stores.storage_control import StorageControl
+from airflow_provider_connect_offsets.workspace.layout import journal_root
 from airflow_provider_connect_offsets.workspace.outcome import Result
 
 PARTITION = '{"filename":"a"}'
@@ -61,16 +64,26 @@ def set_back(store: StandaloneFile, *, before: int, was_running: bool) -> Offset
     return OffsetPlan.of(request, [row], was_running=was_running)
 
 
-def apply(plan: OffsetPlan, store: StandaloneFile) -> Result:
-    """Apply it, with nobody at the worker's address."""
+OWNER = Owner.here(run="test/run", task="apply")
+
+
+def doors_to(store: StandaloneFile) -> Doors:
+    """With nobody at the worker's address."""
     control = StorageControl(
         store,
         lambda urls, patience: ConnectRest(ConnectEndpoint(urls), patience=patience),
         rest_urls=("http://127.0.0.1:1",),
     )
-    journal = Journal((store.path.parent / "journal").as_uri(), cluster="alone", connector="lines")
-    doors = Doors(store, control, patience=1.0, origin=Origin.FILE)
-    return apply_plan(plan, doors, journal, Owner.here(run="test/run", task="apply")).result
+    return Doors(store, control, patience=1.0, origin=Origin.FILE)
+
+
+def journal_of(store: StandaloneFile) -> Journal:
+    return Journal(journal_root(store.path.parent.as_uri()), cluster=store.cluster(), connector="lines")
+
+
+def apply(plan: OffsetPlan, store: StandaloneFile) -> Result:
+    """Apply it."""
+    return apply_plan(plan, doors_to(store), journal_of(store), OWNER).result
 
 
 def test_it_is_written_and_proved(path: Path) -> None:
@@ -94,3 +107,51 @@ def test_a_person_is_told_what_works_without_rest(path: Path) -> None:
 
     kept = Path(str(raised.value).rsplit("value=file://", maxsplit=1)[1].removesuffix("."))
     assert json.loads(kept.read_text()) == {"offsets": [{"partition": {"filename": "a"}, "offset": {"position": 8}}]}
+
+
+@pytest.fixture
+def after_a_killed_import(path: Path, monkeypatch: pytest.MonkeyPatch) -> StandaloneFile:
+    """The file as an import left it that was killed, with Airflow's workspace, before it had read back."""
+    monkeypatch.chdir(path.parent)
+    Path("worker.properties").write_text(f"offset.storage.file.filename={path}\n")
+    entry = {"partition": {"filename": "a"}, "offset": {"position": 100}}
+    Path("wanted.json").write_text(json.dumps({"lines": [entry], "others": [entry]}))
+    options = ("--file", "wanted.json", "--workspace", path.parent.as_uri())
+    killed("after", "import", "--config", "worker.properties", *options)
+    store = StandaloneFile(path)
+    assert store.read_offsets("others").stored() == {PARTITION: '{"position":100}'}
+    return store
+
+
+def test_a_change_takes_back_what_a_killed_import_has_left(after_a_killed_import: StandaloneFile) -> None:
+    """Of all its connectors, as it has a way to all of them; then it does its own work, and says both."""
+    store = after_a_killed_import
+    plan = set_back(store, before=8, was_running=False)
+
+    outcome = apply_plan(plan, doors_to(store), journal_of(store), OWNER)
+
+    assert outcome.result is Result.APPLIED
+    assert "was taken back, and read back." in outcome.warnings[0]
+    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":4}'}}
+
+
+def test_so_do_offsets_without_a_plan(after_a_killed_import: StandaloneFile) -> None:
+    """An operator of single steps, too."""
+    store = after_a_killed_import
+
+    direct.alter(doors_to(store), journal_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
+
+    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":5}'}}
+    assert journal_of(store).left() is None
+
+
+def test_a_change_of_what_no_import_has_touched_leaves_it(after_a_killed_import: StandaloneFile) -> None:
+    """Nobody waits for what is not theirs."""
+    store = after_a_killed_import
+    journal = journal_of(store).sibling("else")
+    store.write_all({"else": Offsets.of([Entry(PARTITION, '{"position":1}')])})
+
+    direct.alter(doors_to(store), journal, OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
+
+    stored = {name: offsets.stored()[PARTITION] for name, offsets in store.read_all()}
+    assert stored == {"else": '{"position":5}', "lines": '{"position":100}', "others": '{"position":100}'}

@@ -250,7 +250,7 @@ def test_what_cannot_be_proved_is_taken_back(
     store = Lying(config.parent / "connect.offsets", times=times)
     faulty = opened.Opened(storage.config, store)
     wanted = EXPORTED.replace("1}", "7}").replace("4}", "9}")
-    changes = importing.plan(faulty, importing.read_document(wanted, frozenset()), forced=False)
+    changes = importing.plan(faulty, importing.read_document(wanted, frozenset()))
 
     with pytest.raises(error) as raised:
         importing.write(faulty, changes)

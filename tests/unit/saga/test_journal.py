@@ -26,6 +26,7 @@ from airflow_provider_connect_offsets.stores.clock import Clock
 from airflow_provider_connect_offsets.workspace import files
 
 ELSEWHERE = "another-host"
+OTHER = Owner("dag/other", "apply", ELSEWHERE, 2)
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 STAGE = StageRecord("stop", "a sink/ü", "c", {}, Progress.BEGUN, {"state": "PAUSED"})
 
@@ -308,6 +309,22 @@ def test_what_a_saga_of_several_resources_left_is_not_hidden_from_any(tmp_path: 
         entry.note(SagaState.UNDONE)
     with other.claim(next_one) as entry:
         assert entry.record == SagaRecord("b", next_one)
+
+
+def test_the_dead_are_watched_once(tmp_path: Path, time: Time) -> None:
+    """However many resources a saga of another machine has left: whoever has taken its home over has seen it dead."""
+    home, *beside = (
+        Journal(tmp_path.as_uri(), cluster="c", connector=f"c{number}", wall=time, clock=time.clock)
+        for number in range(20)
+    )
+    dead = Owner("dag/dead", "apply", ELSEWHERE, 1)
+    home._claim_beside(home._claim(dead, 0), dead, beside, 0)
+    time.now += DEAD_AFTER + 1
+
+    with home.claim(OTHER, beside=beside):
+        assert DEAD_AFTER <= time.slept < 2 * DEAD_AFTER
+    for journal in beside:
+        assert journal.newest() == 2
 
 
 def test_a_saga_does_not_hide_what_was_left_of_one_of_its_resources(tmp_path: Path, time: Time) -> None:

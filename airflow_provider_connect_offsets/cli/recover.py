@@ -1,0 +1,103 @@
+"""The command ``connect-offsets recover``: what of a dead run is meant, and the options that go with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airflow_provider_connect_offsets.cli.options import CONFIG, FLOW, FORCE, with_options
+
+# What is recovered: the options that go with it, and what is said of any other.
+_TAKES = {
+    "lists": ({"workspace"}, "--list takes --workspace only."),
+    "config": (
+        {"workspace", "flow", "force"},
+        "--config takes --workspace, --flow and --force only: an import is taken back.",
+    ),
+    "groups": (
+        {"workspace", "target_kafka", "run"},
+        "--groups takes --target-kafka, the cluster that they were moved on, and --run.",
+    ),
+    "offsets_topic": ({"workspace", "url", "kafka", "run"}, "--offsets-topic takes --url and --kafka, and --run."),
+    "connector": (
+        {"workspace", "url", "kafka", "source_kafka", "target_kafka", "forward", "run"},
+        "A connector takes neither --flow nor --force, which are of an import (--config).",
+    ),
+}
+
+
+@click.command()
+@click.argument("connector", required=False)
+@click.option("--workspace", metavar="URI", help="Where Airflow's tasks, or imports, keep their journals.")
+@click.option("--list", "lists", is_flag=True, help="Show what is unfinished, under way or left behind.")
+@click.option("--url", metavar="URL", help="A worker's REST API.")
+@click.option("--kafka", metavar="HOST:PORT|FILE", help="The Kafka whose logs the positions refer to, if it matters.")
+@click.option("--source-kafka", metavar="HOST:PORT|FILE", help="Of a reset: the flow's source; FILE: client settings.")
+@click.option("--target-kafka", metavar="HOST:PORT|FILE", help="Of a reset, or of groups: the flow's target.")
+@click.option("--groups", is_flag=True, help="What a failover or its restore has left of consumer groups.")
+@click.option("--offsets-topic", metavar="TOPIC", help="What a removal of orphaned offsets has left of this topic.")
+@click.option("--forward", is_flag=True, help="Finish it where all that was written is proved; without it, undo it.")
+@click.option("--run", metavar="DAG/RUN", help="The run that left it, where its hold has not run out yet.")
+@with_options(CONFIG, FLOW, FORCE)
+def recover(  # noqa: PLR0913 - one for each option
+    connector: str | None,
+    *,
+    workspace: str | None,
+    url: str | None,
+    kafka: str | None,
+    source_kafka: str | None,
+    target_kafka: str | None,
+    run: str | None,
+    lists: bool,
+    groups: bool,
+    offsets_topic: str | None,
+    forward: bool,
+    config: Path | None,
+    flow: str | None,
+    force: bool,
+) -> None:
+    """Undo (or finish) what a dead run has left of CONNECTOR, as the next run of its DAG would.
+
+    With --groups: what it has left of the consumer groups on --target-kafka. With --offsets-topic: finish its removal
+    of orphaned offsets from that topic, on --kafka. With --config: take back what an import into that storage has left;
+    without --workspace, one that had none either.
+    """
+    from airflow_provider_connect_offsets.cli import recovering  # noqa: PLC0415 - --help needs no Kafka client
+    from airflow_provider_connect_offsets.saga.executor import Toward  # noqa: PLC0415
+
+    _refuse_unfit(click.get_current_context().params)
+    if lists:
+        recovering.show(workspace)
+    elif config is not None:
+        recovering.recover_import(config, flow, workspace, forced=force)
+    elif workspace is None:
+        raise click.UsageError("Missing option '--workspace'.")
+    elif groups:
+        recovering.recover_groups(workspace, _given(target_kafka, "groups"), run=run)
+    elif offsets_topic:
+        systems = recovering.Systems(_given(url, "offsets_topic"), _given(kafka, "offsets_topic"))
+        recovering.recover_orphans(workspace, offsets_topic, systems, run=run)
+    elif connector is None or url is None:
+        raise click.UsageError(
+            "Name the connector and its worker (--url), or say --list. For groups, say --groups; for what a removal of "
+            "orphaned offsets has left, --offsets-topic; for an import, --config."
+        )
+    else:
+        systems = recovering.Systems(url, kafka, source_kafka, target_kafka)
+        recovering.recover(workspace, connector, systems, toward=Toward.FORWARD if forward else Toward.BACK, run=run)
+
+
+def _refuse_unfit(given: dict[str, object]) -> None:
+    """Refuse what does not go together."""
+    named = {name for name, value in given.items() if value}
+    mode = next((name for name in _TAKES if name in named), "connector")
+    takes, told = _TAKES[mode]
+    if named - takes - {mode}:
+        raise click.UsageError(told)
+
+
+def _given(value: str | None, mode: str) -> str:
+    if value is None:
+        raise click.UsageError(_TAKES[mode][1])
+    return value

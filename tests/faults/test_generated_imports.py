@@ -1,0 +1,183 @@
+"""The same for imports: each call that one makes to Kafka is broken in turn, with topics of two connectors.
+
+One keeps its offsets in the workers' topic; the other has a topic of its own, and a second copy in the workers'.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Producer
+from fault_table import Ending, Note
+from faulty_doors import CHANGES, Fault, Faults, Killed
+from successors import Successor
+
+from airflow_provider_connect_offsets.change.import_stages import Change, read
+from airflow_provider_connect_offsets.change.imports import Imports
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.stores.brokers import Brokers
+from airflow_provider_connect_offsets.stores.topic_reader import TopicReader
+from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage, WorkerTopics
+from airflow_provider_connect_offsets.stores.topic_writer import TopicWriter
+from sandbox import Sandbox
+
+FAULTS: list[Fault] = [fault for fault in Fault if fault is not Fault.THEIRS]
+pytestmark = pytest.mark.faults
+SHARED, OWN, ELSE = "shared", "own", "else"
+# Set, removed, new.
+BEFORE = {"a": 4, "b": 8}
+AFTER = {"a": 100, "c": 7}
+SUCCESSORS = (Successor.RETRY, Successor.STRANGER, Successor.PERSON)
+
+
+def offsets(positions: dict[str, int], *, removed: tuple[str, ...] = ()) -> Offsets:
+    """Offsets of files, by their names."""
+    there = [Entry.of({"filename": name}, {"position": position}) for name, position in positions.items()]
+    return Offsets.of([*there, *(Entry.of({"filename": name}, None) for name in removed)])
+
+
+WANTED = offsets(AFTER, removed=("b",))
+
+
+@dataclass(frozen=True)
+class Case:
+    """The topics of workers that are down, which are made ready anew for each cell."""
+
+    storage: TopicStorage
+    folder: str
+
+    def prepare(self) -> None:
+        """What stands before; a producer takes a second, so nothing is written that an earlier cell has left so."""
+        if not len(self.storage.read_offsets(OWN)) or self.is_written():
+            self.storage.write_all({name: offsets(BEFORE, removed=("c",)) for name in (SHARED, OWN)})
+
+    def imports(self, run: str, workspace: str) -> Imports:
+        # Each is a process that is gone by the time when the next one comes.
+        owner = replace(Owner.here(run=run, task="import"), started="gone")
+        return Imports.into(self.storage, owner, workspace=workspace, refuse_running=lambda _connectors: None)
+
+    def write(self, run: str, workspace: str, wanted: dict[str, Offsets]) -> None:
+        """As the shell does it."""
+        self.imports(run, workspace).settle_left()
+        standing = read(self.storage, list(wanted))
+        changes = [Change(name, standing[name], changed) for name, changed in wanted.items()]
+        self.imports(run, workspace).write(changes, beside=list(wanted), keep=lambda: None)
+
+    def write_ours(self, run: str, workspace: str) -> None:
+        self.write(run, workspace, {SHARED: WANTED, OWN: WANTED})
+
+    def is_written(self) -> bool:
+        """Whether the document stands, in the second copy too; fails where neither it nor what was before does."""
+        standing = read(self.storage, [SHARED, OWN])
+        places = [standing[SHARED], standing[OWN], self.storage.second_copy(OWN)]
+        found = {json.dumps(place.stored(), sort_keys=True) for place in places}
+        before, after = (json.dumps(offsets(one).stored(), sort_keys=True) for one in (BEFORE, AFTER))
+        assert found in ({before}, {after})
+        return found == {after}
+
+
+@pytest.fixture(scope="module")
+def case(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Case:
+    """One set of topics for all cells of this module."""
+    name, client = f"imports-{uuid4().hex[:8]}", {"bootstrap.servers": sandbox.target.bootstrap}
+    for topic in ("offsets", "configs", OWN):
+        sandbox.target.create_topic(f"{name}-{topic}", partitions=1, config={"cleanup.policy": "compact"})
+    producer, config = Producer(client), {"connector.class": "FileStreamSource"}
+    for connector, more in ((SHARED, {}), (OWN, {"offsets.storage.topic": f"{name}-{OWN}"})):
+        told = json.dumps({"properties": {**config, **more}})
+        producer.produce(f"{name}-configs", key=f"connector-{connector}", value=told)
+    assert producer.flush(30) == 0
+    where = WorkerTopics(client, f"{name}-offsets", f"{name}-configs", group_id=name)
+    return Case(TopicStorage(where), tmp_path_factory.mktemp("generated").as_uri())
+
+
+@contextmanager
+def broken(faults: Faults, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let each call to Kafka pass through ``faults``, and each record of a journal."""
+    calls: list[tuple[Any, str, str, Callable[..., Any]]] = [
+        (Brokers, "cluster_id", "cluster_id", Brokers.cluster_id),
+        (TopicReader, "records", "records", _whole(TopicReader.records)),
+        (TopicWriter, "write", "write_offsets", TopicWriter.write),
+    ]
+    with faults.files(monkeypatch), monkeypatch.context() as patched:
+        for owner, method, told, call in calls:
+            patched.setattr(owner, method, _through(faults, told, call))
+        yield
+
+
+def _whole(records: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
+    return lambda *arguments: iter(list(records(*arguments)))
+
+
+def _through(faults: Faults, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *arguments, **named: faults.call(name, partial(call, *arguments, **named))
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.long)])
+def test_broken_at_each_call(
+    case: Case, note_generated: Note, monkeypatch: pytest.MonkeyPatch, fault: Fault, every: int
+) -> None:
+    """All of the document or nothing of it, in each topic; whoever imports it again has all of it.
+
+    ``every``: which share of the cells.
+    """
+    counted = Faults()
+    case.prepare()
+    with broken(counted, monkeypatch):
+        case.write_ours("clean", _elsewhere(case))
+    numbers = [number for number, name in enumerate(counted.calls) if fault is not Fault.LATE or name in CHANGES]
+    moments = list(product(numbers, (False,) if fault is Fault.LATE else (False, True)))
+    first = FAULTS.index(fault) % min(every, len(moments))
+    endings = set()
+    for number, (at, after) in list(enumerate(moments))[first::every]:
+        successor, faults = SUCCESSORS[number % len(SUCCESSORS)], Faults(fault, at, after)
+        try:
+            endings.add(_cell(case, faults, successor, monkeypatch))
+        except BaseException as error:
+            when = "after" if after else "before"
+            error.add_note(f"import, {fault} {when} call {at} ({successor}); the calls: {faults.calls}")
+            raise
+    for ending in sorted(endings):
+        note_generated(fault, "import", "topics", ending)
+
+
+def _cell(case: Case, faults: Faults, successor: Successor, monkeypatch: pytest.MonkeyPatch) -> Ending:
+    case.prepare()
+    workspace, error = _elsewhere(case), None
+    with broken(faults, monkeypatch):
+        try:
+            case.write_ours("first", workspace)
+        except (Killed, SystemExit, ConnectOffsetsError) as raised:
+            error = raised
+        assert faults.happened
+        faults.mend()
+    assert not isinstance(error, LeftStopped)
+    if not isinstance(error, Killed):
+        assert case.is_written() is (error is None)
+    if successor is Successor.RETRY:
+        case.write_ours("again", workspace)
+        assert case.is_written()
+        return Ending.APPLIED if error is None else Ending.NEXT
+    if successor is Successor.PERSON:
+        case.imports("recover", workspace).settle_left()
+    else:
+        case.write("another", workspace, {ELSE: offsets({uuid4().hex: 2})})
+    assert case.is_written() is (error is None)
+    assert case.imports("next", workspace).settle_left() is None
+    return Ending.APPLIED if error is None else Ending.RESTORED
+
+
+def _elsewhere(case: Case) -> str:
+    """A workspace, and so journals, of its own."""
+    return f"{case.folder}/{uuid4().hex}"

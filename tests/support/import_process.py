@@ -1,0 +1,67 @@
+"""``connect-offsets`` in a process of its own, which something happens to right before or after its first write.
+
+usage: import_process.py killed|waits before|after ARGUMENT...
+
+``waits``: it says "waiting" on standard output and goes on once standard input is closed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from airflow_provider_connect_offsets.cli.main import main
+from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.stores.protocols import WriteReply
+from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
+from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
+
+
+def started(fate: str, moment: str, *arguments: object) -> subprocess.Popen[str]:
+    """Start it, in this directory."""
+    command = [sys.executable, __file__, fate, moment, *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+
+
+def killed(moment: str, *arguments: object) -> None:
+    """Run it until it is killed."""
+    with started("killed", moment, *arguments) as process:
+        _out, told = process.communicate()
+    assert process.returncode == -signal.SIGKILL, told
+
+
+def _happen(fate: str) -> None:
+    if fate == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    sys.stdout.write("waiting\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+
+
+def _let_it_happen(storage: Any, fate: str, moment: str) -> None:
+    write_all = storage.write_all
+
+    def write(self: Any, changes: Mapping[str, Offsets]) -> WriteReply:
+        storage.write_all = write_all
+        if moment == "before":
+            _happen(fate)
+        reply: WriteReply = write_all(self, changes)
+        if moment == "after":
+            _happen(fate)
+        return reply
+
+    storage.write_all = write
+
+
+if __name__ == "__main__":
+    for each in (TopicStorage, StandaloneFile):
+        _let_it_happen(each, sys.argv[1], sys.argv[2])
+    main(sys.argv[3:])
