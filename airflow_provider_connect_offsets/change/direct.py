@@ -7,14 +7,14 @@ process that died puts it back.
 from __future__ import annotations
 
 from airflow_provider_connect_offsets.change import log_positions, recovery, steps
-from airflow_provider_connect_offsets.change.captured import Alteration
+from airflow_provider_connect_offsets.change.captured import Alteration, alteration_in
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.change.stepwise import refuse_unless_still
-from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, JournalLost, NotApplied
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
-from airflow_provider_connect_offsets.saga.explanation import AsItIs
+from airflow_provider_connect_offsets.saga.explanation import AsItIs, Settled
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap
@@ -70,8 +70,21 @@ def _changed(doors: Doors, journal: Journal, owner: Owner, stage: AlterOffsets) 
         recovery.recover(entry, Toward.BACK, doors)
         refuse_unless_still(doors, journal.connector)
         entry.begin(owner, operation="a change of offsets without a plan", key="", stages=[stage])
-        settled = Executor(entry, [stage], AsItIs(), clock=doors.clock).run()
+        settled = Executor(entry, [stage], _Explained(), clock=doors.clock).run()
     return Alteration.of(settled.record.captures[stage.name])
+
+
+class _Explained(AsItIs):
+    """What is raised is what the store said, unless it was the journal that failed, once all was written."""
+
+    def undone(self, error: Exception, settled: Settled) -> Exception:
+        """The error; :class:`NotApplied` where what was written can't be noted, and so was undone."""
+        if not isinstance(error, JournalLost) or alteration_in(settled.record) is None:
+            return error
+        return NotApplied(
+            f"{error} So what was written to {settled.record.resource!r} was undone: its prior offsets were put back, "
+            f"and read back.{settled.lost}"
+        )
 
 
 class WriteOffsets(AlterOffsets):

@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.exceptions import (
     LeftStopped,
     NotApplied,
     NotStopped,
+    WorkspaceUnwritable,
 )
 from airflow_provider_connect_offsets.saga.entry import Entry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
@@ -81,7 +82,7 @@ class Imports:
             keep()
             stage = ImportOffsets(self.storage.name, self.storage, changes, file=entry.file)
             entry.begin(self.owner, operation=f"the import into {self.storage.name}", key="", stages=[stage])
-            _run(Executor(entry, [stage], _Explained()))
+            Executor(entry, [stage], _Explained()).run()
 
     def settle_left(self) -> str | None:
         """Take back what a dead import has written; says so, None where nothing was left.
@@ -118,7 +119,7 @@ class Imports:
             with ExitStack() as stack:
                 try:
                     entry = stack.enter_context(self.journal.claim(self.owner, beside=beside))
-                except OSError as error:
+                except (OSError, WorkspaceUnwritable) as error:
                     raise JournalLost(f"No journal can be kept in {self.journal.uri}: {error}.") from error
                 yield entry
         except JournalLost as error:
@@ -128,15 +129,3 @@ class Imports:
 def _imports_into(storage: Storage) -> str:
     """What journals call all of them."""
     return f"{storage.resource} (imports)"
-
-
-def _run(executor: Executor) -> None:
-    try:
-        executor.run()
-    except JournalLost as error:
-        if any(one.progress is not Progress.DONE for one in executor.entry.record.stages):
-            raise
-        # It is proved, but whoever comes next could not know, and would take it back while its workers run.
-        executor.entry.go_on_in_memory()
-        executor.settle(Toward.BACK)
-        raise NotApplied(f"{error} All offsets were put back and are as before.") from error

@@ -67,6 +67,7 @@ class Executor:
         """
         try:
             self._go_forward()
+            return self.finish()
         except Overlap:  # it is another run's by now
             raise
         except BaseException as error:
@@ -75,7 +76,6 @@ class Executor:
             elif isinstance(error, ConnectOffsetsError) and not isinstance(error, _TOLD):
                 _raise_in_place_of(error, self.explanation.unresumed(error, self.entry.record))
             raise
-        return self.finish()
 
     def announce(self, stage: Stage) -> None:
         """Capture a stage that somebody is about to make, so that it can be undone."""

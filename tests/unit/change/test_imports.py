@@ -16,7 +16,13 @@ from airflow_provider_connect_offsets.change.import_stages import Change, Import
 from airflow_provider_connect_offsets.change.imports import Imports
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.opened import Opened, open_storage
-from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped, NotStopped, OutcomeUnknown
+from airflow_provider_connect_offsets.exceptions import (
+    Drift,
+    LeftStopped,
+    NotStopped,
+    OutcomeUnknown,
+    WorkspaceUnwritable,
+)
 from airflow_provider_connect_offsets.hooks.storage import open_storage as open_by_connection
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_kip199
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -99,7 +105,7 @@ def unwritable(monkeypatch: pytest.MonkeyPatch, is_it: Callable[[str, Any], bool
     def refuse(uri: str, content: bytes) -> None:
         if "/_journal/" in uri and (broken or is_it(uri, json.loads(content))):
             broken.append(uri)
-            raise OSError(30, "Read-only file system", uri)
+            raise WorkspaceUnwritable(f"{uri} can't be written: Read-only file system.")
 
     def write_bytes(uri: str, content: bytes) -> None:
         refuse(uri, content)

@@ -302,6 +302,28 @@ def test_the_journal_fails(
         assert not any(world.stands.values())
 
 
+def test_what_was_made_and_can_not_be_noted_is_undone(
+    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever comes next could not know that it was done, and would undo it, whatever runs on it by then."""
+    write = files.write_json
+
+    def write_json(uri: str, value: Any) -> None:
+        if uri.endswith("record.json") and value["state"] == SagaState.DONE:
+            raise OSError(30, "Read-only file system")
+        write(uri, value)
+
+    monkeypatch.setattr(files, "write_json", write_json)
+    with journal.claim(OWNER) as entry:
+        stages = [Made(world, *one) for one in SCRIPTS["plain"] if one[2] is Kind.UNDOABLE]
+        entry.begin(OWNER, operation="a change", key="key", stages=stages)
+        with pytest.raises(NotApplied, match=r"undone: The journal of 'x' can't be written"):
+            Executor(entry, stages, Plainly()).run()
+
+    assert not any(world.stands.values())
+    assert journal.left() is None
+
+
 def test_an_error_that_needs_no_more_words_is_not_its_own_cause(world: World, journal: Journal) -> None:
     """Whoever follows causes, as a log does, would never come to an end."""
 
