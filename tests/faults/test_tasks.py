@@ -22,8 +22,10 @@ def lanes(
     request: pytest.FixtureRequest, sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Lanes]:
     """All cells of this session, under way."""
-    chosen = [item.callspec.params for item in request.session.items if isinstance(item, pytest.Function)]
-    cells = [params["cell"] for params in chosen if isinstance(params.get("cell"), Cell)]
+    own = [
+        item for item in request.session.items if isinstance(item, pytest.Function) and item.module is request.module
+    ]
+    cells = [cell for item in own if isinstance(cell := item.callspec.params["cell"], Cell)]
     folder = tmp_path_factory.mktemp("tasks")
     with (
         # A socket's path is limited to about 100 characters, which pytest's own folders may exceed.

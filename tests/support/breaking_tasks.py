@@ -45,7 +45,7 @@ def breakable(dag_id: str) -> DAG:
         if task.execution_timeout is None:
             raise ValueError(f"{task.task_id} may take forever, so it can't time out")
         task.retries, task.retry_delay = min(task.retries or 0, RETRIES), RETRY_DELAY
-        task.execute = _execute  # type: ignore[method-assign]
+        task.execute = _execute  # type: ignore[method-assign, union-attr]
     return dag
 
 

@@ -17,10 +17,10 @@ from task_scenes import Fleet, Resets, Scene, Sinks, Stands
 
 #: What the runs of each DAG work on, and how many of it there are, so that as many runs go on at once.
 SCENES: Mapping[str, tuple[type[Scene], int]] = {
-    "mirror_failover": (Failovers, 3),
-    "mirror_reset": (Resets, 3),
-    "connector_offsets_change": (Sinks, 2),
-    "connector_offsets_fleet": (Fleet, 2),
+    "mirror_failover": (Failovers, 2),
+    "mirror_reset": (Resets, 2),
+    "connector_offsets_change": (Sinks, 1),
+    "connector_offsets_fleet": (Fleet, 1),
     "connector_offsets_orphans": (Orphans, 1),
     "mirror_failback": (Failbacks, 1),
 }
@@ -159,4 +159,5 @@ def _has_its_turn(place: int) -> bool:
 
 def _executed(dag_id: str) -> list[str]:
     """The tasks that a worker executes, in their order; an ``EmptyOperator`` is none, the scheduler marks it alone."""
-    return [task.task_id for task in _dag(dag_id).topological_sort() if not task.inherits_from_empty_operator]
+    tasks = _dag(dag_id).topological_sort()  # type: ignore[no-untyped-call]
+    return [task.task_id for task in tasks if not task.inherits_from_empty_operator]

@@ -11,13 +11,12 @@ from uuid import uuid4
 from failing_back import Leading, away_positions, merged, produce
 from failing_over import Flowing, Positions, commit_groups, rows, standing
 from orphan_cell import LINES, Cell
-from task_runs import Ended
+from task_runs import Ended, Runs
 from task_scenes import Scene, Stands
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Broker, Sandbox
-from sandbox.airflow import Airflow
 
 _GROUPS = 2
 
@@ -33,8 +32,8 @@ class Failovers(Scene):
     positions: Positions = field(default_factory=dict)
 
     @classmethod
-    def start(cls, sandbox: Sandbox, airflow: Airflow) -> Self:
-        del airflow
+    def start(cls, sandbox: Sandbox, runs: Runs) -> Self:
+        del runs
         return cls(cls.flow(sandbox))
 
     @staticmethod
@@ -110,8 +109,8 @@ class Failbacks(Failovers):
     back: Leading | None = None
 
     @classmethod
-    def start(cls, sandbox: Sandbox, airflow: Airflow) -> Self:
-        del airflow
+    def start(cls, sandbox: Sandbox, runs: Runs) -> Self:
+        del runs
         flowing = cls.flow(sandbox)
         sandbox.target.create_topic(flowing.topic, partitions=flowing.partitions)
         produce(sandbox.target, flowing.topic, 30, mark="there")
@@ -160,14 +159,14 @@ class Orphans(Scene):
     _before: dict[str, bytes] = field(default_factory=dict)
 
     @classmethod
-    def start(cls, sandbox: Sandbox, airflow: Airflow) -> Self:
+    def start(cls, sandbox: Sandbox, runs: Runs) -> Self:
         name = f"orphans-{uuid4().hex[:6]}"
         sandbox.target.create_topic(f"{name}-lines")
         cell = Cell(sandbox, sandbox.another_cluster(name), name)
         cell.create("kept")
         host, _, port = cell.worker.url.removeprefix("http://").partition(":")
         connection = {"connection_id": name, "conn_type": "kafka_connect", "schema": "http"}
-        airflow.call("POST", "/connections", {**connection, "host": host, "port": int(port)})
+        runs.call("POST", "/connections", {**connection, "host": host, "port": int(port)})
         return cls(cell)
 
     def prepare(self) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -33,8 +32,14 @@ def scheduler(sandbox: Sandbox, folder: Path, spark_submit: Path) -> Iterator[Ru
     for dag_id in SCENES:
         (dags / f"{dag_id}.py").write_text(_DAG_FILE.format(dag_id=dag_id))
     path = os.pathsep.join((str(spark_submit), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
-    # Airflow's processes find here what pytest finds.
-    settings = {"PATH": path, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    settings = {
+        "PATH": path,
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),  # Airflow's processes find what pytest finds
+        "AIRFLOW__CORE__PARALLELISM": "3",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS": "patient_sqlite.CONNECT_ARGS",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS_ASYNC": "patient_sqlite.CONNECT_ARGS",
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "3600",  # the files stay as they are
+    }
     airflow = AirflowStandalone(sandbox, workspace=workspace, dags=dags, settings=settings)
     airflow.start()
     try:
@@ -53,7 +58,6 @@ class Lanes:
         self._runs = runs
         self._queues: dict[str, SimpleQueue[tuple[Cell, Future[str]]]] = {dag_id: SimpleQueue() for dag_id in SCENES}
         self._endings: dict[Cell, Future[str]] = {}
-        self._closed = threading.Event()
         for cell in cells:
             self._endings[cell] = self._add(cell)
 
@@ -68,7 +72,7 @@ class Lanes:
                         pool.submit(self._work, dag_id)
                 yield self
             finally:
-                self._closed.set()
+                self._runs.close()
 
     def ending(self, cell: Cell) -> str:
         """Wait for a cell, and say how it ended; raises what it was found wanting of. Asked again, it is made anew."""
@@ -87,10 +91,10 @@ class Lanes:
         """Make cells as long as there are some; one that fails leaves no scene for the next."""
         scene: Scene | None = None
         with suppress(Empty):
-            while not self._closed.is_set():
+            while not self._runs.closed:
                 cell, future = self._queues[dag_id].get_nowait()
                 try:
-                    scene = scene or SCENES[dag_id][0].start(self._sandbox, self._runs.airflow)
+                    scene = scene or SCENES[dag_id][0].start(self._sandbox, self._runs)
                     future.set_result(cell.make(scene, self._runs))
                 except BaseException as error:  # noqa: BLE001 - who waits for the cell gets it
                     future.set_exception(error)

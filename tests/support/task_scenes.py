@@ -7,16 +7,16 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
 from reset_cell import RECORDS as RESET_RECORDS
 from reset_cell import ResetCell
-from task_runs import Ended
+from task_runs import Ended, Runs
 
 from sandbox import Sandbox, wait_for
-from sandbox.airflow import Airflow
 from sandbox.connectors import file_sink_config
 
 
@@ -40,7 +40,7 @@ class Scene(ABC):
 
     @classmethod
     @abstractmethod
-    def start(cls, sandbox: Sandbox, airflow: Airflow) -> Self:
+    def start(cls, sandbox: Sandbox, runs: Runs) -> Self:
         """Create all of it."""
 
     @abstractmethod
@@ -68,8 +68,8 @@ class Sinks(Scene):
     END, POSITION, REWOUND = 20, 5, ("0", "1")
 
     @classmethod
-    def start(cls, sandbox: Sandbox, airflow: Airflow) -> Self:
-        del airflow
+    def start(cls, sandbox: Sandbox, runs: Runs) -> Self:
+        del runs
         scene = cls(sandbox)
         sandbox.target.create_topic(scene.topic, partitions=3)
         for partition in range(3):
@@ -105,7 +105,7 @@ class Sinks(Scene):
         del ended, params
         self._wait_until_caught_up()
         plan = dict.fromkeys(self.REWOUND, self.END - self.POSITION)
-        allowed = {Stands.ALL: [plan], Stands.NONE: [{}], Stands.EITHER: [plan, {}]}[stands]
+        allowed = [one for one, unless in ((plan, Stands.NONE), ({}, Stands.ALL)) if stands is not unless]
         again = {name: dict(self._lines(name) - self._written[name]) for name in self.names}
         assert all(one in allowed for one in again.values()), f"delivered again: {again}, allowed: {allowed}"
 
@@ -117,8 +117,8 @@ class Sinks(Scene):
         ends = dict.fromkeys(range(3), self.END)
         for name in self.names:
             self.sandbox.connect.wait_state(name, "RUNNING", tasks=1)
-            told = f"{name} has not caught up"
-            wait_for(lambda name=name: self._positions(name), ends, 60, told, progress=self.sandbox.connect.work)  # type: ignore[misc]
+            told, work = f"{name} has not caught up", self.sandbox.connect.work
+            wait_for(partial(self._positions, name), ends, 60, told, progress=work)
 
     def _positions(self, name: str) -> dict[int, int]:
         return {
@@ -154,8 +154,8 @@ class Resets(Scene):
     _policies: list[str | None] = field(default_factory=list)
 
     @classmethod
-    def start(cls, sandbox: Sandbox, airflow: Airflow) -> Self:
-        del airflow
+    def start(cls, sandbox: Sandbox, runs: Runs) -> Self:
+        del runs
         return cls(ResetCell.start(sandbox))
 
     def prepare(self) -> dict[str, Any]:
