@@ -10,6 +10,7 @@ from airflow_provider_connect_offsets.change import outcomes
 from airflow_provider_connect_offsets.change.captured import alteration_in, deleted_in, is_applied, prior_state_in
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.offset_stages import AlterOffsets, change_stages
+from airflow_provider_connect_offsets.change.plans import refuse_planned_on
 from airflow_provider_connect_offsets.change.recovery import executor, recover
 from airflow_provider_connect_offsets.exceptions import NotRunning, RecordsDeleted
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
@@ -52,6 +53,8 @@ def carry_out(  # noqa: PLR0913 - each by its name
         if deleted_in(earlier):
             raise RecordsDeleted(deleted_in(earlier))
         return outcomes.applied_before(plan, earlier)
+    if told is not None:
+        refuse_planned_on(entry.record, plan, told)
     entry.begin(owner, operation=operation, key=outcomes.key_of(plan), stages=stages)
     outcome = _made(plan, doors, entry, list(stages), owner) if stages else outcomes.unchanged(plan, owner)
     return outcome if told is None else replace(outcome, warnings=(told, *outcome.warnings))
