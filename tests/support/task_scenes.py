@@ -32,10 +32,12 @@ class Scene(ABC):
     """Connectors and groups that runs of one DAG change, one run after the other.
 
     after_death: how much stands where the task that applies was begun, and did not succeed. writes: of so many writes
-    the last comes before the most is left to a teardown.
+    the last comes before the most is left to a teardown. is_planned_anew: whether a teardown that breaks then leaves
+    offsets that the next run is planned on, so that it undoes them, is refused, and has to be made anew.
     """
 
     after_death = Stands.NONE
+    is_planned_anew = False
     writes = 2
 
     @classmethod
@@ -149,6 +151,8 @@ class Resets(Scene):
 
     # Both connectors are stopped, offsets are written, the cleanup policy is switched.
     writes = 4
+    # The policy comes back first, the offsets after that.
+    is_planned_anew = True
     cell: ResetCell
     _replicated: dict[int, int] = field(default_factory=dict)
     _policies: list[str | None] = field(default_factory=list)
