@@ -19,8 +19,8 @@ from task_scenes import Fleet, Resets, Scene, Sinks, Stands
 SCENES: Mapping[str, tuple[type[Scene], int]] = {
     "mirror_failover": (Failovers, 2),
     "mirror_reset": (Resets, 2),
-    "connector_offsets_change": (Sinks, 1),
-    "connector_offsets_fleet": (Fleet, 1),
+    "connector_offsets_change": (Sinks, 2),
+    "connector_offsets_fleet": (Fleet, 2),
     "connector_offsets_orphans": (Orphans, 1),
     "mirror_failback": (Failbacks, 1),
 }
@@ -110,7 +110,7 @@ class Cell:
             if not (self.after_death and self.is_lasting):
                 stands = self.stands(ended)
                 scene.check(ended, stands, params)
-                return f"{ended.state}, {stands} of it"
+                return f"{ended.state}: {stands}"
         return self._mended(scene, runs, params)
 
     def _mended(self, scene: Scene, runs: Runs, params: dict[str, Any]) -> str:
@@ -124,7 +124,7 @@ class Cell:
         with runs.explaining(again):
             assert again.state == "success", again
             scene.check(again, Stands.ALL, asked)
-        return "failed, and mended by the next run"
+        return f"failed; the next run: {Stands.ALL}"
 
 
 def cells() -> Iterator[Cell]:

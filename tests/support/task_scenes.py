@@ -25,7 +25,7 @@ class Stands(StrEnum):
 
     ALL = "all"
     NONE = "none"
-    EITHER = "either"  # all or none, of each connector for itself
+    EITHER = "each all or none"  # of each connector for itself
 
 
 class Scene(ABC):
