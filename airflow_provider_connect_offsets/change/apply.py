@@ -10,6 +10,7 @@ from airflow_provider_connect_offsets.change import outcomes
 from airflow_provider_connect_offsets.change.captured import alteration_in, deleted_in, is_applied, prior_state_in
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.offset_stages import AlterOffsets, change_stages
+from airflow_provider_connect_offsets.change.plans import refuse_planned_on, refuse_taken_back
 from airflow_provider_connect_offsets.change.recovery import executor, recover, take_back_import
 from airflow_provider_connect_offsets.exceptions import NotRunning, RecordsDeleted
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
@@ -31,6 +32,8 @@ def apply_plan(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner) -
     and store errors of a store that could not be reached before anything was written.
     """
     told = take_back_import(journal, owner, doors)
+    if told is not None:
+        refuse_taken_back(plan, doors.offsets.read_offsets(plan.connector), told)
     with journal.claim(owner) as entry:
         stages = change_stages(plan, doors) if plan.changed_rows() else ()
         outcome = carry_out(plan, doors, journal, entry, owner, stages, operation="the change of offsets")
@@ -54,6 +57,8 @@ def carry_out(  # noqa: PLR0913 - each by its name
         if deleted_in(earlier):
             raise RecordsDeleted(deleted_in(earlier))
         return outcomes.applied_before(plan, earlier)
+    if told is not None:
+        refuse_planned_on(entry.record, plan, told)
     entry.begin(owner, operation=operation, key=outcomes.key_of(plan), stages=stages)
     outcome = _made(plan, doors, entry, list(stages), owner) if stages else outcomes.unchanged(plan, owner)
     return outcome if told is None else replace(outcome, warnings=(told, *outcome.warnings))

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from airflow_provider_connect_offsets.exceptions import PlanRefused
+from airflow_provider_connect_offsets.change.captured import alteration_in
+from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
+from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow, plan_digest
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
+from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
 from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
@@ -67,6 +70,39 @@ def refuse_stale(run: RunDirectory, *, ttl: timedelta) -> None:
         raise PlanRefused(
             f"Nothing was stopped or changed. The plan in {run.uri} was made at {planned_at:%Y-%m-%d %H:%M:%S} UTC, "
             f"{_minutes(age)} ago, and may be {_minutes(ttl)} old. Trigger the change again, so that it is made anew."
+        )
+
+
+def refuse_planned_on(left: SagaRecord, plan: OffsetPlan, told: str) -> None:
+    """Raise :class:`Drift` for a plan that leaves alone what a dead run had written, where that was undone since.
+
+    left: the dead run's saga, as it was settled; told: what became of it.
+    """
+    found = alteration_in(left)
+    if found is None or left.state is not SagaState.UNDONE:
+        return
+    prior = found.prior.stored()
+    undone = {one.partition: one.offset for one in found.changes if one.offset != prior.get(one.partition)}
+    _refuse_left_alone(plan.left_alone_at(undone), told)
+
+
+def refuse_taken_back(plan: OffsetPlan, standing: Offsets, told: str) -> None:
+    """Raise :class:`Drift` for a plan that leaves alone what a dead import had written, which was taken back since.
+
+    standing: what is stored now, of a connector that is down; told: what became of the import.
+    """
+    now = standing.stored()
+    moved = {row.partition: row.before for row in plan.rows if now.get(row.partition) != row.before}
+    _refuse_left_alone(plan.left_alone_at(moved), told)
+
+
+def _refuse_left_alone(partitions: list[str], told: str) -> None:
+    if partitions:
+        more = f" (and {len(partitions) - 1} more)" if len(partitions) > 1 else ""
+        raise Drift(
+            f"Nothing was changed by this run: its plan was made from what a dead run had left, and leaves partition "
+            f"{partitions[0]}{more} alone, as it was where it was to be. {told} So it no longer is there. Make a new "
+            "run: it plans from what is there now."
         )
 
 

@@ -10,6 +10,7 @@ from airflow_provider_connect_offsets.change import outcomes, recovery
 from airflow_provider_connect_offsets.change.captured import ALTER, RESUME, PriorState, alteration_in
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.offset_stages import AlterOffsets, change_stages
+from airflow_provider_connect_offsets.change.plans import refuse_planned_on, refuse_taken_back
 from airflow_provider_connect_offsets.exceptions import NotStopped
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
@@ -23,11 +24,17 @@ from airflow_provider_connect_offsets.workspace.outcome import Outcome
 def begin(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner, *, seconds: float) -> State:
     """Hold the connector for ``seconds`` and make its prior state durable; returns that state. Changes nothing else.
 
-    Raises :class:`Overlap` where another run holds it. What a dead run left is restored first.
+    Raises :class:`Overlap` where another run holds it. What a dead run left is restored first; raises :class:`Drift`
+    where the plan was made from that.
     """
-    recovery.take_back_import(journal, owner, doors)
+    import_told = recovery.take_back_import(journal, owner, doors)
+    if import_told is not None:
+        refuse_taken_back(plan, doors.offsets.read_offsets(plan.connector), import_told)
+    with journal.claim(owner) as left:  # not held yet: who fails here holds nothing
+        told = recovery.recover(left, Toward.BACK, doors)
+        if told is not None:
+            refuse_planned_on(left.record, plan, told)
     entry = journal.hold(owner, seconds=seconds)
-    recovery.recover(entry, Toward.BACK, doors)
     stages = change_stages(plan, doors)
     entry.begin(owner, operation="the change of offsets", key=outcomes.key_of(plan), stages=stages)
     recovery.executor(doors, entry, list(stages)).announce(stages[0])

@@ -97,6 +97,19 @@ class OffsetPlan:
         """What is to be written."""
         return Offsets.of(Entry(row.partition, row.after) for row in self.changed_rows())
 
+    def left_alone_at(self, offsets: Mapping[str, str | None]) -> list[str]:
+        """Partitions that were requested, and are left alone because they were at ``offsets`` already."""
+        if self.request.to is To.CURRENT:
+            return []
+        return [
+            row.partition
+            for row in self.rows
+            if row.action is Action.KEEP
+            and row.partition in offsets
+            and offsets[row.partition] == row.before
+            and self.request.selects(row.topic, row.kafka_partition)
+        ]
+
     def rebased_on(
         self, stopped: Offsets, *, log_bounds: Mapping[TopicPartition, tuple[int, int]], moving: bool
     ) -> OffsetPlan:

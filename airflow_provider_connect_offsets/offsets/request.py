@@ -81,6 +81,9 @@ class PartitionSet:
         """Write it as it was read."""
         return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in self.ranges)
 
+    def __contains__(self, number: int) -> bool:
+        return any(low <= number <= high for low, high in self.ranges)
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -138,6 +141,12 @@ class Request:
             moment=_parse_moment(target, text, now),
             reference=text if target.by_list else None,
         )
+
+    def selects(self, topic: str | None, partition: int | None) -> bool:
+        """Whether ``topics`` and ``partitions`` select a partition of Kafka, or one that has no such name or number."""
+        if self.topics is not None and (topic is None or not re.fullmatch(self.topics, topic)):
+            return False
+        return self.partitions is None or (partition is not None and partition in self.partitions)
 
     def as_json(self) -> dict[str, Any]:
         """Write it for a dataset; :meth:`from_json` reads it."""

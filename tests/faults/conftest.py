@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fault_cell import STEPS, Scenes
-from fault_table import Ending, Note, table
+from fault_table import Ending, Note, table, task_table
 from flow_changer import FlowChanger
 from pyspark.sql import SparkSession
 
@@ -73,7 +73,7 @@ def pytest_report_header() -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print both matrices."""
+    """Print the matrices."""
     reports = [report for found in ("passed", "failed") for report in terminalreporter.stats.get(found, [])]
     noted = [(name, tuple(value)) for report in reports for name, value in report.user_properties]
     for kind, title, columns in (("cell", "fault matrix", list(STEPS)), ("generated", "each call broken", [])):
@@ -81,3 +81,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         if cells:
             terminalreporter.section(f"{title}: {len(cells)} cells ({SEED}={os.environ[SEED]})")
             terminalreporter.write_line(table(cells, columns))
+    tasks = [value for name, value in noted if name == "task"]
+    if tasks:
+        terminalreporter.section(f"each task broken: {len(tasks)} cells")
+        terminalreporter.write_line(task_table(tasks))

@@ -50,3 +50,14 @@ def table(cells: Iterable[tuple[str, str, str, str]], steps: Iterable[str]) -> s
     rows = [[*key, *(" ".join(row.get(step, [])) for step in columns)] for key, row in sorted(found.items())]
     legend = "\n".join(f"- {ending}: {meaning}" for ending, meaning in LEGEND.items())
     return f"{tabulate(rows, headers=['fault', 'connector', *columns], tablefmt='github')}\n\n{legend}"
+
+
+def task_table(cells: Iterable[tuple[str, str, str, str]]) -> str:
+    """A line per task of each DAG, a column per fault, in Markdown; ``cells``: DAG, task, fault, and the ending."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    columns = dict[str, None]()
+    for dag_id, task, fault, ending in cells:
+        columns[fault] = None
+        found.setdefault((dag_id, task), {})[fault] = ending
+    rows = [[*key, *(row.get(fault, "") for fault in columns)] for key, row in found.items()]
+    return tabulate(rows, headers=["DAG", "task", *columns], tablefmt="github")

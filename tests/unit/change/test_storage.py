@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -133,6 +134,18 @@ def test_a_change_takes_back_what_a_killed_import_has_left(after_a_killed_import
     assert outcome.result is Result.APPLIED
     assert "was taken back, and read back." in outcome.warnings[0]
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":4}'}}
+
+
+def test_a_plan_that_rests_on_what_a_killed_import_has_left_is_refused(after_a_killed_import: StandaloneFile) -> None:
+    """It found its partition where it was to be, which it is no longer."""
+    store = after_a_killed_import
+    row = replace(set_back(store, before=100, was_running=False).rows[0], after='{"position":100}', action=Action.KEEP)
+    request = Request.parse(connector="lines", to="file", value=store.path.as_uri(), now=datetime.now(tz=UTC))
+
+    with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was taken back, .*new run"):
+        apply_plan(OffsetPlan.of(request, [row], was_running=False), doors_to(store), journal_of(store), OWNER)
+
+    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
 
 
 def test_so_do_offsets_without_a_plan(after_a_killed_import: StandaloneFile) -> None:
