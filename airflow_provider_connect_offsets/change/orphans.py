@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +20,9 @@ from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.schemas import ORPHANS, STORED_RECORDS
+
+Exist = Callable[[], Iterable[str]]
+Keep = Callable[[Mapping[str, Offsets]], object]
 
 NAMED = 5
 _EXISTS = "it exists again"
@@ -112,48 +115,61 @@ class _Judged:
         return {name: one for name, one in self.connectors.items() if one.reason is None}
 
 
-def remove_approved(directory: OrphansDirectory, connect: ConnectRest, topic: OffsetsTopic, *, digest: str) -> Removal:
+def existing_on(connect: ConnectRest, topic: OffsetsTopic) -> Exist:
+    """Ask the workers which connectors exist, once they were found to belong to the topic's cluster."""
+
+    def exist() -> list[str]:
+        _refuse_other_cluster(connect, topic)
+        return connect.connectors()
+
+    return exist
+
+
+def keep_found(directory: OrphansDirectory, orphans: Sequence[Orphan]) -> str:
+    """Write the dataset ``orphans`` of what was found without a snapshot; gives its digest, by which it is approved."""
+    write_dataset(directory.orphans, ORPHANS, [asdict(orphan) for orphan in orphans])
+    return plan_digest(orphan.digest() for orphan in orphans)
+
+
+def remove_approved(
+    directory: OrphansDirectory, topic: OffsetsTopic, *, exist: Exist, digest: str, keep: Keep | None = None
+) -> Removal:
     """Write a tombstone for every orphan, and prove that none of them is left; ``digest``: of those that were approved.
 
-    First everything is looked at once more, and what a person needs for the way back is written. A connector that
-    exists again, or of which anything was written since, is left alone. Run again, it ends in the same.
+    exist: names of the connectors that exist now; keep: writes the way back, besides ``removed.json``. First everything
+    is looked at once more, and what a person needs for the way back is written. A connector that exists again, or of
+    which anything was written since, is left alone. Run again, it ends in the same.
 
     Raises :class:`PlanRefused` (nothing was removed), and store errors, after which some may be removed.
     """
-    approved = _approved(directory, digest)
-    _refuse_other_cluster(connect, topic)
-    removed = remove_found(
-        approved, topic, exist=connect.connectors, keep=lambda documents: _keep_way_back(directory, documents)
-    )
+
+    def kept(documents: Mapping[str, Offsets]) -> None:
+        if keep is not None:
+            keep(documents)
+        _keep_way_back(directory, documents)
+
+    removed = _remove(_approved(directory, digest), topic, exist=exist, keep=kept)
     removal = Removal(digest, removed, finished_at=datetime.now(tz=UTC))
     files.write_json(directory.outcome, removal.as_json())
     return removal
 
 
-def left_to_remove(
-    directory: OrphansDirectory, connect: ConnectRest, topic: OffsetsTopic, *, digest: str
-) -> int | None:
+def left_to_remove(directory: OrphansDirectory, topic: OffsetsTopic, *, exist: Exist, digest: str) -> int | None:
     """How many of the approved offsets stand that are orphaned still; None where no tombstone can have been written.
 
     Raises as :func:`remove_approved`.
     """
     if files.read_json_if_any(directory.removed) is None:
         return None
-    judged = _judged(_approved(directory, digest), topic, exist=connect.connectors)
+    judged = _judged(_approved(directory, digest), topic, exist=exist)
     return sum(len(_standing(judged.places, key)) for one in judged.wanted.values() for key in one.orphans)
 
 
-def remove_found(
-    orphans: Iterable[Orphan],
-    topic: OffsetsTopic,
-    *,
-    exist: Callable[[], Iterable[str]],
-    keep: Callable[[Mapping[str, Offsets]], object],
-) -> Removed:
+def _remove(orphans: Iterable[Orphan], topic: OffsetsTopic, *, exist: Exist, keep: Keep) -> Removed:
     """Look at everything once more, write a tombstone for each orphan that is still one, and prove that none is left.
 
-    exist: names of the connectors that exist now; keep: writes the way back, before the first tombstone. Raises store
-    errors, after which some may be removed: run it again.
+    keep: writes the way back, before the first tombstone. Raises store errors, after which some may be removed: run it
+    again.
     """
     judged = _judged(orphans, topic, exist=exist)
     wanted = judged.wanted
@@ -169,7 +185,7 @@ def remove_found(
     )
 
 
-def _judged(orphans: Iterable[Orphan], topic: OffsetsTopic, *, exist: Callable[[], Iterable[str]]) -> _Judged:
+def _judged(orphans: Iterable[Orphan], topic: OffsetsTopic, *, exist: Exist) -> _Judged:
     """Look at everything once more, and set the reasons to leave connectors alone."""
     connectors: dict[str, _Connector] = {}
     for orphan in orphans:

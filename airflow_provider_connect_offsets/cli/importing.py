@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from airflow_provider_connect_offsets.change.import_stages import Change, read
 from airflow_provider_connect_offsets.change.imports import Imports
+from airflow_provider_connect_offsets.cli.journals import own_workspace, shell_owner
 from airflow_provider_connect_offsets.cli.opened import Opened
 from airflow_provider_connect_offsets.cli.told import counted, tell
-from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidInput
+from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.document import (
     Offsets,
     kip199_document,
@@ -22,7 +21,6 @@ from airflow_provider_connect_offsets.offsets.document import (
 )
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_of
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.stores.config_topic import ConfiguredConnector
 
 
@@ -75,13 +73,17 @@ def show(changes: list[Change]) -> None:
     tell(f"To be changed: {offsets} of {counted(len(changes), 'connector')}.")
 
 
-def keep_before(changes: list[Change], target: Path | None) -> Path:
-    """Write the way back as a document that can be imported."""
+def backup_file(target: Path | None) -> Path:
+    """Where the way back is kept: ``target``, or a new file in this directory."""
     moment = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%S%fZ")
-    kept = target or Path(f"connect-offsets-before-{moment}.json")
-    with kept.open("x", encoding="utf-8") as file:
-        file.write(kip199_document({change.connector: change.prior for change in changes}))
-    return kept
+    return target or Path(f"connect-offsets-before-{moment}.json")
+
+
+def keep_before(prior: Mapping[str, Offsets], target: Path) -> Path:
+    """Write the way back as a document that can be imported."""
+    with target.open("x", encoding="utf-8") as file:
+        file.write(kip199_document(prior))
+    return target
 
 
 def settle(opened: Opened, workspace: str | None, *, forced: bool) -> str | None:
@@ -110,25 +112,10 @@ def write(
     _imports(opened, workspace, forced=forced).write(changes, beside=beside, keep=keep)
 
 
-def own_workspace() -> str:
-    """Where this user's imports keep their journals unless a workspace is named: in ``XDG_STATE_HOME``.
-
-    Raises :class:`InvalidInput` for a user without a home.
-    """
-    state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    if not state.is_absolute():  # then it counts as not set (XDG Base Directory Specification)
-        try:
-            state = Path.home() / ".local" / "state"
-        except RuntimeError as error:
-            raise InvalidInput("This user has no home to keep a journal in: name a place with --workspace.") from error
-    return (state / "connect-offsets").absolute().as_uri()
-
-
 def _imports(opened: Opened, workspace: str | None, *, forced: bool) -> Imports:
-    run = f"connect-offsets import, process {os.getpid()} on {socket.gethostname()}"
     return Imports.into(
         opened.storage,
-        Owner.here(run=run, task="import"),
+        shell_owner("import"),
         workspace=workspace or own_workspace(),
         refuse_running=(lambda _connectors: None) if forced else opened.refuse_running,
     )

@@ -109,7 +109,9 @@ def import_(  # noqa: PLR0913 - one for each option
         return
 
     def keep() -> None:
-        tell(f"The offsets of before are kept in {importing.keep_before(changes, backup)}: import that to undo this.")
+        prior = {change.connector: change.prior for change in changes}
+        kept = importing.keep_before(prior, importing.backup_file(backup))
+        tell(f"The offsets of before are kept in {kept}: import that to undo this.")
 
     importing.write(opened, changes, workspace=workspace, forced=force, keep=keep)
     tell(f"Written to {opened.name}, and read back.")
@@ -139,10 +141,16 @@ def diff(first: Path, second: Path | None, config: Path | None, connectors: str 
 
 
 @cli.command()
-@with_options(CONFIG, CONNECTORS, FLOW, BACKUP)
+@with_options(CONFIG, CONNECTORS, FLOW, BACKUP, WORKSPACE)
 @click.option("--remove", is_flag=True, help="Remove them; what they were is kept.")
 def orphans(
-    config: Path | None, connectors: str | None, flow: str | None, *, backup: Path | None, remove: bool
+    config: Path | None,
+    connectors: str | None,
+    flow: str | None,
+    *,
+    backup: Path | None,
+    workspace: str | None,
+    remove: bool,
 ) -> None:
     """List offsets whose connector no longer exists."""
     from airflow_provider_connect_offsets.cli import orphaned  # noqa: PLC0415
@@ -150,8 +158,10 @@ def orphans(
 
     if backup is not None and not remove:
         raise click.UsageError("--backup makes no sense without --remove: nothing is overwritten.")
+    if workspace is not None and not remove:
+        raise click.UsageError("--workspace makes no sense without --remove: a list needs no journal.")
     opened = open_storage(_required(config), flow)
-    orphaned.show(opened, connectors=_names(connectors), remove=remove, backup=backup)
+    orphaned.show(opened, connectors=_names(connectors), remove=remove, backup=backup, workspace=workspace)
 
 
 @cli.command()

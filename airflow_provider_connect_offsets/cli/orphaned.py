@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
 from pathlib import Path
+from uuid import uuid4
 
 from rich.console import Console
 from rich.table import Table
 
-from airflow_provider_connect_offsets.change.import_stages import Change
 from airflow_provider_connect_offsets.change.stored_records import moment_of
 from airflow_provider_connect_offsets.cli import importing
+from airflow_provider_connect_offsets.cli.journals import own_workspace, shell_owner
 from airflow_provider_connect_offsets.cli.opened import Opened
 from airflow_provider_connect_offsets.cli.told import counted, progress_bar, tell
-from airflow_provider_connect_offsets.exceptions import InvalidInput, LeftStopped, NotRemoved, StoreError
+from airflow_provider_connect_offsets.exceptions import InvalidInput, LeftStopped, StoreError
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.orphans import Orphan
 from airflow_provider_connect_offsets.offsets.storage import parse_key
 from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.stores.topic_reader import Progress, TopicRecord
 from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
+from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory, join
 
 Found = Mapping[str, list[Orphan]]
 
 
-def show(opened: Opened, *, connectors: frozenset[str], remove: bool, backup: Path | None) -> None:
+def show(
+    opened: Opened, *, connectors: frozenset[str], remove: bool, backup: Path | None, workspace: str | None
+) -> None:
     """List what connectors that don't exist have left in the workers' topic; with ``remove`` write tombstones.
+
+    workspace: where the journal of the removal is kept; None: where this user keeps their own.
 
     Before that all is looked at again, as the DAG does. Raises :class:`InvalidInput` where nothing says which
     connectors exist, :class:`NotRemoved` where some were left alone, :class:`LeftStopped` where it is not known how
@@ -43,34 +49,59 @@ def show(opened: Opened, *, connectors: frozenset[str], remove: bool, backup: Pa
             "all offsets would look orphaned."
         )
     with OffsetsTopic(storage.where.client, storage.where.offsets_topic) as topic:
+        place = workspace or own_workspace()
+        if remove:
+            _finish(opened, topic, place)
         with progress_bar(f"Reading {opened.name}") as progress:
             orphans = _search(opened, topic, progress)
         found = {name: orphans[name] for name in sorted(orphans) if not connectors or name in connectors}
         _print(found)
         if remove and found:
-            _remove(opened, topic, [one for left in found.values() for one in left], backup)
+            wanted = [one for left in found.values() for one in left]
+            _remove(opened, topic, wanted, backup=backup, workspace=place)
 
 
-def _remove(opened: Opened, topic: OffsetsTopic, orphans: Iterable[Orphan], backup: Path | None) -> None:
-    from airflow_provider_connect_offsets.change.orphans import remove_found  # noqa: PLC0415 - a list needs none of it
+def _finish(opened: Opened, topic: OffsetsTopic, workspace: str) -> None:
+    """Finish what a dead removal has begun: it may have written all of its tombstones, so that nothing is found."""
+    from airflow_provider_connect_offsets.change.orphan_stages import finish, orphans_journal  # noqa: PLC0415
 
-    kept: list[Path] = []
+    journal = orphans_journal(workspace, topic)
+    if journal.left() is None:
+        return
+    with journal.claim(shell_owner("orphans --remove")) as entry:
+        finish(entry, topic, exist=opened.control.configured)
+
+
+def _remove(
+    opened: Opened, topic: OffsetsTopic, orphans: Sequence[Orphan], *, backup: Path | None, workspace: str
+) -> None:
+    # A list needs none of it.
+    from airflow_provider_connect_offsets.change.orphan_stages import (  # noqa: PLC0415
+        RemoveOrphans,
+        orphans_journal,
+        remove_orphans,
+    )
+    from airflow_provider_connect_offsets.change.orphans import keep_found  # noqa: PLC0415
+
+    target, kept = importing.backup_file(backup), list[Path]()
 
     def keep(documents: Mapping[str, Offsets]) -> None:
-        changes = [Change(name, before, before.removed()) for name, before in documents.items()]
-        kept.append(importing.keep_before(changes, backup))
-        tell(f"The offsets of before are kept in {kept[0]}: import that to undo this.")
+        if not kept:  # what an earlier attempt of this call has kept is all of it
+            kept.append(importing.keep_before(documents, target))
+            tell(f"The offsets of before are kept in {target}: import that to undo this.")
 
+    directory = OrphansDirectory(join(workspace, "orphans", uuid4().hex))
+    digest = keep_found(directory, orphans)
+    stage = RemoveOrphans(directory, topic, exist=opened.control.configured, digest=digest, keep=keep)
+    owner = shell_owner("orphans --remove")
     try:
-        removed = remove_found(orphans, topic, exist=opened.control.configured, keep=keep)
+        remove_orphans(orphans_journal(workspace, topic), owner, stage, kept=str(target))
     except StoreError as error:
         if not kept:
             raise
         raise LeftStopped(
-            f"{error} Some of the offsets may be removed. Run this again, or import {kept[0]} to undo it."
+            f"{error} Some of the offsets may be removed. Run this again, or import {target} to undo it."
         ) from error
-    if removed.left:
-        raise NotRemoved(removed.sentence(topic.topic, kept=str(kept[0]) if kept else ""))
     tell(f"Removed from {opened.name}, and read back.")
 
 

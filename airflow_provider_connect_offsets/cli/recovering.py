@@ -16,8 +16,10 @@ from airflow_provider_connect_offsets.change.captured import connections_of
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.group_stages import groups_journal, mend
 from airflow_provider_connect_offsets.change.orphan_stages import finish, orphans_journal
+from airflow_provider_connect_offsets.change.orphans import existing_on
 from airflow_provider_connect_offsets.change.recovery import recover as settle
 from airflow_provider_connect_offsets.cli import importing
+from airflow_provider_connect_offsets.cli.journals import own_workspace
 from airflow_provider_connect_offsets.cli.opened import open_rest, open_storage
 from airflow_provider_connect_offsets.cli.told import tell
 from airflow_provider_connect_offsets.exceptions import InvalidInput, JournalDamaged
@@ -73,7 +75,7 @@ def show(workspace: str | None) -> None:
     workspace: None: where this user's imports keep their journals.
     """
     count, damaged = 0, list[JournalDamaged]()
-    workspace = workspace or importing.own_workspace()
+    workspace = workspace or own_workspace()
     for journal in journals(journal_root(workspace)):
         try:
             left = journal.left()
@@ -119,7 +121,7 @@ def recover_orphans(workspace: str, topic: str, systems: Systems, *, run: str | 
         OffsetsTopic(_settings(systems.kafka), topic) as stored,
         orphans_journal(workspace, stored).claim(_owner(run)) as entry,
     ):
-        told = finish(entry, connect, stored)
+        told = finish(entry, stored, exist=existing_on(connect, stored))
     tell(told or f"Nothing was left of a removal from {topic} to be recovered.")
 
 

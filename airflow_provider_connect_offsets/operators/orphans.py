@@ -244,6 +244,7 @@ class RemoveOrphanedOffsetsOperator(BaseOperator):
             orphans_journal,
             remove_orphans,
         )
+        from airflow_provider_connect_offsets.change.orphans import existing_on  # noqa: PLC0415
         from airflow_provider_connect_offsets.hooks.kafka import offsets_topic  # noqa: PLC0415
         from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
         from airflow_provider_connect_offsets.offsets.orphans import OrphanRequest  # noqa: PLC0415
@@ -258,7 +259,9 @@ class RemoveOrphanedOffsetsOperator(BaseOperator):
             ):
                 journal = orphans_journal(workspace_uri(), topic)
                 named = {"connect_conn_id": self.connect_conn_id, "kafka_conn_id": self.kafka_conn_id}
-                stage = RemoveOrphans(directory, connect, topic, digest=self.digest, connections=named)
+                stage = RemoveOrphans(
+                    directory, topic, exist=existing_on(connect, topic), digest=self.digest, connections=named
+                )
                 try:
                     removal = remove_orphans(journal, owner_of(context), stage)
                 finally:

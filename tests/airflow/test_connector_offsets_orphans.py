@@ -16,6 +16,7 @@ from orphan_cell import LINES, Cell
 from written import orphaned
 
 from airflow_provider_connect_offsets.change.orphan_stages import RemoveOrphans, orphans_journal, remove_orphans
+from airflow_provider_connect_offsets.change.orphans import existing_on
 from airflow_provider_connect_offsets.cli.main import main
 from airflow_provider_connect_offsets.exceptions import NotRemoved, Unreachable
 from airflow_provider_connect_offsets.offsets.document import parse_kip199
@@ -210,7 +211,7 @@ def test_what_is_written_in_the_midst_is_told(cell: Cell, run: RunDag, workspace
             cell.create("returned")
 
     with cell.connect() as connect, Disturbed(cell.sandbox.target.client_settings(), cell.topic) as topic:
-        stage = RemoveOrphans(directory, connect, topic, digest=digest_of(directory))
+        stage = RemoveOrphans(directory, topic, exist=existing_on(connect, topic), digest=digest_of(directory))
         with pytest.raises(NotRemoved) as failed:
             remove_orphans(orphans_journal(workspace, topic), _owner(), stage)
 
@@ -233,7 +234,7 @@ def test_a_removal_that_ends_in_the_midst_is_finished_by_the_next(
 
     with cell.connect() as connect, OffsetsTopic(cell.sandbox.target.client_settings(), cell.topic) as topic:
         leave(cell, dead, workspace, ending)
-        stage = RemoveOrphans(other, connect, topic, digest=digest_of(other))
+        stage = RemoveOrphans(other, topic, exist=existing_on(connect, topic), digest=digest_of(other))
         removal = remove_orphans(orphans_journal(workspace, topic), _owner(), stage)
 
     assert removal.removed.connectors == ("later",)
@@ -282,7 +283,9 @@ def leave(cell: Cell, directory: OrphansDirectory, workspace: str, ending: BaseE
 
     with cell.connect() as connect, Ending(cell.sandbox.target.client_settings(), cell.topic) as broken:
         named = {"kafka_conn_id": "eu"}
-        stage = RemoveOrphans(directory, connect, broken, digest=digest_of(directory), connections=named)
+        stage = RemoveOrphans(
+            directory, broken, exist=existing_on(connect, broken), digest=digest_of(directory), connections=named
+        )
         with pytest.raises(type(ending)):
             remove_orphans(orphans_journal(workspace, broken), _owner(), stage)
 

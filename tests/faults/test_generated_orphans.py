@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.change.orphan_stages import (
     orphans_journal,
     remove_orphans,
 )
-from airflow_provider_connect_offsets.change.orphans import take_orphan_snapshot
+from airflow_provider_connect_offsets.change.orphans import existing_on, take_orphan_snapshot
 from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.offsets.orphans import OrphanRequest
@@ -85,7 +85,9 @@ class OrphansCase:
         with ExitStack() as stack:
             connect = faults.around(stack.enter_context(self.connect()))
             topic = faults.around(stack.enter_context(self.stored()))
-            stage = RemoveOrphans(directory, connect, topic, digest=read_json(directory.summary)["digest"])
+            stage = RemoveOrphans(
+                directory, topic, exist=existing_on(connect, topic), digest=read_json(directory.summary)["digest"]
+            )
             remove_orphans(orphans_journal(workspace, topic), owner, stage)
 
     def settle(self, workspace: str, successor: Successor, owner: Owner) -> None:
@@ -99,7 +101,7 @@ class OrphansCase:
                 self.stored() as topic,
                 orphans_journal(workspace, topic).claim(_owner()) as entry,
             ):
-                finish(entry, connect, topic)
+                finish(entry, topic, exist=existing_on(connect, topic))
 
     def standing(self) -> set[str]:
         """Connectors that have an offset."""

@@ -227,3 +227,32 @@ def test_what_someone_else_has_written_since_is_left_alone(
 def _records(sandbox: Sandbox, topic: str, key: bytes) -> list[Any]:
     with OffsetsTopic({"bootstrap.servers": sandbox.target.bootstrap}, topic) as stored:
         return [record for record in stored.records() if record.key == key]
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_removal_of_orphans_that_was_killed_is_finished_by_the_next(config: Path, run: Shell, moment: str) -> None:
+    """No connector exists any more; what was kept before the first tombstone is all of it."""
+    killed(moment, "orphans", "--config", config, "--remove", "--backup", "first.json")
+
+    left = run("recover", "--list")
+    ended = run("orphans", "--config", config, "--remove", "--backup", "second.json")
+
+    assert "the removal of orphaned offsets by" in left.out
+    assert ended.code == 0, ended.err
+    assert json.loads(Path("first.json").read_text()) == BEFORE
+    assert json.loads(run("--export", "--config", config).out) == {}
+    assert "Nothing is unfinished" in run("recover", "--list").err
+
+
+def test_removals_of_orphans_take_turns(config: Path, run: Shell) -> None:
+    """The second fails at once, names the first, and removes nothing."""
+    with started("waits", "before", "orphans", "--config", config, "--remove") as first:
+        assert first.stdout is not None
+        while first.stdout.readline() != "waiting\n":
+            assert first.poll() is None
+        second = run("orphans", "--config", config, "--remove")
+        assert (second.code, "is being changed by run 'connect-offsets orphans --remove" in second.err) == (1, True)
+        _out, told = first.communicate()
+
+    assert first.returncode == 0, told
+    assert json.loads(run("--export", "--config", config).out) == {}

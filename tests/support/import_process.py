@@ -11,13 +11,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from airflow_provider_connect_offsets.cli.main import main
-from airflow_provider_connect_offsets.offsets.document import Offsets
-from airflow_provider_connect_offsets.stores.protocols import WriteReply
+from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
 from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
 
@@ -46,22 +44,22 @@ def _happen(fate: str) -> None:
     sys.stdin.read()
 
 
-def _let_it_happen(storage: Any, fate: str, moment: str) -> None:
-    write_all = storage.write_all
+def _let_it_happen(owner: type, method: str, fate: str, moment: str) -> None:
+    write = getattr(owner, method)
 
-    def write(self: Any, changes: Mapping[str, Offsets]) -> WriteReply:
-        storage.write_all = write_all
+    def written(*arguments: Any, **named: Any) -> Any:
+        setattr(owner, method, write)
         if moment == "before":
             _happen(fate)
-        reply: WriteReply = write_all(self, changes)
+        reply = write(*arguments, **named)
         if moment == "after":
             _happen(fate)
         return reply
 
-    storage.write_all = write
+    setattr(owner, method, written)
 
 
 if __name__ == "__main__":
-    for each in (TopicStorage, StandaloneFile):
-        _let_it_happen(each, sys.argv[1], sys.argv[2])
+    for each, name in ((TopicStorage, "write_all"), (StandaloneFile, "write_all"), (OffsetsTopic, "remove_keys")):
+        _let_it_happen(each, name, sys.argv[1], sys.argv[2])
     main(sys.argv[3:])

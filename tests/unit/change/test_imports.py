@@ -15,6 +15,7 @@ from shell import Shell, shell
 from airflow_provider_connect_offsets.change.import_stages import Change, ImportOffsets
 from airflow_provider_connect_offsets.change.imports import Imports
 from airflow_provider_connect_offsets.cli import importing
+from airflow_provider_connect_offsets.cli.journals import own_workspace
 from airflow_provider_connect_offsets.cli.opened import Opened, open_storage
 from airflow_provider_connect_offsets.exceptions import (
     Drift,
@@ -175,7 +176,7 @@ def test_a_relative_place_counts_as_none(monkeypatch: pytest.MonkeyPatch, tmp_pa
     for given in ("state", ""):
         monkeypatch.setenv("XDG_STATE_HOME", given)
 
-        assert importing.own_workspace() == (tmp_path / ".local" / "state" / "connect-offsets").as_uri()
+        assert own_workspace() == (tmp_path / ".local" / "state" / "connect-offsets").as_uri()
 
 
 def test_nothing_is_kept_of_a_dry_run(run: Shell, config: Path, store: StandaloneFile) -> None:
@@ -233,7 +234,7 @@ def test_a_change_by_airflow_has_the_same_journal(
 def imports(store: StandaloneFile, refuse_running: Callable[[object], None] = lambda _names: None) -> Imports:
     """Imports by this process."""
     owner = Owner.here(run="next", task="import")
-    return Imports.into(store, owner, workspace=importing.own_workspace(), refuse_running=refuse_running)
+    return Imports.into(store, owner, workspace=own_workspace(), refuse_running=refuse_running)
 
 
 def test_a_dead_import_is_not_taken_back_under_a_running_worker(config: Path, store: StandaloneFile) -> None:
