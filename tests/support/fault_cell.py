@@ -84,10 +84,15 @@ class Scenes:
     def ready(self, kind: Kind) -> Scene:
         """A connector that runs and has delivered all; what an earlier cell left in disorder is replaced."""
         scene = self._kept.get(kind)
-        if scene is not None and not scene.flow.is_caught_up():
-            scene = None if self._remove(scene) else scene
-        self._kept[kind] = scene or self.new(kind)
+        self._kept[kind] = self.new(kind) if scene is None else self.in_order(scene, kind)
         return self._kept[kind]
+
+    def in_order(self, scene: Scene, kind: Kind) -> Scene:
+        """The same, or a new one in its place where it does not run or has not delivered all."""
+        if scene.flow.is_caught_up():
+            return scene
+        self._remove(scene)
+        return self.new(kind)
 
     def new(self, kind: Kind) -> Scene:
         """Another connector of that kind."""
@@ -100,10 +105,9 @@ class Scenes:
         for scene in self._kept.values():
             self._remove(scene)
 
-    def _remove(self, scene: Scene) -> bool:
+    def _remove(self, scene: Scene) -> None:
         if scene.flow.state() != "GONE":
             self.sandbox.connect.delete(scene.flow.name)
-        return True
 
 
 class Cell:
