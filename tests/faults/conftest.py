@@ -46,7 +46,7 @@ def note_generated(record_property: Callable[[str, object], None]) -> Note:
 
 def _noting(record_property: Callable[[str, object], None], table_of: str) -> Note:
     def write(fault: str, step: str, kind: str, ending: Ending) -> None:
-        record_property(table_of, (str(fault), step, str(kind), str(ending)))
+        record_property(table_of, (str(fault), str(step), str(kind), str(ending)))
 
     return write
 
