@@ -23,7 +23,8 @@ from sandbox.waiting import Progress, wait_until
 _TIMEOUT = 100.0
 _ANSWERED = 20.0
 _PATIENCE = 60.0
-_NOT_YET = (404, 409)  # just created, or a rebalance is under way
+_UNKNOWN = 404
+_NOT_YET = (_UNKNOWN, 409)  # just created, or a rebalance is under way
 
 PLUGINS = frozenset(
     f"org.apache.kafka.connect.{name}"
@@ -167,6 +168,14 @@ class Connect(ABC):
         except NotInTime as late:
             raise NotInTime(f"{late}; its last status: {last[0]}") from late
         return status or {}
+
+    def is_led(self) -> bool:
+        """Whether changes reach a leader, who alone can tell that a connector that doesn't exist can't be deleted."""
+        try:
+            self.call("DELETE", "/connectors/no-such-connector")
+        except RestRefusal as refusal:
+            return refusal.status_code == _UNKNOWN
+        return True
 
     def _change(self, method: str, path: str, body: object = None) -> Any:
         """Make a request that changes something, as soon as no rebalance keeps the worker from it."""

@@ -19,6 +19,7 @@ from sandbox.java import java
 from sandbox.mirror_maker import MirrorMaker
 from sandbox.parts import airflow_connections
 from sandbox.process import ServerProcess
+from sandbox.waiting import wait_until
 
 
 class Sandbox:
@@ -80,6 +81,14 @@ class Sandbox:
         self.workers.append(worker)
         worker.process.start()
         return worker
+
+    def remove_worker(self) -> None:
+        """End the worker that has joined last, and wait until changes reach a leader among those that are left."""
+        worker = self.workers.pop()
+        if worker.process.is_alive:
+            worker.process.stop()  # in order: a leader that is killed is still asked until its session runs out
+        worker.process.close()
+        wait_until(self.connect.is_led, 60, "no worker leads the others", progress=self.connect.work, interval=0.2)
 
     def another_cluster(
         self, name: str, properties: Mapping[str, str] | None = None, *, mode: Mode = Mode.DISTRIBUTED

@@ -110,7 +110,7 @@ def outage(
         ended = {at: told(process) for at, (_gate, process) in under_way.items()}
     yield Outage(name, cells, ended)
     while len(sandbox.workers) > 1:
-        sandbox.workers.pop().process.close()
+        sandbox.remove_worker()
 
 
 def come_to_its_step(at: tuple[Kind, str], gate: Gate, process: subprocess.Popen[str]) -> None:

@@ -63,4 +63,4 @@ def two_workers(sandbox: Sandbox) -> Iterator[Outages]:
     finally:
         outages.close()
         while len(sandbox.workers) > 1:
-            sandbox.workers.pop().process.close()
+            sandbox.remove_worker()
