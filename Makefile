@@ -16,7 +16,7 @@ PYTHONS      := 3.12 3.13
 # From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.
 uv_pip = @$(UV) pip $(1) --quiet --offline >/dev/null 2>&1 || $(UV) pip $(1) --quiet >/dev/null
 
-.PHONY: setup demo test test-processes test-browser pictures test-mirror test-steps test-faults test-versions test-lowest test-pythons up down bench lint format lock docs clean
+.PHONY: setup demo test test-processes test-browser pictures test-mirror test-steps test-faults test-histories test-versions test-lowest test-pythons up down bench lint format lock docs clean
 
 setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cache
 	@$(BIN)/python -m sandbox jars
@@ -60,6 +60,9 @@ test-steps: setup  ## changes that are broken on purpose, at every step, with on
 
 test-faults: setup  ## the same with every kind of connector, and a fleet of 200: the whole matrix
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m faults tests/airflow tests/faults
+
+test-histories: setup  ## translated offsets against 20,000 made-up histories, by all records, some of them and none
+	HISTORIES=2000 SEEDS=11,12,13,14,15,16,17,18,19,20 $(BIN)/python -m pytest tests/pipeline/test_translation.py
 
 test-lowest: setup $(LOWEST)/ready  ## the lowest versions that pyproject.toml allows: all DAGs parse; a change, a failover
 	$(LOWEST)/bin/python -m pytest -n $(PROCESSES) --dist loadfile \

@@ -25,6 +25,10 @@ class RestRefusal(SandboxError):
 
     @property
     def is_for_now(self) -> bool:
-        """Whether the same request may succeed later: the worker rebalances, or had too much else to do."""
+        """Whether the same request may succeed later.
+
+        The worker rebalances, had too much else to do, or waits for a consumer to be given up whose worker was killed.
+        """
         rebalances = self.status_code == 409 and "already exists" not in self.body
-        return rebalances or (self.status_code == 500 and "timed out" in self.body)
+        waits = any(told in self.body for told in ("timed out", "tasks haven't stopped completely yet"))
+        return rebalances or (self.status_code == 500 and waits)

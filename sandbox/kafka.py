@@ -79,6 +79,16 @@ class Kafka(ABC):
                 return None
         return told.cluster_id if told.brokers else None
 
+    def serves_groups(self, timeout: float = 5.0) -> bool:
+        """Whether the coordinator of consumer groups answers, which it does a while after the broker itself."""
+        with self.admin() as client:
+            try:
+                for asked in client.describe_consumer_groups(["sandbox"], request_timeout=timeout).values():
+                    asked.result()
+            except KafkaException:
+                return False
+        return True
+
     def topics(self) -> set[str]:
         """The names of all topics."""
         with self.admin() as client:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from airflow_provider_connect_offsets.change.replicas import Clusters, Replica, timed_topics
+from airflow_provider_connect_offsets.change.replicas import Clusters, ReadFrom, Replica, timed_topics
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
@@ -25,18 +25,19 @@ from airflow_provider_connect_offsets.workspace.schemas import (
 
 def write_compared(
     clusters: Clusters, replicas: Iterable[Replica], ranges: FailoverDirectory, directory: FailoverDirectory
-) -> dict[TopicPartition, int]:
+) -> dict[TopicPartition, ReadFrom]:
     """Read both logs from where the dataset ``compare_ranges`` of ``ranges`` begins, and write ``record_digests``.
 
-    Only of replicas of which it is known where they end, as nothing is told by the others. Gives the offset from which
-    on each replica was read, by partition of the source. Raises store errors.
+    Only of replicas of which it is known where they end, as nothing is told by the others. Gives the offsets from which
+    on both logs were read, by partition of the source. Raises store errors.
     """
     if clusters.source is None:
         raise InvalidInput("The source's records can't be compared, as it is gone.")
     rows = read_dataset(ranges.compare_ranges, COMPARE_RANGES)
     wanted = {TopicPartition(row["topic"], row["kafka_partition"]): row for row in rows}
-    asked = [one for one in replicas if one.where in wanted and one.source is not None and one.drained]
-    timed = timed_topics(clusters, asked)
+    known = [one for one in replicas if one.source is not None and one.target is not None and one.drained]
+    asked = [one for one in known if one.where in wanted]
+    timed = timed_topics(asked)
     of_source = {one.where: _span(wanted[one.where]["source_from"], one.source) for one in asked}
     of_target = {one.on_target: _span(wanted[one.where]["target_from"], one.target) for one in asked}
     names = {one.on_target: one.where for one in asked}
@@ -46,7 +47,7 @@ def write_compared(
             _digest_rows(target.digests(of_target, timed=timed), names, Side.TARGET),
         )
         write_dataset(directory.record_digests, RECORD_DIGESTS, rows_of_both)
-    return {names[where]: span.start for where, span in of_target.items()}
+    return {one.where: ReadFrom(of_source[one.where].start, of_target[one.on_target].start) for one in asked}
 
 
 def write_checked_claims(
@@ -62,7 +63,7 @@ def write_checked_claims(
     claims = read_dataset(sampled.sampled_claims, SAMPLED_CLAIMS)
     known = {one.where: one for one in replicas}
     held = [claim for claim in claims if _holds(known.get(_place(claim, "topic")), claim)]
-    timed = timed_topics(clusters, [known[where] for where in {_place(claim, "topic") for claim in held}])
+    timed = timed_topics([known[where] for where in {_place(claim, "topic") for claim in held}])
     with clusters.source.spans(clusters.isolation) as source, clusters.target.spans() as target:
         records = _digests_at(source, held, "topic", "upstream", timed)
         copies = _digests_at(target, held, "target_topic", "downstream", timed)
@@ -79,10 +80,10 @@ def _place(claim: Mapping[str, Any], topic: str) -> TopicPartition:
 
 def _holds(replica: Replica | None, claim: Mapping[str, Any]) -> bool:
     """Whether both logs reach over the claim's offsets."""
-    if replica is None or replica.source is None or replica.target_topic != claim["target_topic"]:
+    if replica is None or replica.target_topic != claim["target_topic"]:
         return False
     logs = ((replica.source, claim["upstream"]), (replica.target, claim["downstream"]))
-    return all(log.log_start <= offset < log.log_end for log, offset in logs)
+    return all(log is not None and log.log_start <= offset < log.log_end for log, offset in logs)
 
 
 def _digests_at(

@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.change.lag import isolation_of
 from airflow_provider_connect_offsets.change.replicas import (
     Clusters,
     Pair,
+    ReadFrom,
     Replica,
     anchored,
     replicas_of,
@@ -77,7 +78,7 @@ class Back:
 
     def rows(self) -> list[dict[str, Any]]:
         """Rows of the dataset ``return_partitions``."""
-        ends = {one.on_target: one.target.log_end for one in self.forward}
+        ends = {one.on_target: one.target.log_end for one in self.forward if one.target is not None}
         return [
             {
                 "topic": where.topic,
@@ -112,8 +113,10 @@ def look_back(
     info = doors.control.info(request.forward_connector)
     there = Clusters(clusters.target, away, isolation_of(info.config))
     homes = {home for topic in topics if (home := flow.source_topic(topic)) is not None}
-    # As it is stopped, nothing comes behind what it has stored, whatever is left at home.
-    made = [replace(one, drained=one.stored is not None) for one in replicas_of(info, doors, there, homes)]
+    # As it is stopped, nothing comes behind what it has stored, whatever is left at home. No group was in a partition
+    # that is at home only.
+    looked_at = [one for one in replicas_of(info, doors, there, homes) if one.target is not None]
+    made = [replace(one, drained=one.stored is not None) for one in looked_at]
     counts = away.logs.topics()
     here = away.logs.bounds(TopicPartition(topic, n) for topic in topics for n in range(counts.get(topic, 0)))
     copies: dict[TopicPartition, Copies] = {}
@@ -127,7 +130,7 @@ def look_back(
             else one
             for one in replicas
         ]
-    made = anchored(there, made, timed_topics(there, made))
+    made = anchored(there, made)
     pairs = kept_pairs(kept, there, made) if kept else []
     return Back(flow, there, request.compared > 0, pairs, here, made, replicas, copies)
 
@@ -135,7 +138,7 @@ def look_back(
 def write_return(back: Back, directory: FailoverDirectory, ranges: FailoverDirectory | None) -> None:
     """Write what was seen, beside what belongs to the flow that leads back; ``ranges`` as ``failover.look`` has it."""
     own, clusters = directory.forward, back.clusters
-    read_from: dict[TopicPartition, int] = {}
+    read_from: dict[TopicPartition, ReadFrom] = {}
     if ranges is not None and back.compares:
         read_from = write_compared(clusters, back.forward, ranges.forward, own)
     syncs_on = clusters.on(back.flow.syncs_on)
@@ -154,32 +157,33 @@ def _ended(flow: Flow, clusters: Clusters, made: Iterable[Replica]) -> list[Repl
     source, on = clusters.source, clusters.on(flow.syncs_on)
     last = {} if on is None else _last_syncs(on, flow.offset_syncs_topic)
     asked = {
-        one.where: (one, last[one.where], one.stored)
+        one.where: (one, one.target, one.stored)
         for one in made
         if one.where in last and one.stored is not None and one.source and one.source.log_start <= one.stored
+        if one.target is not None
     }
     if source is None or not asked:
         return []
-    timed = timed_topics(clusters, [one for one, _, _ in asked.values()])
+    timed = timed_topics([one for one, _, _ in asked.values()])
     with source.spans(clusters.isolation) as logs:
         spans = {where: Span(stored, stored + 1) for where, (_, _, stored) in asked.items()}
         wanted = {one.where: one.digest for one in logs.digests(spans, timed=timed)}
     with clusters.target.spans() as logs:
-        spans = {one.on_target: _about(one, sync, stored) for one, sync, stored in asked.values()}
+        spans = {one.on_target: _about(log, last[one.where], stored) for one, log, stored in asked.values()}
         found = {
             one.where: one.offset for one in logs.digests(spans, timed=timed) if one.digest == wanted.get(one.where)
         }
     return [
-        replace(one, target=replace(one.target, log_end=found[one.on_target] + 1))
-        for one, _, _ in asked.values()
+        replace(one, target=replace(log, log_end=found[one.on_target] + 1))
+        for one, log, _ in asked.values()
         if one.on_target in found
     ]
 
 
-def _about(one: Replica, sync: OffsetSync, stored: int) -> Span:
+def _about(log: LogBounds, sync: OffsetSync, stored: int) -> Span:
     """Where the copy of the record at ``stored`` may stand: behind the sync, with room for gaps and repetitions."""
-    start = min(max(sync.downstream, one.target.log_start), one.target.log_end)
-    return Span(start, min(start + 2 * max(stored - sync.upstream, 0) + _BEYOND, one.target.log_end))
+    start = min(max(sync.downstream, log.log_start), log.log_end)
+    return Span(start, min(start + 2 * max(stored - sync.upstream, 0) + _BEYOND, log.log_end))
 
 
 def _copies(
@@ -198,8 +202,12 @@ def _copies(
     if source is None or not beyond:
         return {}
     replicas = {one.where: one for one in made if one.where in beyond}
-    timed = timed_topics(clusters, replicas.values())
-    firsts = [(one, (one.target.log_end, here[one.on_target].log_start)) for one in replicas.values()]
+    timed = timed_topics(replicas.values())
+    firsts = [
+        (one, (one.target.log_end, here[one.on_target].log_start))
+        for one in replicas.values()
+        if one.target is not None
+    ]
     ours: dict[TopicPartition, dict[bytes, int]] = {}
     with clusters.target.spans() as logs:
         for number in range(2):  # of the two, the first is looked for first

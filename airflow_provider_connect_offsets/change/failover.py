@@ -17,7 +17,6 @@ from airflow_provider_connect_offsets.change.replicas import (
     anchored,
     replicas_left,
     replicas_of,
-    timed_topics,
 )
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotDrained
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode
@@ -76,7 +75,7 @@ def look(
         found = replace(found, replicas=back.replicas)
     if ranges is not None and request.compared and doors.clusters.source is not None:
         read_from = write_compared(doors.clusters, found.replicas, ranges, directory)
-        found = replace(found, compared_from=read_from)
+        found = replace(found, read_from=read_from)
     if ranges is not None:
         write_checked_claims(doors.clusters, found.replicas, ranges, directory)
     write_look(request, doors.clusters, directory, found)
@@ -115,7 +114,7 @@ def _planned(request: FailoverRequest, doors: FailoverDoors) -> Look:
     of_source = groups_of(_source(doors), request.groups)
     of_target = groups_named(doors.clusters.target, of_source)
     replicas = _replicas(request, doors, _concerned(of_source, request))
-    replicas = anchored(doors.clusters, replicas, timed_topics(doors.clusters, replicas))
+    replicas = anchored(doors.clusters, replicas)
     kept = kept_pairs(doors.kept, doors.clusters, replicas) if doors.kept else []
     return Look(of_source, of_target, replicas, kept=kept)
 
@@ -156,4 +155,9 @@ def _told(left: Sequence[Replica]) -> str:
 def _behind(one: Replica) -> str:
     end = one.source.log_end if one.source else 0
     stored = "nothing is stored" if one.stored is None else f"{one.stored:,} is the last offset that is stored"
-    return f"topic {one.where.topic!r}, partition {one.where.partition} ends at {end:,} and {stored}"
+    absent = (
+        f"the target's {one.target_topic!r} has no such partition, which MirrorSource adds when it starts and every "
+        "refresh.topics.interval.seconds"
+    )
+    told = stored if one.target is not None else absent
+    return f"topic {one.where.topic!r}, partition {one.where.partition} ends at {end:,} and {told}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow_provider_connect_offsets.change.replicas import Clusters, Replica
+from airflow_provider_connect_offsets.change.replicas import Clusters, ReadFrom, Replica
 from airflow_provider_connect_offsets.change.stored_records import stored_rows
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -60,14 +60,14 @@ def groups_named(cluster: KafkaCluster, names: Iterable[str]) -> dict[str, Group
 class Look:
     """What was seen of a flow: groups on either side, and the replicas that concern them.
 
-    ``compared_from``: from which offset on the records of a replica were read, by partition of the source; ``kept``:
-    rows of the dataset ``kept_pairs``.
+    ``read_from``: from which offsets on the records of both logs were read, by partition of the source; ``kept``: rows
+    of the dataset ``kept_pairs``.
     """
 
     of_source: Mapping[str, Group]
     of_target: Mapping[str, Group]
     replicas: Sequence[Replica]
-    compared_from: Mapping[TopicPartition, int] = field(default_factory=dict)
+    read_from: Mapping[TopicPartition, ReadFrom] = field(default_factory=dict)
     kept: Sequence[Mapping[str, Any]] = ()
 
 
@@ -88,7 +88,7 @@ def write_look(request: FailoverRequest, clusters: Clusters, directory: Failover
     files.write_json(directory.members, members)
     if request.mode is Mode.PLANNED:
         write_dataset(directory.kept_pairs, KEPT_PAIRS, look.kept)
-    partitions = [one.row(look.compared_from.get(one.where)) for one in look.replicas]
+    partitions = [one.row(look.read_from.get(one.where)) for one in look.replicas]
     write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, partitions)
 
 

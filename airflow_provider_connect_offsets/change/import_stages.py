@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -22,10 +21,7 @@ from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, J
 from airflow_provider_connect_offsets.stores.protocols import WriteReply
 from airflow_provider_connect_offsets.workspace import files
 
-log = logging.getLogger(__name__)
 _NAMED = 3
-# Raises :class:`NotStopped` where a worker runs one of these connectors.
-RefuseRunning = Callable[[Iterable[str]], None]
 
 
 class Storage(Protocol):

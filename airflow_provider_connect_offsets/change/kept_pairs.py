@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from airflow_provider_connect_offsets.change.replicas import Clusters, Pair, Replica, same_records, timed_topics
+from airflow_provider_connect_offsets.change.replicas import Clusters, Pair, Replica, same_records
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.stores.spans import Span
 from airflow_provider_connect_offsets.workspace import files
@@ -27,12 +27,11 @@ def kept_pairs(root: str, clusters: Clusters, replicas: Iterable[Replica]) -> li
     """
     there = {one.where: one for one in replicas}
     told = _told(root, there)
-    timed = timed_topics(clusters, [there[where] for where in told])
     rows = []
     for number in range(max(map(len, told.values()), default=0)):
         asked = {where: pairs[number] for where, pairs in told.items() if number < len(pairs)}
         spans = {where: (_only(pair.upstream), _only(pair.downstream)) for where, pair in asked.items()}
-        for where in same_records(clusters, there.values(), spans, timed):
+        for where in same_records(clusters, there.values(), spans):
             place = {"topic": where.topic, "kafka_partition": where.partition}
             rows.append({**place, **asked[where]._asdict()})
     return rows
@@ -64,6 +63,7 @@ def _within(one: Replica, pair: Pair) -> bool:
     source, target = one.source, one.target
     return (
         source is not None
+        and target is not None
         and source.log_start <= pair.upstream < source.log_end
         and target.log_start <= pair.downstream < target.log_end
     )

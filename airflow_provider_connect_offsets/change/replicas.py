@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.lag import replicated
+from airflow_provider_connect_offsets.change.lag import Replicated, isolation_of, replicated
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
@@ -41,28 +41,44 @@ _BEGINNING = Pair(-1, -1)
 
 
 @dataclass(frozen=True, slots=True)
+class ReadFrom:
+    """The offsets from which on the records of both logs of a partition were read."""
+
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
 class Replica:
     """One partition of a replicated topic: both of its logs, and how far replication has come.
 
+    ``source`` is None where the source is gone, ``target`` where the target lacks the partition: its remote topic has
+    fewer, or is not there at all. Such a partition is drained where its source log holds no record, whatever is stored.
     ``stored`` is the last offset that was replicated, as MirrorSource has stored it; ``origin`` what lies directly
     before all that it has replicated, where that is known: -1 and -1 where both logs began with the same record.
+    ``ends_with_stored``: whether the last record of the remote topic is that at ``stored``, None where they were not
+    compared; ``gapless``: neither topic is compacted; ``transformed``: the connector has transformations; ``timed``:
+    the remote topic keeps the timestamps of the records.
     """
 
     where: TopicPartition
     target_topic: str
     source: LogBounds | None
-    target: LogBounds
+    target: LogBounds | None
     stored: int | None = None
     drained: bool = False
     origin: Pair | None = None
+    ends_with_stored: bool | None = None
     gapless: bool = True
+    transformed: bool = False
+    timed: bool = True
 
     @property
     def on_target(self) -> TopicPartition:
         """The same partition of the replica."""
         return TopicPartition(self.target_topic, self.where.partition)
 
-    def row(self, compared_from: int | None) -> dict[str, Any]:
+    def row(self, read_from: ReadFrom | None) -> dict[str, Any]:
         """Its row in the dataset ``mirror_partitions``."""
         return {
             "topic": self.where.topic,
@@ -72,44 +88,48 @@ class Replica:
             "source_end": None if self.source is None else self.source.log_end,
             "stored": self.stored,
             "drained": self.drained,
-            "target_start": self.target.log_start,
-            "target_end": self.target.log_end,
+            "target_start": None if self.target is None else self.target.log_start,
+            "target_end": None if self.target is None else self.target.log_end,
             "origin_upstream": None if self.origin is None else self.origin.upstream,
             "origin_downstream": None if self.origin is None else self.origin.downstream,
+            "ends_with_stored": self.ends_with_stored,
             "gapless": self.gapless,
-            "compared_from": compared_from,
+            "transformed": self.transformed,
+            "timed": self.timed,
+            "source_from": None if read_from is None else read_from.source,
+            "target_from": None if read_from is None else read_from.target,
         }
 
 
 def replicas_of(info: ConnectorInfo, doors: Doors, clusters: Clusters, topics: Container[str]) -> list[Replica]:
     """Look at every partition of ``topics`` that MirrorSource ``info`` replicates, at both of its logs.
 
-    That is what it is configured to replicate and what it has an offset for, as far as there is a replica. Drained is
-    one of whose source no record is left to read; in what order all is read: ``change.lag.replicated``.
+    That is what it is configured to replicate and what it has an offset for, whether or not the target has it. Drained
+    is one of whose source no record is left to read; in what order all is read: ``change.lag.replicated``.
     """
     if clusters.source is None:
         return []
     flow = Flow.of(info.config)
+    # What it is configured to replicate is looked up at the source, whatever cluster the doors lead to.
+    doors = replace(doors, logs=clusters.source.logs)
     found = replicated(doors, info, clusters.source.logs, selects=lambda topic: topic in topics)
-    replicas = clusters.target.logs.topics()
-    asked = {
-        where: TopicPartition(name, where.partition)
-        for where in found
-        if (name := flow.target_topic(where.topic)) and where.partition < replicas.get(name, 0)
-    }
-    of_target = clusters.target.logs.bounds(asked.values())
-    may_have_gaps = _compacted(clusters.source, {where.topic for where in asked})
-    may_have_gaps |= _compacted(clusters.target, {where.topic for where in asked.values()})
-    filtered = bool((info.config.get("transforms") or "").strip())
+    asked = {where: TopicPartition(flow.target_topic(where.topic), where.partition) for where in found}
+    of_target, copied = _remote_topics(clusters.target, asked.values())
+    of_source = clusters.source.logs.configs({where.topic for where in asked})
+    absent = {where: found[where].bounds.log_start for where, on_target in asked.items() if on_target not in of_target}
+    unread = clusters.source.logs.first_remaining(absent, isolation=isolation_of(info.config)) if absent else {}
+    transformed = bool((info.config.get("transforms") or "").strip())
     return [
         Replica(
             where,
             on_target.topic,
             found[where].bounds,
-            of_target[on_target],
+            of_target.get(on_target),
             None if (position := found[where].position) is None else position - 1,
-            drained=found[where].known and found[where].first is None,
-            gapless=not filtered and may_have_gaps.isdisjoint({where.topic, on_target.topic}),
+            drained=where not in unread if where in absent else _drained(found[where]),
+            gapless=not _compacted(of_source[where.topic]) and not _compacted(copied.get(on_target.topic, {})),
+            transformed=transformed,
+            timed=_timed(copied.get(on_target.topic, {})),
         )
         for where, on_target in asked.items()
     ]
@@ -118,22 +138,29 @@ def replicas_of(info: ConnectorInfo, doors: Doors, clusters: Clusters, topics: C
 def replicas_left(flow: Flow, target: KafkaCluster) -> list[Replica]:
     """Look at the replicas where the source is gone: each topic of the target that this flow may have made."""
     counts = target.logs.topics()
-    named = {name: flow.source_topic(name) for name in counts if not name.endswith("internal")}
+    named = {name: flow.source_topic(name) for name in counts if not flow.is_internal(name)}
     asked = {
         TopicPartition(name, number): TopicPartition(source, number)
         for name, source in named.items()
-        if source
+        if source and not flow.is_internal(source)
         for number in range(counts[name])
     }
     bounds = target.logs.bounds(asked)
-    compacted = _compacted(target, {where.topic for where in asked})
+    configs = target.logs.configs({where.topic for where in asked})
     return [
-        Replica(asked[where], where.topic, None, found, gapless=where.topic not in compacted)
+        Replica(
+            asked[where],
+            where.topic,
+            None,
+            found,
+            gapless=not _compacted(configs[where.topic]),
+            timed=_timed(configs[where.topic]),
+        )
         for where, found in bounds.items()
     ]
 
 
-def anchored(clusters: Clusters, replicas: Iterable[Replica], timed: Mapping[str, bool]) -> list[Replica]:
+def anchored(clusters: Clusters, replicas: Iterable[Replica]) -> list[Replica]:
     """Compare the first and the last records of both logs, which tell whether their offsets belong together."""
     listed = list(replicas)
     if clusters.source is None:
@@ -143,32 +170,44 @@ def anchored(clusters: Clusters, replicas: Iterable[Replica], timed: Mapping[str
         one.where: (Span(one.stored, one.stored + 1), Span(one.target.log_end - 1, one.target.log_end))
         for one in listed
         if one.drained and one.stored is not None and one.source and one.stored >= one.source.log_start
-        if one.target.log_end > one.target.log_start
+        if one.target is not None and one.target.log_end > one.target.log_start
     }
-    same_first = same_records(clusters, listed, first, timed)
-    same_last = same_records(clusters, listed, last, timed)
+    same_first = same_records(clusters, listed, first)
+    same_last = same_records(clusters, listed, last)
     return [
         replace(
             one,
             origin=_BEGINNING if one.where in same_first else None,
-            gapless=one.gapless and (one.where not in last or one.where in same_last),
+            ends_with_stored=one.where in same_last if one.where in last else None,
         )
         for one in listed
     ]
 
 
-def timed_topics(clusters: Clusters, replicas: Iterable[Replica]) -> dict[str, bool]:
+def timed_topics(replicas: Iterable[Replica]) -> dict[str, bool]:
     """Tell of each topic (by its name on either side) whether its replica keeps the timestamps of the records."""
-    names = {one.target_topic: one.where.topic for one in replicas}
-    configs = clusters.target.logs.configs(names)
-    kept = {name: configs[name].get("message.timestamp.type") != "LogAppendTime" for name in names}
-    return {**kept, **{source: kept[name] for name, source in names.items()}}
+    return {name: one.timed for one in replicas for name in (one.target_topic, one.where.topic)}
 
 
-def _compacted(cluster: KafkaCluster, topics: Iterable[str]) -> set[str]:
-    return {
-        name for name, config in cluster.logs.configs(topics).items() if "compact" in config.get("cleanup.policy", "")
-    }
+def _remote_topics(
+    target: KafkaCluster, asked: Iterable[TopicPartition]
+) -> tuple[Mapping[TopicPartition, LogBounds], Mapping[str, Mapping[str, str]]]:
+    """Look up bounds and settings of those partitions that the target has."""
+    counts = target.logs.topics()
+    there = [where for where in asked if where.partition < counts.get(where.topic, 0)]
+    return target.logs.bounds(there), target.logs.configs({where.topic for where in there})
+
+
+def _drained(found: Replicated) -> bool:
+    return found.known and found.first is None
+
+
+def _compacted(config: Mapping[str, str]) -> bool:
+    return "compact" in config.get("cleanup.policy", "")
+
+
+def _timed(config: Mapping[str, str]) -> bool:
+    return config.get("message.timestamp.type") != "LogAppendTime"
 
 
 def _begins_at_zero(one: Replica) -> bool:
@@ -177,15 +216,14 @@ def _begins_at_zero(one: Replica) -> bool:
 
 
 def same_records(
-    clusters: Clusters,
-    replicas: Iterable[Replica],
-    spans: Mapping[TopicPartition, tuple[Span, Span]],
-    timed: Mapping[str, bool],
+    clusters: Clusters, replicas: Iterable[Replica], spans: Mapping[TopicPartition, tuple[Span, Span]]
 ) -> set[TopicPartition]:
     """Where the only record in a span of the source is that in its span of the replica; raises store errors."""
     if clusters.source is None:
         raise InvalidInput("The source's records can't be compared, as it is gone.")
-    names = {one.on_target: one.where for one in replicas if one.where in spans}
+    compared = [one for one in replicas if one.where in spans]
+    names = {one.on_target: one.where for one in compared}
+    timed = timed_topics(compared)
     with clusters.source.spans(clusters.isolation) as source, clusters.target.spans() as target:
         of_source = {
             one.where: one.digest for one in source.digests({w: own for w, (own, _) in spans.items()}, timed=timed)

@@ -38,7 +38,7 @@ BACKUP = click.option(
 WORKSPACE = click.option(
     "--workspace",
     metavar="URI",
-    help="Where Airflow's tasks keep their journals, so that they and an import keep apart; without it your own place.",
+    help="Where Airflow's tasks keep their journals, so that both keep apart; without it your own place.",
 )
 
 

@@ -29,7 +29,9 @@ _TAKES = {
 
 @click.command()
 @click.argument("connector", required=False)
-@click.option("--workspace", metavar="URI", help="Where Airflow's tasks, or imports, keep their journals.")
+@click.option(
+    "--workspace", metavar="URI", help="Where Airflow's tasks, or commands of the shell, keep their journals."
+)
 @click.option("--list", "lists", is_flag=True, help="Show what is unfinished, under way or left behind.")
 @click.option("--url", metavar="URL", help="A worker's REST API.")
 @click.option("--kafka", metavar="HOST:PORT|FILE", help="The Kafka whose logs the positions refer to, if it matters.")
@@ -76,8 +78,8 @@ def recover(  # noqa: PLR0913 - one for each option
     elif groups:
         recovering.recover_groups(workspace, _given(target_kafka, "groups"), run=run)
     elif offsets_topic:
-        systems = recovering.Systems(_given(url, "offsets_topic"), _given(kafka, "offsets_topic"))
-        recovering.recover_orphans(workspace, offsets_topic, systems, run=run)
+        where = {"url": _given(url, "offsets_topic"), "kafka": _given(kafka, "offsets_topic")}
+        recovering.recover_orphans(workspace, offsets_topic, **where, run=run)
     elif connector is None or url is None:
         raise click.UsageError(
             "Name the connector and its worker (--url), or say --list. For groups, say --groups; for what a removal of "

@@ -72,7 +72,7 @@ class Systems:
 def show(workspace: str | None) -> None:
     """Print a line for each operation that is unfinished; raises :class:`JournalDamaged` once all others are shown.
 
-    workspace: None: where this user's imports keep their journals.
+    workspace: None: where this user's operations keep their journals.
     """
     count, damaged = 0, list[JournalDamaged]()
     workspace = workspace or own_workspace()
@@ -112,13 +112,14 @@ def recover_groups(workspace: str, target: str, *, run: str | None) -> None:
     tell(told or f"Nothing was left of the groups on {target} to be recovered.")
 
 
-def recover_orphans(workspace: str, topic: str, systems: Systems, *, run: str | None) -> None:
-    """Finish what a dead run has begun to remove from an offsets topic on ``systems.kafka``. Raises as above."""
-    if systems.kafka is None:
-        raise InvalidInput("Name the brokers of the offsets topic with --kafka.")
+def recover_orphans(workspace: str, topic: str, *, url: str, kafka: str, run: str | None) -> None:
+    """Finish what a dead run has begun to remove from an offsets topic. Raises as above.
+
+    url: a worker's REST API, which tells what exists; kafka: the topic's cluster, as in :class:`Systems`.
+    """
     with (
-        open_rest((systems.url,), (systems.url,), _PATIENCE) as connect,
-        OffsetsTopic(_settings(systems.kafka), topic) as stored,
+        open_rest((url,), (url,), _PATIENCE) as connect,
+        OffsetsTopic(_settings(kafka), topic) as stored,
         orphans_journal(workspace, stored).claim(_owner(run)) as entry,
     ):
         told = finish(entry, stored, exist=existing_on(connect, stored))

@@ -1,11 +1,13 @@
 """A MirrorMaker 2 flow: what its topics are called on either cluster, and where it keeps its own records.
 
-Sources: ``DefaultReplicationPolicy``, ``IdentityReplicationPolicy``, ``MirrorSourceConfig.offsetSyncsTopic`` and
-``MirrorCheckpointConfig.checkpointsTopic`` (connect-mirror, connect-mirror-client).
+Sources: ``DefaultReplicationPolicy``, ``IdentityReplicationPolicy``, ``ReplicationPolicy.isInternalTopic``,
+``MirrorSourceConfig.offsetSyncsTopic`` and ``MirrorCheckpointConfig.checkpointsTopic`` (connect-mirror,
+connect-mirror-client).
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -87,6 +89,10 @@ class Flow:
         prefix = f"{self.source_alias}{self.separator}"
         return target_topic.removeprefix(prefix) if target_topic.startswith(prefix) else None
 
+    def is_internal(self, topic: str) -> bool:
+        """Whether MirrorMaker 2 replicates no topic of this name, whatever its release and configuration."""
+        return any(re.fullmatch(pattern, topic) for pattern in internal_topics(self.internal_separator))
+
     def reversed(self) -> Flow:
         """The flow of the other direction, by the same policy."""
         return Flow(
@@ -109,6 +115,16 @@ class Flow:
 
     def _is_heartbeat(self, topic: str) -> bool:
         return topic.rsplit(self.separator, maxsplit=1)[-1] == _HEARTBEATS
+
+
+def internal_topics(separator: str = ".") -> tuple[str, ...]:
+    """Patterns for whole names of internal topics: Kafka's, and those that MirrorMaker 2 writes for itself.
+
+    separator: what stands in the names of the latter. Before Kafka 4.0 (KAFKA-17200) MirrorMaker 2 took each topic for
+    internal that ends with ``.internal`` or ``-internal``; since then it replicates such topics, too.
+    """
+    between = re.escape(separator)
+    return r"__.*", r"[.].*", f"mm2.*{between}internal", f".*{between}checkpoints{between}internal"
 
 
 def _policy(class_name: str) -> Policy:

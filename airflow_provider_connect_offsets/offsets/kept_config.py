@@ -23,6 +23,7 @@ KEPT = frozenset(
         "topic.filter.class",
         "topics",
         "topics.exclude",
+        "heartbeats.replication.enabled",
         "topics.regex",
         # How a flow of MirrorMaker 2 names its topics.
         "offset-syncs.topic.location",

@@ -22,6 +22,7 @@ from airflow_provider_connect_offsets.offsets.family import (
     topic_partition,
     whole_field,
 )
+from airflow_provider_connect_offsets.offsets.flow import internal_topics
 from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule
 
 
@@ -56,22 +57,32 @@ class MirrorSource(Family):
         return {"cluster": _alias(config, "source"), "topic": where.topic, "partition": where.partition}
 
     def consumed_topics(self, config: Config) -> str | None:
-        """``topics``, a list of patterns; unknown where a topic filter of the user's own decides."""
+        """``topics``, a list of patterns; unknown where a topic filter of the user's own decides.
+
+        Heartbeats come along, unless ``heartbeats.replication.enabled`` is false
+        (``MirrorSourceConnector.shouldReplicateTopic``).
+        """
         if not config.get("topic.filter.class", "DefaultTopicFilter").endswith("DefaultTopicFilter"):
             return None
         topics = plain(config, "topics", ".*")
-        return None if topics is None else _alternatives(topics, r"(?:.*[.])?heartbeats")
+        heartbeats = (
+            [r"(?:.*[.])?heartbeats"] if plain(config, "heartbeats.replication.enabled", "true") != "false" else []
+        )
+        return None if topics is None else _alternatives(topics, *heartbeats)
 
     def excluded_topics(self, config: Config) -> str | None:
         """``topics.exclude``, and what MirrorMaker 2 never replicates.
 
-        Those are internal topics (``ReplicationPolicy.isInternalTopic``) and, so that records don't go in circles,
-        replicas that came from the target (``MirrorSourceConnector.isCycle``).
+        Those are internal topics (``offsets.flow.internal_topics``) and, so that records don't go in circles, replicas
+        that came from the target (``MirrorSourceConnector.isCycle``). What ends with ``.internal`` or ``-internal`` is
+        left out, too, as releases before Kafka 4.0 do, and the configuration does not name the release.
         """
         excluded = plain(config, "topics.exclude", r"mm2.*\.internal,.*\.replica,__.*") or ""
-        never = [r".*[-.]internal", r"__.*", r"[.].*"]
+        named = config.get("replication.policy.separator") or "."
+        kept = config.get("replication.policy.internal.topic.separator.enabled", "").lower() != "false"
+        never = [r".*[-.]internal", *internal_topics(named if kept else ".")]
         if config.get("replication.policy.class", "DefaultReplicationPolicy").endswith("DefaultReplicationPolicy"):
-            separator = re.escape(config.get("replication.policy.separator") or ".")
+            separator = re.escape(named)
             never.append(f"(?:.*{separator})?{re.escape(_alias(config, 'target'))}{separator}.*")
         return _alternatives(excluded, *never)
 

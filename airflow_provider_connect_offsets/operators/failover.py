@@ -40,6 +40,7 @@ _HANDED_ON = (
     "covered",
     "exact",
     "max_rereads",
+    "missing",
     "checkpoint_rereads",
     "checked",
     "left_groups",

@@ -53,7 +53,9 @@ def _more_rereads(final: DataFrame, preview: DataFrame) -> list[str]:
     first = worse.orderBy(F.desc(F.expr("max_rereads - coalesce(shown, 0)")), *_PARTITION).limit(_NAMED + 1).collect()
     if not first:
         return []
-    named = [_as_text(row.asDict()) for row in first[:_NAMED]] + ["and more"][: len(first) - _NAMED]
+    named = [_as_text(row.asDict()) for row in first[:_NAMED]]
+    if len(first) > _NAMED:
+        named.append("and more")
     told = f"More records would be read again than the preview said: {'; '.join(named)}."
     return [f"{told} {_AGAIN}, or allow it with max_rereads."]
 

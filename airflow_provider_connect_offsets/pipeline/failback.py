@@ -13,8 +13,9 @@ from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.pipeline.returning import returned, worth_reading
 from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES
 
-_PLACE = ("target_topic", "target_start", "target_end", "downstream", "exact", "max_rereads", "method")
-_ALL = (*_PLACE, "missing", "by_records")
+_PARTITION = ("target_topic", "target_start", "target_end")
+_PLACE = (*_PARTITION, "downstream", "upper", "missing", "exact", "max_rereads", "method")
+_ALL = (*_PLACE, "not_at_home", "by_records")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,9 @@ def both_ways(asked: DataFrame, answered: DataFrame, forward: Forward) -> DataFr
     """Choose for each position which flow places it.
 
     asked: group, topic (where the groups are), kafka_partition, position (there), and whatever else
-    answered: what ``translation.answers`` gives for all of ``asked``, by the flow that leads back
-    returns: as ``answered``, with missing (how many records that the group has not read aren't at home; null: its topic
-    isn't there, and nothing of it is left to be read) and by_records (null: the flow that leads back tells it)
+    answered: what ``translate.answers.answers`` gives for all of ``asked``, by the flow that leads back
+    returns: as ``answered``, with not_at_home (how many records that the group has not read aren't at home; null: its
+    topic isn't there, and nothing of it is left to be read) and by_records (null: the flow that leads back tells it)
 
     What came from home and stands before the position is told by the flow from home; what was produced on the spot by
     the other one, with what home itself holds before its copies.
@@ -81,6 +82,8 @@ def _by_origin(asked: DataFrame, forward: Forward) -> DataFrame:
         F.col("source_start").alias("target_start"),
         F.col("source_end").alias("target_end"),
         "downstream",
+        F.when(F.col("exact"), F.col("downstream")).alias("upper"),
+        F.lit(None).cast("long").alias("missing"),
         "exact",
         "max_rereads",
         "method",
@@ -103,9 +106,9 @@ def _chosen() -> Column:
     )
 
 
-def _copied(missing: Column) -> Column:
+def _copied(not_at_home: Column) -> Column:
     own = [F.col(f"copied.{name}").alias(name) for name in _PLACE]
-    return F.struct(*own, missing.cast("long").alias("missing"), _unknown().alias("by_records"))
+    return F.struct(*own, not_at_home.cast("long").alias("not_at_home"), _unknown().alias("by_records"))
 
 
 def _left_behind() -> Column:
@@ -113,9 +116,11 @@ def _left_behind() -> Column:
     begins = F.col("home.stored_end")
     return _struct(
         downstream=begins,
+        upper=F.lit(None),
+        missing=F.lit(0),
         exact=F.expr("false"),
         max_rereads=F.col("home.target_end") - begins,
-        missing=F.lit(0),
+        not_at_home=F.lit(0),
         method=F.lit(Method.SYNC.value),
         by_records=F.expr("false"),
     )
@@ -134,9 +139,11 @@ def _at_home(on_the_spot: Column, has_copies: Column, left: Column) -> Column:
     rereads = F.when(again, to_the_end).otherwise(F.least("home.max_rereads", to_the_end))
     return _struct(
         downstream=begins,
+        upper=F.when(rereads == 0, begins),
+        missing=gone + rest,
         exact=F.coalesce(rereads == 0, F.expr("false")),
         max_rereads=rereads,
-        missing=gone + rest,
+        not_at_home=gone + rest,
         method=F.col("home.method"),
         by_records=F.coalesce(F.col("home.by_records"), F.expr("false")),
     )
@@ -150,5 +157,5 @@ def _struct(**told: Column) -> Column:
     """A place at home, in the order of the columns."""
     types = {"exact": "boolean", "method": "string", "by_records": "boolean"}
     known = {name: value.cast(types.get(name, "long")) for name, value in told.items()}
-    home = {name: F.col(f"home.{name}") for name in ("target_topic", "target_start", "target_end")}
+    home = {name: F.col(f"home.{name}") for name in _PARTITION}
     return F.struct(*[{**home, **known}[name].alias(name) for name in _ALL])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -12,10 +12,10 @@ from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, M
 from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.failback import Forward, both_ways
 from airflow_provider_connect_offsets.pipeline.frames import matches_whole, shaped
-from airflow_provider_connect_offsets.pipeline.matching import mismatches
 from airflow_provider_connect_offsets.pipeline.returning import MARGIN
-from airflow_provider_connect_offsets.pipeline.sampling import with_checked_claims
-from airflow_provider_connect_offsets.pipeline.translation import answers, answers_of_checkpoints
+from airflow_provider_connect_offsets.pipeline.sampling import mismatches, with_checked_claims
+from airflow_provider_connect_offsets.pipeline.translate.answers import Known, answers, known
+from airflow_provider_connect_offsets.pipeline.translate.checkpoints import answers_of_checkpoints
 from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, TRANSLATION
 
 _WHY = {
@@ -33,6 +33,7 @@ class Seen:
 
     ``latest``: the last checkpoint of each group, topic (as on the target) and partition: upstream, downstream.
     ``syncs``: None where they went with the source. ``claims``: dataset ``checked_claims``, where there is one.
+    ``known``: what syncs, records and kept mappings tell of each partition; None where there are no syncs.
     """
 
     group_offsets: DataFrame
@@ -44,6 +45,14 @@ class Seen:
     forward: Forward | None = None
     kept: DataFrame | None = None
     claims: DataFrame | None = None
+    known: Known | None = None
+
+    def with_known(self) -> Seen:
+        """The same, with what is known of each partition worked out."""
+        if self.syncs is None:
+            return self
+        told = known(self.partitions, syncs=self.syncs, digests=self.digests, kept=self.kept)
+        return replace(self, known=told)
 
 
 def asked_positions(request: FailoverRequest, seen: Seen) -> DataFrame:
@@ -87,25 +96,18 @@ def translated(request: FailoverRequest, seen: Seen) -> DataFrame:
 
 
 def _answered(request: FailoverRequest, seen: Seen) -> DataFrame:
-    nothing = {"missing": F.lit(None).cast("long"), "by_records": F.lit(None).cast("boolean")}
-    if seen.syncs is None:
+    nothing = {"not_at_home": F.lit(None).cast("long"), "by_records": F.lit(None).cast("boolean")}
+    if seen.known is None:
         told = answers_of_checkpoints(_told(seen), seen.partitions).where("position >= 0")
         return _selected(told, request).withColumns(nothing)
     asked = asked_positions(request, seen)
-    found = answers(
-        asked,
-        seen.partitions,
-        syncs=seen.syncs,
-        checkpoints=_by_source_topic(seen),
-        digests=seen.digests,
-        kept=seen.kept,
-    )
+    found = answers(asked, seen.partitions, seen.known, _by_source_topic(seen))
     return found.withColumns(nothing) if seen.forward is None else both_ways(asked, found, seen.forward)
 
 
 def compare_ranges(request: FailoverRequest, seen: Seen) -> DataFrame:
     """Dataset ``compare_ranges``: from where on the records of either log are to be read, to prove places in them."""
-    if seen.syncs is None:
+    if seen.known is None:
         raise DatasetError("of a source that is gone there are no records to be compared")
     asked = asked_positions(request, seen).groupBy(*KEY).agg(F.min("position").alias("lowest_asked"))
     known = seen.partitions.where("source_end is not null").select(*KEY, "source_start", "source_end")
@@ -113,9 +115,7 @@ def compare_ranges(request: FailoverRequest, seen: Seen) -> DataFrame:
         F.col("lowest_asked") - MARGIN, F.col("source_end") - request.compared, F.col("source_start"), F.lit(0)
     )
     from_here = asked.join(F.broadcast(known), list(KEY)).select(*KEY, first.alias("position"))
-    placed = answers(
-        from_here, seen.partitions, syncs=seen.syncs, checkpoints=_by_source_topic(seen).limit(0), kept=seen.kept
-    )
+    placed = answers(from_here, seen.partitions, seen.known)
     return shaped(
         placed.select(
             *KEY,
@@ -133,7 +133,9 @@ def _judged(known: DataFrame, request: FailoverRequest, seen: Seen) -> DataFrame
     settled = F.col("target_before").eqNullSafe(F.col("downstream")) & F.col("downstream").isNotNull()
     joined = known.join(F.broadcast(seen.members), "group", "left")
     judged = joined.withColumns({"stays": stays, "settled": settled})
-    replicated = F.col("target_end").isNotNull()
+    # Of a partition that the target lacks nothing can be moved; only where nothing is left to be read, none is wanted.
+    lacking = F.col("target_end").isNull() & (F.col("missing") > 0)
+    replicated = F.col("target_end").isNotNull() | lacking
     commits = F.col("stays").isNull() & ~F.col("settled")
     return judged.select(
         "by_records",
@@ -143,12 +145,14 @@ def _judged(known: DataFrame, request: FailoverRequest, seen: Seen) -> DataFrame
         "kafka_partition",
         F.col("position").alias("upstream"),
         "downstream",
+        "upper",
+        "missing",
         F.coalesce("exact", F.expr("false")).alias("exact"),
         "max_rereads",
         F.coalesce("method", F.lit(Method.NONE.value)).alias("method"),
         F.when(commits, F.lit(Move.COMMIT.value)).otherwise(F.lit(Move.SKIP.value)).alias("action"),
         F.coalesce("stays", F.when(F.col("settled"), F.lit("it stands there already")), _why()).alias("reason"),
-        F.when(replicated | F.col("missing").isNotNull(), F.col("stays").isNull()).alias("covered"),
+        F.when(replicated | F.col("not_at_home").isNotNull(), F.col("stays").isNull()).alias("covered"),
         "target_before",
         "checkpoint",
         F.when(F.col("exact"), F.greatest(F.col("downstream") - F.col("checkpoint"), F.lit(0))).alias(
@@ -170,10 +174,17 @@ def _reason_to_stay(request: FailoverRequest) -> Column:
     unread = F.format_string(
         "%,d records of it that the group has not read yet are not on the target: let it read them first, or have them "
         "replicated",
+        F.col("not_at_home"),
+    )
+    lacking = F.format_string(
+        "the target has no partition %d of %s: %,d records that the group has not read have no copy",
+        F.col("kafka_partition"),
+        F.col("target_topic"),
         F.col("missing"),
     )
     return (
-        F.when(F.col("missing") > 0, unread)
+        F.when(F.col("not_at_home") > 0, unread)
+        .when(F.col("target_end").isNull() & F.col("target_topic").isNotNull(), lacking)
         .when(F.col("target_end").isNull(), F.lit("its topic has no replica on the target"))
         .when(F.col("on_target"), F.lit("it has members on the target: stop them first"))
         .when(F.col("on_source"), F.lit("it has members on the source, so it goes on reading there: stop them first"))

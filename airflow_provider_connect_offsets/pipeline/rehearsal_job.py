@@ -41,9 +41,10 @@ def rehearse(spark: SparkSession, directory: FailoverDirectory) -> dict[str, Any
     _write(spark, directory.stored_syncs, STORED_RECORDS, [])
     _write(spark, directory.stored_checkpoints, STORED_RECORDS, [_checkpoint(number) for number in (1, 2)])
     _write(spark, directory.group_offsets, GROUP_OFFSETS, [])
-    ends = {"target_start": 0, "target_end": 10, "drained": False, "gapless": False}
+    ends = {"target_start": 0, "target_end": 10, "drained": False}
+    facts = {"gapless": False, "transformed": False, "timed": True}
     names = {"topic": "orders", "target_topic": FLOW.target_topic("orders"), "kafka_partition": 0}
-    row = {**dict.fromkeys(MIRROR_PARTITIONS.names), **names, **ends}
+    row = {**dict.fromkeys(MIRROR_PARTITIONS.names), **names, **ends, **facts}
     _write(spark, directory.mirror_partitions, MIRROR_PARTITIONS, [tuple(row.values())])
     return translate_job.run(spark, directory)
 

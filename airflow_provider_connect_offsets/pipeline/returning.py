@@ -16,8 +16,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
-from airflow_provider_connect_offsets.pipeline.brackets import known_pairs
 from airflow_provider_connect_offsets.pipeline.events import ASKED, KEY, KNOWN, SO_FAR, asked_events, union_of
+from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
 
 # Below the lowest position that is asked for, so that a record before it is among those that are read.
 MARGIN = 200
@@ -46,10 +46,10 @@ def returned(
     ``exact`` says that no record which the replica holds before the position is read again; in no case is one passed
     that it does not hold there.
     """
-    pairs = known_pairs(syncs, partitions, kept)
+    pairs = known_mappings(syncs, partitions, kept)
     stretched = reaches(pairs, partitions)
     gaps = stretched.groupBy(*KEY).agg(F.max("gap").alias("has_gaps"))
-    older = partitions.where("compared_from is not null").select(*KEY, F.col("compared_from").alias("position"))
+    older = partitions.where("target_from is not null").select(*KEY, F.col("target_from").alias("position"))
     of_older = bounded(older, stretched).select(
         *KEY, F.col("lowest").alias("older_lowest"), F.col("highest").alias("older_highest")
     )
@@ -59,9 +59,9 @@ def returned(
         "source_end",
         "target_start",
         "target_end",
-        "compared_from",
+        "target_from",
         F.col("origin_upstream").isNotNull().alias("from_origin"),
-        F.col("gapless").alias("complete"),
+        (F.col("gapless") & ~F.col("transformed") & F.coalesce("ends_with_stored", F.expr("true"))).alias("complete"),
     )
     found = (
         bounded(positions, stretched)
@@ -92,7 +92,7 @@ def worth_reading(
     asked = lowest.join(F.broadcast(logs), list(KEY)).select(
         *KEY, "target_topic", "source_start", "source_end", first.alias("position")
     )
-    found = bounded(asked, reaches(known_pairs(syncs, partitions, kept), partitions))
+    found = bounded(asked, reaches(known_mappings(syncs, partitions, kept), partitions))
     # A rewind behind that may have put earlier records there.
     begins = F.coalesce(F.least("lowest", "falls_to"), F.lit(0))
     # With as many records again as may have been repeated.
@@ -108,7 +108,7 @@ def worth_reading(
 def reaches(pairs: DataFrame, partitions: DataFrame) -> DataFrame:
     """Tell for each pair how far replication has come in the source up to there.
 
-    pairs: of ``brackets.known_pairs``; partitions: dataset ``mirror_partitions``
+    pairs: of ``known_mappings``; partitions: dataset ``mirror_partitions``
     returns: pairs + straight (the next pair lies as far off on either side), open (no pair follows), came_to (the
     highest offset of the source that may stand before this pair; null: unknown), falls_to (the lowest that may stand
     behind it, before the last pair), gap (less was replicated than the source counts up to the next pair)
@@ -213,10 +213,10 @@ def _compared(found: DataFrame, digests: DataFrame | None) -> DataFrame:
     if digests is None:
         nothing = F.lit(None).cast("long")
         return found.withColumns({**dict.fromkeys(("behind", "beyond", "unknown"), nothing), "misled": F.expr("false")})
-    read = _surely(F.col("position") >= F.col("compared_from"))
-    everything = F.col("compared_from") <= F.col("target_start")
+    read = _surely(F.col("position") >= F.col("target_from"))
+    everything = F.col("target_from") <= F.col("target_start")
     before = F.when(everything, F.lit(0)).when(F.col("gapless"), F.col("older_highest"))
-    gone = F.when(F.col("complete"), F.lit(0)).otherwise(F.col("position") - F.col("compared_from") - F.col("records"))
+    gone = F.when(F.col("complete"), F.lit(0)).otherwise(F.col("position") - F.col("target_from") - F.col("records"))
     behind = F.greatest("lowest", "older_lowest", F.col("last_read") + 1, F.lit(0))
     # Of a record that isn't recognised nobody knows whether it lies before all that was read of the source.
     unread = F.when(F.col("unknown_left") == 0, F.col("unread")).otherwise(F.col("falls_to"))

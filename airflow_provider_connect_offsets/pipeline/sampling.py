@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.failover import Method
+from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.workspace.schemas import SAMPLED_CLAIMS
@@ -58,3 +59,26 @@ def with_checked_claims(rows: DataFrame, checked: DataFrame) -> DataFrame:
             "mismatched": F.col("mismatched") | F.coalesce(~F.col("same"), F.expr("false")),
         }
     ).drop("same")
+
+
+def mismatches(exact: DataFrame, digests: DataFrame) -> DataFrame:
+    """Find claims that the records disprove.
+
+    exact: topic, kafka_partition, position, downstream, and whatever else
+    digests: dataset ``record_digests``
+    returns: exact + checked (both records were read), mismatched (they are not the same)
+    """
+    source = _at(digests, Side.SOURCE, "position", "source_digest")
+    target = _at(digests, Side.TARGET, "downstream", "target_digest")
+    both = exact.join(source, [*KEY, "position"], "left").join(target, [*KEY, "downstream"], "left")
+    checked = F.col("source_digest").isNotNull() & F.col("target_digest").isNotNull()
+    return both.select(
+        *exact.columns,
+        checked.alias("checked"),
+        (checked & (F.col("source_digest") != F.col("target_digest"))).alias("mismatched"),
+    )
+
+
+def _at(digests: DataFrame, side: Side, place: str, digest: str) -> DataFrame:
+    own = digests.where(F.col("side") == side.value)
+    return own.select(*KEY, F.col("log_offset").alias(place), F.col("digest").alias(digest))

@@ -22,6 +22,7 @@ _SHIPPED = (
     "exceptions.py",
     "offsets/*.py",
     "pipeline/*.py",
+    "pipeline/translate/*.py",
     "workspace/__init__.py",
     "workspace/layout.py",
     "workspace/readiness.py",

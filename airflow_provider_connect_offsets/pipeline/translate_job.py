@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
 
@@ -43,6 +44,7 @@ from airflow_provider_connect_offsets.pipeline.frames import few_rows, is_finish
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, offset_syncs
 from airflow_provider_connect_offsets.pipeline.sampling import sampled_claims
 from airflow_provider_connect_offsets.pipeline.session import Job, set_default
+from airflow_provider_connect_offsets.pipeline.translate.answers import persisted
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     CHECKED_CLAIMS,
@@ -69,6 +71,7 @@ _TOTALS = {
     "covered": "count_if(covered)",
     "exact": "count_if(covered AND exact)",
     "max_rereads": "coalesce(sum(CASE WHEN covered THEN max_rereads END), 0)",
+    "missing": "coalesce(sum(CASE WHEN covered IS NOT NULL THEN missing END), 0)",
     "without_checkpoint": "count_if(covered IS NOT NULL AND checkpoint IS NULL)",
     "checkpoint_rereads": "coalesce(sum(CASE WHEN covered IS NOT NULL THEN checkpoint_rereads END), 0)",
     "checkpoint_exact": "count_if(covered IS NOT NULL AND exact AND checkpoint_rereads = 0)",
@@ -144,7 +147,15 @@ def _syncs(spark: SparkSession, directory: FailoverDirectory) -> DataFrame:
 
 def _without_source(partitions: DataFrame) -> DataFrame:
     """The same rows, with what a source that is gone can't tell as constants: Catalyst leaves out what asks for it."""
-    names = ("source_start", "source_end", "stored", "origin_upstream", "origin_downstream")
+    names = (
+        "source_start",
+        "source_end",
+        "stored",
+        "origin_upstream",
+        "origin_downstream",
+        "source_from",
+        "target_from",
+    )
     unknown = dict.fromkeys(names, F.lit(None).cast("long"))
     return partitions.withColumns({**unknown, "drained": F.expr("false")})
 
@@ -157,11 +168,12 @@ def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFra
 
 
 def _translate(spark: SparkSession, request: FailoverRequest, directory: FailoverDirectory) -> dict[str, Any]:
-    seen = read(spark, directory, request)
-    if seen.syncs is not None:
-        # Or their bytes would be decoded anew for whatever is asked of them, as Catalyst takes filters down to them.
-        seen.latest.persist()
-    try:
+    seen = read(spark, directory, request).with_known()
+    with ExitStack() as kept:
+        if seen.known is not None:
+            # Or their bytes would be decoded anew for whatever is asked of them: Catalyst takes filters down to them.
+            kept.callback(seen.latest.persist().unpersist)
+            kept.enter_context(persisted(seen.known))
         rows = translated(request, seen)
         totals = Observation()
         # Summed up while they are written: each job of its own takes Spark as long as to plan and to compile it.
@@ -182,8 +194,6 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
             own = rows if seen.forward else written.withColumn("by_records", F.lit(None).cast("boolean"))
             claims = sampled_claims(own, will_read, seed=summary["digest"])
             write_dataset(claims, directory.sampled_claims)
-    finally:
-        seen.latest.unpersist()
     return {**summary, "errors": list(_errors(request, summary))}
 
 

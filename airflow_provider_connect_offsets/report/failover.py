@@ -47,6 +47,7 @@ class GroupLine:
     commits: int = 0
     exact: int = 0
     max_rereads: int = 0
+    missing: int = 0
     untold: int = 0
     checkpoints: int = 0
     checkpoint_rereads: int = 0
@@ -58,6 +59,7 @@ class GroupLine:
         self.commits += row["action"] == Move.COMMIT
         self.exact += row["exact"]
         self.max_rereads += row["max_rereads"] or 0
+        self.missing += row["missing"] or 0
         self.checkpoints += row["checkpoint"] is not None
         self.checkpoint_rereads += row["checkpoint_rereads"] or 0
         if row["covered"] is False:
@@ -74,7 +76,9 @@ class GroupLine:
         """How it stands, in a word or two."""
         if self.reason:
             return "left alone" if not self.commits else "in part"
-        return "exact" if self.exact == self.partitions else "with re-reads"
+        if self.exact == self.partitions:
+            return "exact"
+        return "with re-reads" if self.max_rereads or not self.missing else "without a copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +157,11 @@ class Failover:
 def failover_table(found: Failover, *, limit: int = MOST_ROWS) -> Group:
     """A line for each group, those that are left alone first."""
     table = new_table("Group", "Standing")
-    for heading in ("Partitions", "Exact", "Re-read at most", "By MirrorMaker 2"):
+    for heading in ("Partitions", "Exact", "Re-read at most", "Without a copy", "By MirrorMaker 2"):
         table.add_column(heading, justify="right")
     table.add_column("Why", overflow="fold")
     for line in found.groups[:limit]:
-        numbers = (f"{line.partitions:,}", f"{line.exact:,}", f"{line.max_rereads:,}", _by_checkpoints(line))
-        table.add_row(*cells(line.group, line.standing, *numbers, line.reason))
+        table.add_row(*cells(line.group, line.standing, *_numbers(line), line.reason))
     left = len(found.groups) - limit
     note = f"{left:,} more in {words.without_credentials(found.directory.table)}" if left > 0 else ""
     return titled(f"{found.title}: {words.count(len(found.groups), 'group')}", table, note)
@@ -177,8 +180,8 @@ def failover_question(found: Failover, *, limit: int = MOST_ROWS, link: str | No
         else found.kind
     )
     rows = [
-        "| Group | Partitions | Exact | Re-read at most | By MirrorMaker 2 |",
-        "|---|--:|--:|--:|--:|",
+        "| Group | Partitions | Exact | Re-read at most | Without a copy | By MirrorMaker 2 |",
+        "|---|--:|--:|--:|--:|--:|",
         *(_row(line) for line in found.groups[:limit]),
     ]
     count = f"**{words.count(summary['groups'], 'group')}** with {words.count(summary['partitions'], 'partition')}"
@@ -253,5 +256,10 @@ def _by_checkpoints(line: GroupLine) -> str:
 
 
 def _row(line: GroupLine) -> str:
-    shown = (line.group, f"{line.partitions:,}", f"{line.exact:,}", f"{line.max_rereads:,}", _by_checkpoints(line))
-    return f"| {' | '.join(plain(cell) for cell in shown)} |"
+    return f"| {' | '.join(plain(cell) for cell in (line.group, *_numbers(line)))} |"
+
+
+def _numbers(line: GroupLine) -> tuple[str, ...]:
+    """What a line says in figures: partitions, exact ones, records read again and without a copy, by checkpoints."""
+    counted = (line.partitions, line.exact, line.max_rereads, line.missing)
+    return (*(f"{count:,}" for count in counted), _by_checkpoints(line))

@@ -235,6 +235,15 @@ class Journal:
         lease_json = files.to_json(asdict(Lease(owner, now, now + DEAD_AFTER, home)))
         if not files.create_bytes(self.file(number + 1, "lease"), lease_json):
             raise self._overlap(number + 1)
+        try:
+            return self._begun(number, owner, home)
+        except BaseException:
+            # Or it would keep everybody else away until it runs out.
+            self._end_lease(number + 1, owner, seconds=0)
+            raise
+
+    def _begun(self, number: int, owner: Owner, home: str) -> Entry:
+        """The entry of the generation after ``number``, whose lease stands, with what an earlier one has left."""
         taken_over, left = self._unfinished(number, home)
         record = left or SagaRecord(self.connector, owner)
         entry = self._entry(number + 1, record, taken_over)

@@ -169,6 +169,11 @@ _UNFINISHED = (
     "Timed out while",
     "trying to forward REST request",
     "handling forwarded request",
+    # It waits 30 seconds for its own record, which a broker that comes back later may still get
+    # (``KafkaConfigBackingStore``).
+    "Error writing target state to Kafka",
+    "Error writing connector configuration to Kafka",
+    "Error removing connector configuration from Kafka",
 )
 
 _HINTS = (

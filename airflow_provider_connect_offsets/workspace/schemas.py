@@ -207,6 +207,11 @@ DELETED_GROUP_OFFSETS = _schema(
     leader_epoch="int?",
 )
 
+# A partition that a flow replicates. Null: ``source_*`` where the source is gone, ``target_start`` and ``target_end``
+# where the target lacks the partition. ``ends_with_stored``: whether the last record of the remote topic is the one at
+# ``stored`` (null: not compared); ``gapless``: neither topic is compacted; ``transformed``: a transformation may have
+# dropped or changed records; ``timed``: the remote topic keeps the records' timestamps; ``source_from`` and
+# ``target_from``: from which offset on the records of either log were read (null: none).
 MIRROR_PARTITIONS = _schema(
     "mirror_partitions",
     topic="string",
@@ -216,12 +221,16 @@ MIRROR_PARTITIONS = _schema(
     source_end="long?",
     stored="long?",
     drained="boolean",
-    target_start="long",
-    target_end="long",
+    target_start="long?",
+    target_end="long?",
     origin_upstream="long?",
     origin_downstream="long?",
+    ends_with_stored="boolean?",
     gapless="boolean",
-    compared_from="long?",
+    transformed="boolean",
+    timed="boolean",
+    source_from="long?",
+    target_from="long?",
 )
 
 # Pairs of offsets that resets of the flow have kept (``rewinds``), as far as the records prove them still.
@@ -263,6 +272,8 @@ TRANSLATION = _schema(
     kafka_partition="int",
     upstream="long",
     downstream="long?",
+    upper="long?",
+    missing="long?",
     exact="boolean",
     max_rereads="long?",
     method="string",

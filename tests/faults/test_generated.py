@@ -46,13 +46,7 @@ def test_broken_at_each_call(
         for number, (at, after) in list(enumerate(moments))[first::every]:
             state, successor = turns[(number + first) % len(turns)]
             faults = Faults(fault, at, after, world=case.resume)
-            try:
-                with faults.files(monkeypatch):
-                    endings.add(SinkCell(case, doors, broken, faults, state, successor).run())
-            except BaseException as error:
-                when = "after" if after else "before"
-                told = f"{name}, {fault} {when} call {at} ({state}, {successor}); the calls: {faults.calls}"
-                error.add_note(told)
-                raise
+            with faults.naming(f"{name} of one that is {state}", successor), faults.files(monkeypatch):
+                endings.add(SinkCell(case, doors, broken, faults, state, successor).run())
     for ending in sorted(ending for ending in endings if ending is not None):
         note_generated(fault, name, "sink", ending)

@@ -142,12 +142,8 @@ def test_broken_at_each_call(
     endings = set()
     for number, (at, after) in list(enumerate(moments))[first::every]:
         successor, faults = SUCCESSORS[number % len(SUCCESSORS)], Faults(fault, at, after)
-        try:
+        with faults.naming("import", successor):
             endings.add(_cell(case, faults, successor, monkeypatch))
-        except BaseException as error:
-            when = "after" if after else "before"
-            error.add_note(f"import, {fault} {when} call {at} ({successor}); the calls: {faults.calls}")
-            raise
     for ending in sorted(endings):
         note_generated(fault, "import", "topics", ending)
 

@@ -93,8 +93,8 @@ class OrphansCase:
     def settle(self, workspace: str, successor: Successor, owner: Owner) -> None:
         """As another removal does, or a person."""
         if successor is Successor.PERSON:
-            systems = recovering.Systems(self.sandbox.connect.url, kafka=self.sandbox.target.bootstrap)
-            recovering.recover_orphans(workspace, self.topic, systems, run=owner.run)
+            where = {"url": self.sandbox.connect.url, "kafka": self.sandbox.target.bootstrap}
+            recovering.recover_orphans(workspace, self.topic, **where, run=owner.run)
         elif successor is Successor.STRANGER:
             with (
                 self.connect() as connect,
@@ -143,13 +143,8 @@ def test_broken_at_each_call(
     for number, (at, after) in moments:
         faults = Faults(fault, at, after, world=lambda: outages.begin(Outage(fault)))
         successor = SUCCESSORS[(number + place) % len(SUCCESSORS)]
-        try:
-            with faults.files(monkeypatch):
-                endings.add(_cell(case, faults, outages, successor))
-        except BaseException as error:
-            when = "after" if after else "before"
-            error.add_note(f"{fault} {when} call {at} ({successor}); the calls: {faults.calls}")
-            raise
+        with faults.naming("removal", successor), faults.files(monkeypatch):
+            endings.add(_cell(case, faults, outages, successor))
     for ending in sorted(endings):
         note_generated(fault, "removal of orphans", "offsets topic", ending)
 

@@ -61,12 +61,7 @@ def test_outage_at_each_change(
         for number, (at, after) in moments:
             state, successor = turns[(number + place) % len(turns)]
             faults = Faults(outage, at, after, world=lambda: outages.begin(outage))
-            try:
+            with faults.naming(f"{name} of one that is {state}", successor):
                 endings.add(SinkCell(case, doors, broken, faults, state, successor, over=outages.wait).run())
-            except BaseException as error:
-                when = "after" if after else "before"
-                told = f"{name}, {outage} {when} call {at} ({state}, {successor}); the calls: {faults.calls}"
-                error.add_note(told)
-                raise
     for ending in sorted(ending for ending in endings if ending is not None):
         note_generated(outage, name, "sink", ending)

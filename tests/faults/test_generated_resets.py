@@ -114,13 +114,8 @@ def test_outage_at_each_change(case: Case, outages: Outages, note_generated: Not
 
 
 def _cell(case: Case, faults: Faults, successor: Successor, *, over: Callable[[], None] = lambda: None) -> Ending:
-    try:
-        with case.flows.doors() as doors:
-            return _broken(case, doors, faults, successor, over)
-    except BaseException as error:
-        when = "after" if faults.after else "before"
-        error.add_note(f"reset, {faults.fault} {when} call {faults.at} ({successor}); the calls: {faults.calls}")
-        raise
+    with faults.naming("reset", successor), case.flows.doors() as doors:
+        return _broken(case, doors, faults, successor, over)
 
 
 def _broken(case: Case, doors: Doors, faults: Faults, successor: Successor, over: Callable[[], None]) -> Ending:

@@ -130,4 +130,9 @@ def test_outage(outage: Outage, note: Note, kind: Kind, step: str) -> None:
     cell, ended = outage.cells[kind, step], outage.ended[kind, step]
 
     assert ended.ended != "killed", "it must say how it ended"
-    note(outage.name, step, kind, cell.settle(ended))
+    try:
+        ending = cell.settle(ended)
+    except Exception as error:
+        error.add_note(f"the change said: {ended}")
+        raise
+    note(outage.name, step, kind, ending)

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline.failback import Forward, both_ways
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.translation import answers
+from airflow_provider_connect_offsets.pipeline.translate.answers import answers, known
 from airflow_provider_connect_offsets.workspace.schemas import MIRROR_PARTITIONS, OFFSET_SYNCS, RETURN_PARTITIONS
 
 # Place, exact, max_rereads, missing.
@@ -104,25 +104,22 @@ def places(spark: SparkSession) -> dict[str, dict[int, Place]]:
     rows = [(f"g{at}", name, 0, at, None) for name, scene in SCENES.items() for at in scene.asked]
     asked = frame_of(spark, rows, ASKED)
     copies = {name: scene.copies for name, scene in SCENES.items() if scene.copies is not None}
-    answered = answers(
-        asked,
-        frame_of(spark, _partitions(copies), struct_type(MIRROR_PARTITIONS)),
-        syncs=frame_of(
-            spark, _syncs({name: scene.copy_syncs for name, scene in SCENES.items()}), struct_type(OFFSET_SYNCS)
-        ),
-        checkpoints=frame_of(spark, [], CHECKPOINTS),
-    )
+    partitions = frame_of(spark, _partitions(copies), struct_type(MIRROR_PARTITIONS))
+    copy_syncs = _syncs({name: scene.copy_syncs for name, scene in SCENES.items()})
+    syncs = frame_of(spark, copy_syncs, struct_type(OFFSET_SYNCS))
+    answered = answers(asked, partitions, known(partitions, syncs=syncs))
     found: dict[str, dict[int, Place]] = {name: {} for name in SCENES}
     for row in both_ways(asked, answered, forward).collect():
-        told = (row["downstream"], row["exact"], row["max_rereads"], row["missing"])
+        told = (row["downstream"], row["exact"], row["max_rereads"], row["not_at_home"])
         found[row["topic"]][row["position"]] = told
     return found
 
 
 def _partitions(told: Mapping[str, Mapping[str, Any]]) -> list[tuple[Any, ...]]:
     usual = {"kafka_partition": 0, "source_start": 0, "target_start": 0, "drained": True, "gapless": True}
-    origin = {"origin_upstream": -1, "origin_downstream": -1, "compared_from": None}
-    rows = [{"topic": name, "target_topic": name, **usual, **origin, **one} for name, one in told.items()]
+    origin = {"origin_upstream": -1, "origin_downstream": -1, "ends_with_stored": True}
+    records = {"transformed": False, "timed": True, "source_from": None, "target_from": None}
+    rows = [{"topic": name, "target_topic": name, **usual, **origin, **records, **one} for name, one in told.items()]
     return [tuple(row[name] for name in MIRROR_PARTITIONS.names) for row in rows]
 
 

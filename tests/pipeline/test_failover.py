@@ -121,20 +121,21 @@ def test_records_that_are_the_same_prove_a_place(spark: SparkSession, directory:
     summary = translate_job.run(spark, directory)
 
     assert (summary["checked"], summary["mismatched"], summary["errors"]) == (5, 0, [])
-    assert told(rows(directory)["between"]) == (70, True, "bracket", "commit", True)
+    assert told(rows(directory)["between"]) == (70, True, "record", "commit", True)
 
 
 def test_a_record_of_somebody_else_closes_nothing_but_the_claims(
     spark: SparkSession, directory: FailoverDirectory
 ) -> None:
     """What lies behind a record that isn't the source's may be read again: it is no longer exact."""
-    write_look(directory, min_coverage=0.3)
+    write_look(directory, min_coverage=0.3, ends_with_stored=False)
     write_digests(directory, other=99)
 
     translate_job.run(spark, directory)
 
     row = rows(directory)["between"]
-    assert (row["downstream"], row["exact"], row["max_rereads"]) == (70, False, 1)
+    assert (row["downstream"], row["upper"], row["missing"]) == (70, 70, 1)
+    assert (row["exact"], row["max_rereads"]) == (False, 1)
     assert row["reason"].endswith("; at most 1 records are read again")
 
 

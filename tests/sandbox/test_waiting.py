@@ -133,6 +133,7 @@ def test_a_value_is_waited_for_and_told(clock: Clock) -> None:
     [
         (RestRefusal("GET /", 409, "rebalance"), True),
         (RestRefusal("GET /", 500, "Request timed out"), True),
+        (RestRefusal("PATCH /", 500, "its tasks haven't stopped completely yet or"), True),
         (RestRefusal("GET /", 500, "NullPointerException"), False),
         (RestRefusal("GET /", 404, "not found"), False),
         (RestRefusal("POST /", 409, "Connector c already exists"), False),

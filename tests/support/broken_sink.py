@@ -12,10 +12,10 @@ from fault_table import Ending
 from faulty_doors import Fault, Faults, Killed, Outage
 from flows import RECORDS, Changer, SinkFlow
 from pyspark.sql import SparkSession
+from sink_operations import Asked, Operation, Told, change, hold, run_elsewhere, single_steps, write
 from successors import Successor
 
-from airflow_provider_connect_offsets.change import direct, held, recovery, stepwise
-from airflow_provider_connect_offsets.change.apply import apply_plan
+from airflow_provider_connect_offsets.change import recovery
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.plans import read_plan
 from airflow_provider_connect_offsets.cli import recovering
@@ -58,10 +58,10 @@ class SinkCase:
         sandbox.connect.delete(flow.name)
 
     @property
-    def changes(self) -> Offsets:
-        """What the plan says, as offsets."""
+    def asked(self) -> Asked:
+        """What an operation is to do."""
         where = f'{{"kafka_partition":0,"kafka_topic":"{self.flow.topic}"}}'
-        return Offsets.of([Entry(where, f'{{"kafka_offset":{SET_TO}}}')])
+        return Asked(self.plan, Offsets.of([Entry(where, f'{{"kafka_offset":{SET_TO}}}')]))
 
     def prepare(self, state: State) -> None:
         """The position that the plan was made from, and that state."""
@@ -111,40 +111,6 @@ class SinkCase:
         return State(wait_until(found, 60, told, progress=work))
 
 
-Operation = Callable[[SinkCase, Doors, Journal, Owner], object]
-
-
-def change(case: SinkCase, doors: Doors, journal: Journal, owner: Owner) -> object:
-    """A change by a plan."""
-    return apply_plan(case.plan, doors, journal, owner)
-
-
-def write(case: SinkCase, doors: Doors, journal: Journal, owner: Owner) -> object:
-    """Offsets that are named, without a plan."""
-    return direct.alter(doors, journal, owner, case.changes)
-
-
-def single_steps(case: SinkCase, doors: Doors, journal: Journal, owner: Owner) -> object:
-    """A change in steps, each a task of its own."""
-    prior = stepwise.begin(case.plan, doors, journal, owner, seconds=60)
-    doors.control.stop(case.flow.name)
-    doors.settle(lambda: doors.control.status(case.flow.name), until=lambda seen: seen.stands_still)
-    stepwise.alter(case.plan, doors, journal, owner, seconds=60)
-    stepwise.read_back(doors, journal, owner, seconds=60)
-    if prior is not State.STOPPED:
-        (doors.control.pause if prior is State.PAUSED else doors.control.resume)(case.flow.name)
-    return stepwise.take_back(case.plan, doors, journal, owner)
-
-
-def hold(case: SinkCase, doors: Doors, journal: Journal, owner: Owner) -> object:
-    """A connector that is held STOPPED, as a failover does, and given back."""
-    del case
-    members = [held.Member(doors, journal)]
-    held.hold_stopped(members, owner, seconds=60)
-    held.give_back(members, owner, seconds=60)
-    return held.take_back(members, owner)
-
-
 @dataclass(frozen=True)
 class Broken:
     """An operation that is broken: the prior states that it may meet, and who may come after it.
@@ -186,19 +152,36 @@ class SinkCell:
         changer, error = elsewhere(self.case), None
         journal = changer.journal(self.case.flow.name)
         try:
-            self.broken.operation(self.case, self.faults.doors(self.doors), journal, self.owner)
+            if self.faults.fault is Outage.BROKER_KILLED:
+                self._elsewhere(changer)
+            else:
+                self.broken.operation(self.case.asked, self.faults.doors(self.doors), journal, self.owner)
         except (Killed, SystemExit, ConnectOffsetsError) as raised:
             error = raised
         if not self.faults.happened:  # another state takes fewer calls
             return None
         self.faults.mend()
         self.over()
-        if self.successor is Successor.RETRY and self.faults.fault is not Fault.THEIRS:  # whose it is now
-            self.broken.operation(self.case, self.doors, journal, self.owner)
-            assert self._is_applied() is self.broken.moves
-            return Ending.APPLIED if error is None else Ending.NEXT
-        self._settle(changer, journal)
-        return self._ending(error)
+        # Whoever comes next has connections of its own, which know nothing of the outage.
+        with changer.doors() as self.doors:
+            if self.successor is Successor.RETRY and self.faults.fault is not Fault.THEIRS:  # whose it is now
+                self.broken.operation(self.case.asked, self.doors, journal, self.owner)
+                assert self._is_applied() is self.broken.moves
+                return Ending.APPLIED if error is None else Ending.NEXT
+            self._settle(changer, journal)
+            return self._ending(error)
+
+    def _elsewhere(self, changer: Changer) -> None:
+        """In a process of its own: librdkafka ends it where a broker dies while groups are described (docs/seen.md)."""
+
+        def world() -> None:
+            self.faults.happened = True
+            self.faults.world()
+
+        told = Told(
+            self.broken.operation, self.case.asked, changer.address, changer.workspace, self.owner.run, self.faults.at
+        )
+        run_elsewhere(told, after=self.faults.after, world=world)
 
     def _ending(self, error: BaseException | None) -> Ending:
         applied = self._is_applied()
@@ -238,7 +221,7 @@ def calls_of(case: SinkCase, broken: Broken, doors: Doors) -> list[str]:
     case.prepare(broken.states[0])
     counted = Faults()
     owner = Owner.here(run=f"test/{uuid4().hex}", task="apply")
-    broken.operation(case, counted.doors(doors), elsewhere(case).journal(case.flow.name), owner)
+    broken.operation(case.asked, counted.doors(doors), elsewhere(case).journal(case.flow.name), owner)
     assert counted.calls
     return counted.calls
 

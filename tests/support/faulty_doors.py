@@ -1,6 +1,7 @@
 """Doors through which a fault happens at one call that an operation makes, whichever call that is.
 
-A clean run counts the calls; each of them is then broken, before it reaches the real system and after it did.
+A clean run counts the calls; each of them is then broken, before it reaches the real system and after it did. Looks
+that follow each other count as one, as their number is a matter of how fast the machine is.
 """
 
 from __future__ import annotations
@@ -105,6 +106,16 @@ class Faults:
             patched.setattr(files, "_replace_local", replace_local)
             yield
 
+    @contextmanager
+    def naming(self, operation: str, successor: str) -> Iterator[None]:
+        """Let whatever is raised say which cell it was, and what the operation had called by then."""
+        try:
+            yield
+        except BaseException as error:
+            when = "after" if self.after else "before"
+            error.add_note(f"{operation}, {self.fault} {when} call {self.at} ({successor}); the calls: {self.calls}")
+            raise
+
     def mend(self) -> None:
         """Let whoever comes next do as they like, once what comes late has come."""
         self.dead = self.unwritable = False
@@ -114,9 +125,11 @@ class Faults:
     def call(self, name: str, call: Callable[[], Any]) -> Any:
         """Make a call, with what happens at it; a change waits for one that comes late, as it does in a worker."""
         self.refuse_dead()
-        number = len(self.calls)
-        self.calls.append(name)
-        here = number == self.at and self.fault is not None
+        # However often something is looked at until it is as it should be, that is one moment.
+        again = name not in CHANGES and self.calls[-1:] == [name]
+        if not again:
+            self.calls.append(name)
+        here = not again and len(self.calls) - 1 == self.at and self.fault is not None
         if here and self.fault is Fault.LATE:
             self._come_late(name, call)
         if here and not self.after:

@@ -35,6 +35,27 @@ RECORDS = 100
 
 
 @dataclass(frozen=True)
+class Address:
+    """Workers' REST APIs, and the cluster that the positions refer to; ``patience`` in seconds."""
+
+    workers: tuple[str, ...]
+    bootstrap: str
+    cluster: str
+    patience: float
+
+    @contextmanager
+    def opened(self) -> Iterator[Doors]:
+        """Open the doors."""
+        config = {"bootstrap.servers": self.bootstrap}
+        with (
+            ConnectRest(ConnectEndpoint(self.workers), patience=self.patience) as connect,
+            KafkaLogs(config) as logs,
+            ConsumerGroups(config) as groups,
+        ):
+            yield Doors(connect, connect, logs=logs, groups=groups, patience=self.patience, cluster=self.cluster)
+
+
+@dataclass(frozen=True)
 class Changer:
     """Plans and applies changes as the tasks of a DAG do, without Airflow; ``others``: more workers' addresses."""
 
@@ -49,13 +70,13 @@ class Changer:
     @contextmanager
     def doors(self) -> Iterator[Doors]:
         """Open the doors to the worker and to the cluster that the positions refer to."""
-        config = {"bootstrap.servers": self.kafka.bootstrap}
-        with (
-            ConnectRest(ConnectEndpoint((self.worker, *self.others)), patience=self.patience) as connect,
-            KafkaLogs(config) as logs,
-            ConsumerGroups(config) as groups,
-        ):
-            yield Doors(connect, connect, logs=logs, groups=groups, patience=self.patience, cluster=self.cluster)
+        with self.address.opened() as doors:
+            yield doors
+
+    @property
+    def address(self) -> Address:
+        """Where the doors lead, for another process."""
+        return Address((self.worker, *self.others), self.kafka.bootstrap, self.cluster, self.patience)
 
     def plan(self, connector: str, to: str, value: str = "", **selection: str) -> tuple[RunDirectory, dict[str, Any]]:
         """Take a snapshot and plan; gives the run's directory and the plan's summary."""

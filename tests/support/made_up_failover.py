@@ -106,7 +106,8 @@ class MadeUp:
 
     def _ends(self, partition: int, end: int) -> dict[str, Any]:
         empty = dict.fromkeys(MIRROR_PARTITIONS.names)
-        known = {"drained": True, "gapless": True, "target_start": 0, "target_end": 0, "source_end": end}
+        told = {"drained": True, "gapless": True, "transformed": False, "timed": True}
+        known = {**told, "target_start": 0, "target_end": 0, "source_end": end}
         return {
             **empty,
             "topic": self.topic,

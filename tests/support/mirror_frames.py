@@ -25,9 +25,10 @@ def partitions_of(
         start = min(one.source) if seen else None
         end = one.end if seen else None
         sides = (start, end, one.stored, seen, 0, len(one.replica))
-        gapless = one.kind is Kind.PLAIN and (one.ends_as_stored or one.ending is not Ending.STOPPED)
+        as_stored = one.ends_as_stored or one.ending is not Ending.STOPPED
         origin = (-1, -1) if one.from_origin and seen else (None, None)
-        known = (*origin, gapless, (compared or {}).get(number))
+        read = (compared or {}).get(number)
+        known = (*origin, as_stored if seen else None, one.kind is Kind.PLAIN, False, True, read, read)
         rows.append((str(number), f"source.{number}", 0, *sides, *known))
     return frame_of(spark, rows, struct_type(MIRROR_PARTITIONS))
 
@@ -40,17 +41,6 @@ def syncs_of(spark: SparkSession, histories: Sequence[History]) -> DataFrame:
         for order, (upstream, downstream) in enumerate(one.syncs)
     ]
     return frame_of(spark, rows, struct_type(OFFSET_SYNCS))
-
-
-def asked_of(spark: SparkSession, histories: Sequence[History]) -> DataFrame:
-    """Every position of every history."""
-    rows = [(str(number), 0, position) for number, one in enumerate(histories) for position in range(one.end + 1)]
-    return frame_of(spark, rows, "topic string, kafka_partition int, position long")
-
-
-def no_checkpoints(spark: SparkSession) -> DataFrame:
-    """None at all."""
-    return frame_of(spark, [], "topic string, kafka_partition int, upstream long, downstream long")
 
 
 def digests_of(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from faulty_doors import Outage
 
-from sandbox import Sandbox
+from sandbox import Sandbox, wait_until
 from sandbox.process import ServerProcess
 
 
@@ -39,6 +39,7 @@ class Outages:
         """Wait until it is over."""
         if self._under_way is not None:
             self._under_way.result()
+            wait_until(self.sandbox.target.serves_groups, 60, "no coordinator of groups answers")
 
     def close(self) -> None:
         """Let nothing run on."""

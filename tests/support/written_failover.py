@@ -43,7 +43,12 @@ def text(content: str) -> bytes:
 
 
 def write_look(
-    directory: FailoverDirectory, *, planned: bool = True, kept: Sequence[tuple[int, int, int]] = (), **asked: Any
+    directory: FailoverDirectory,
+    *,
+    planned: bool = True,
+    ends_with_stored: bool = True,
+    kept: Sequence[tuple[int, int, int]] = (),
+    **asked: Any,
 ) -> None:
     """Two partitions of 100 records each, replicated to the end; syncs of the first one only.
 
@@ -68,7 +73,10 @@ def write_look(
         write_dataset(directory.kept_pairs, KEPT_PAIRS, pairs)
     elsewhere = _offset("here", "elsewhere", "payments", 0, 5)
     write_dataset(directory.group_offsets, GROUP_OFFSETS, [*of_source, *of_target, elsewhere])
-    write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, [_partition(number, planned) for number in (0, 1)])
+    partitions = [_partition(number, planned) for number in (0, 1)]
+    if not ends_with_stored:
+        partitions[0]["ends_with_stored"] = False
+    write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, partitions)
 
 
 def write_digests(directory: FailoverDirectory, *, other: int | None = None) -> None:
@@ -113,6 +121,10 @@ def _partition(number: int, planned: bool) -> dict[str, Any]:  # noqa: FBT001 - 
         "target_end": 100,
         "origin_upstream": None,
         "origin_downstream": None,
+        "ends_with_stored": True if planned else None,
         "gapless": True,
-        "compared_from": 50 if number == 0 else None,
+        "transformed": False,
+        "timed": True,
+        "source_from": 50 if number == 0 else None,
+        "target_from": 50 if number == 0 else None,
     }

@@ -49,6 +49,7 @@ def write_failover(
     flow = Flow(source_alias="eu", target_alias="us")
     request = FailoverRequest.parse(planned=planned, flow=flow, groups="orders-.*", source_connector="eu->us")
     counts = {"groups": 3, "partitions": 3, "commit": 2, "covered": 2, "exact": 1, "max_rereads": 1_234}
+    counts["missing"] = 5_678
     methods = {f"by_{name}": 0 for name in ("bracket", "record", "end", "sync", "checkpoint", "none")}
     more = {"without_checkpoint": 1, "checkpoint_rereads": 40, "checked": 1, "mismatched": 0, "left_groups": 1}
     files.write_json(

@@ -162,7 +162,18 @@ def test_topics_of_a_sink(config: dict[str, str], yes: list[str], no: list[str])
     ("config", "yes", "no"),
     [
         ({}, ["orders", "heartbeats"], ["__offsets", "mm2-configs.x.internal", "x-internal", "a.replica", ".hidden"]),
+        (
+            {"replication.policy.separator": "_"},
+            ["orders", "checkpoints_internal", "mm2_internals"],
+            ["mm2-offset-syncs_b_internal", "a_checkpoints_internal"],
+        ),
+        (
+            {"replication.policy.separator": "_", "replication.policy.internal.topic.separator.enabled": "false"},
+            ["a_checkpoints_internal"],
+            ["a.checkpoints.internal"],
+        ),
         ({"topics": "or.*,c"}, ["orders", "c", "heartbeats", "b.heartbeats"], ["xor", "cc"]),
+        ({"topics": "or.*", "heartbeats.replication.enabled": "false"}, ["orders"], ["heartbeats", "b.heartbeats"]),
         ({"topics.exclude": "secret.*"}, ["orders", "a.replica"], ["secrets", "x.internal"]),
         ({"target.cluster.alias": "b.c"}, ["b", "bxc.orders"], ["b.c.orders", "a.b.c.orders"]),
         ({"target.cluster.alias": "b", "replication.policy.separator": "-"}, ["b.orders"], ["b-orders", "a-b-orders"]),

@@ -71,6 +71,35 @@ def test_a_topic_renamed_twice_loses_one_alias_at_a_time() -> None:
 
 
 @pytest.mark.parametrize(
+    ("config", "yes", "no"),
+    [
+        (
+            {},
+            ["mm2-offset-syncs.b.internal", "mm2-configs.a.internal", "a.checkpoints.internal", "__offsets", ".hidden"],
+            ["orders", "orders-internal", "payments.internal", "ordersinternal", "mm2", "a_checkpoints_internal"],
+        ),
+        (
+            {"replication.policy.separator": "_"},
+            ["mm2-offset-syncs_b_internal", "a_checkpoints_internal", "__offsets"],
+            ["a.checkpoints.internal", "mm2-configs.a.internal"],
+        ),
+        (
+            {"replication.policy.separator": "_", "replication.policy.internal.topic.separator.enabled": "false"},
+            ["mm2-offset-syncs.b.internal", "a.checkpoints.internal"],
+            ["a_checkpoints_internal"],
+        ),
+    ],
+)
+def test_internal_are_kafkas_topics_and_mirror_makers_own(
+    config: dict[str, str], yes: list[str], no: list[str]
+) -> None:
+    """As MirrorMaker 2 has it since Kafka 4.0; nobody else's topic is internal for the end of its name."""
+    flow = Flow.of(config)
+
+    assert [topic for topic in yes + no if flow.is_internal(topic)] == yes
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("replication.policy.class", "com.example.OwnPolicy"),

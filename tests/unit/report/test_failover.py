@@ -51,7 +51,7 @@ def test_the_question(directory: FailoverDirectory) -> None:
 
     assert "**3 groups** with 3 partitions would go from `eu` to `us`." in asked
     assert "will stand still, all is translated once more" in asked
-    assert "| \\<b\\>coarse\\</b\\> | 1 | 0 | 1,234 | 0, 1 missing |" in asked
+    assert "| \\<b\\>coarse\\</b\\> | 1 | 0 | 1,234 | 0 | 0, 1 missing |" in asked
     assert "Nothing has been stopped or moved yet." in asked
 
 
@@ -89,6 +89,18 @@ def test_a_page_before_the_commit(directory: FailoverDirectory, pending: Pending
     assert "50.0%" in page
     assert "topics without a replica, which stay where they are: payments" in page
     assert page.index(STAYS) < page.index(">with re-reads<") < page.index(">exact<")
+
+
+def test_unread_records_without_a_copy_are_counted(tmp_path: Path) -> None:
+    """In the figures, and in the line of the group that has not read them."""
+    directory = FailoverDirectory(tmp_path.as_uri())
+    write_failover(directory, [row("behind", exact=False, missing=5_678)])
+
+    page = Path(write_failover_page(directory).removeprefix("file://")).read_text()
+
+    [line] = Failover.read(directory).groups
+    assert (line.missing, line.standing) == (5_678, "without a copy")
+    assert page.count("5,678") == 2
 
 
 def test_a_closed_gate(directory: FailoverDirectory) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.change.outcomes import key_of
-from airflow_provider_connect_offsets.exceptions import JournalDamaged, Overlap
+from airflow_provider_connect_offsets.exceptions import JournalDamaged, JournalLost, Overlap
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.saga.entry import Entry
@@ -107,6 +107,26 @@ def test_another_run_is_refused_and_the_first_is_named(journal: Journal) -> None
         journal.claim(Owner.here(run="dag/second", task="apply")),
     ):
         pass
+
+
+def test_whoever_cannot_note_that_it_begins_keeps_nobody_away(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its lease stands already, and nothing would end it before its time."""
+    write, owner = files._replace_local, Owner.here(run="dag/first", task="apply")
+
+    def replace_local(path: Path, content: bytes) -> None:
+        if path.name.endswith(".record.json"):
+            raise OSError(30, "Read-only file system", str(path))
+        write(path, content)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "_replace_local", replace_local)
+        with pytest.raises(JournalLost), journal.claim(owner):
+            pass
+
+    with journal.claim(Owner.here(run="dag/second", task="apply")) as entry:
+        assert entry.record.owner.run == "dag/second"
 
 
 def test_a_finished_change_lets_the_next_one_in(journal: Journal) -> None:

@@ -1,0 +1,122 @@
+"""Translated offsets: for each position an interval in the remote topic, with what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.failover import Method
+from airflow_provider_connect_offsets.pipeline.events import KEY
+from airflow_provider_connect_offsets.pipeline.translate.bounds import CHECKPOINT, bounded
+from airflow_provider_connect_offsets.pipeline.translate.elements import POINT, RECORD, RUN, STRETCH, elements
+from airflow_provider_connect_offsets.pipeline.translate.later import with_later
+from airflow_provider_connect_offsets.pipeline.translate.mappings import created_anew, known_mappings
+from airflow_provider_connect_offsets.pipeline.translate.records import remote_records, source_records
+from airflow_provider_connect_offsets.pipeline.translate.uncovered import uncovered
+
+_METHODS = {
+    RUN: Method.BRACKET,
+    POINT: Method.BRACKET,
+    STRETCH: Method.SYNC,
+    RECORD: Method.RECORD,
+    CHECKPOINT: Method.CHECKPOINT,
+}
+_PARTITION = ("target_topic", "target_start", "target_end")
+_ANSWER = (*_PARTITION, "downstream", "upper", "missing", "exact", "max_rereads", "method")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of each partition: its elements (of ``with_later``), and what has no copy (of ``uncovered``).
+
+    ``anew``: partitions that were created anew since, on either side, as their offset syncs show.
+    """
+
+    elements: DataFrame
+    uncovered: DataFrame
+    anew: DataFrame
+
+
+def known(
+    partitions: DataFrame, *, syncs: DataFrame, digests: DataFrame | None = None, kept: DataFrame | None = None
+) -> Known:
+    """Put together what the offset mappings and the records tell.
+
+    partitions: dataset ``mirror_partitions``; syncs: dataset ``offset_syncs``; kept: dataset ``kept_pairs``, or None
+    digests: dataset ``record_digests``, of each partition from ``source_from`` and ``target_from`` on; None: nothing
+    was read
+    """
+    mappings, anew = known_mappings(syncs, partitions, kept), created_anew(syncs, partitions)
+    if digests is None:
+        unread = partitions.withColumns(dict.fromkeys(("source_from", "target_from"), F.lit(None).cast("long")))
+        found = elements(unread, mappings)
+        return Known(with_later(found), uncovered(unread, found), anew)
+    source = source_records(digests)
+    found = elements(partitions, mappings, remote_records(digests, partitions, mappings), source)
+    return Known(with_later(found), uncovered(partitions, found, source), anew)
+
+
+@contextmanager
+def persisted(of: Known) -> Iterator[None]:
+    """Keep it for as long as the block lasts: each position's answer asks for it several times."""
+    of.elements.persist()
+    of.uncovered.persist()
+    try:
+        yield
+    finally:
+        of.elements.unpersist()
+        of.uncovered.unpersist()
+
+
+def answers(positions: DataFrame, partitions: DataFrame, of: Known, checkpoints: DataFrame | None = None) -> DataFrame:
+    """Translate each position.
+
+    positions: topic (of the source), kafka_partition, position (long; the next record to be read), and whatever else
+    partitions: dataset ``mirror_partitions``; of: what is ``known`` of them
+    checkpoints: topic (of the source), kafka_partition, upstream, downstream; or None
+    returns: positions + target_topic, target_start, target_end (null: there is no remote partition), downstream (the
+    lower bound; null: nothing is known), upper, missing (unread records without a copy; null: not known), exact,
+    max_rereads, method
+
+    No unread record that has a copy stands before ``downstream`` only. ``exact`` says that the first one stands there,
+    that none is without a copy, and none is read again.
+    """
+    facts = partitions.select(*KEY, *_PARTITION, "source_start", "source_end", "drained")
+    believed = None if checkpoints is None else checkpoints.join(F.broadcast(of.anew), list(KEY), "left_anti")
+    found = bounded(positions, partitions, of.elements, of.uncovered, believed)
+    return _decided(found.join(F.broadcast(facts), list(KEY), "left")).select(*positions.columns, *_ANSWER)
+
+
+def _decided(found: DataFrame) -> DataFrame:
+    lower, is_lost = F.col("lower"), F.col("source_end").isNull()
+    absent = F.col("target_end").isNull() & F.col("target_topic").isNotNull()
+    left = F.greatest(F.col("source_end") - F.greatest("position", "source_start"), F.lit(0))
+    missing = F.when(absent, left).otherwise(F.col("missing"))
+    proved = F.col("drained") & (lower == F.col("upper")) & (missing == 0) & (F.col("max_rereads") == 0)
+    exact = F.coalesce(proved, F.expr("false"))
+    return found.withColumns(
+        {
+            "downstream": lower,
+            # Of a source that is gone nobody knows whether another one was there before it, and what is known of a
+            # group is a checkpoint: it may have read all since.
+            "upper": F.when(is_lost, F.col("target_end")).otherwise(F.col("upper")),
+            "missing": missing,
+            "exact": exact,
+            "max_rereads": F.when(is_lost, F.col("target_end") - lower).otherwise(F.col("max_rereads")),
+            "method": _method(lower, exact),
+        }
+    )
+
+
+def _method(lower: Column, exact: Column) -> Column:
+    by = F.create_map(*[F.lit(word) for kind, method in _METHODS.items() for word in (kind, method.value)])
+    return (
+        F.when(lower.isNull(), F.lit(Method.NONE.value))
+        .when(exact & (lower == F.col("target_end")), F.lit(Method.END.value))
+        .when(F.col("kind").isNull(), F.lit(Method.END.value))
+        .otherwise(by[F.col("kind")])
+    )

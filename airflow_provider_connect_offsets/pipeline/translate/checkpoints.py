@@ -1,0 +1,40 @@
+"""Positions that nothing but checkpoints tells of, where the syncs went with the source."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.failover import Method
+from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
+
+_PARTITION = ("target_topic", "target_start", "target_end")
+_ANSWER = (*_PARTITION, "downstream", "upper", "missing", "exact", "max_rereads", "method")
+
+
+def answers_of_checkpoints(told: DataFrame, partitions: DataFrame) -> DataFrame:
+    """Translate the positions that checkpoints tell.
+
+    told: target_topic, kafka_partition, position, checkpoint (null: it tells of no offset), and whatever else, of all
+    groups: each of them tells of the topic, not of who reads it
+    partitions: dataset ``mirror_partitions``
+    returns: topic (of the source) and what ``answers`` gives, of partitions that have a remote topic; never exact, as
+    the source may have had more than was replicated
+    """
+    facts = partitions.where("target_end is not null").select(*KEY, *_PARTITION)
+    found = told.join(F.broadcast(facts), ["target_topic", "kafka_partition"])
+    # By range: of checkpoints at the same position each tells the others too.
+    upwards = Window.partitionBy(*KEY).orderBy("position").rangeBetween(*SO_FAR)
+    tells = F.when((F.col("position") >= 0) & (F.col("checkpoint") <= F.col("target_end")), F.col("checkpoint"))
+    lower = F.max(tells).over(upwards)
+    by = F.when(F.col("downstream").isNull(), F.lit(Method.NONE.value)).otherwise(F.lit(Method.CHECKPOINT.value))
+    answered = found.withColumn("downstream", lower).withColumns(
+        {
+            "upper": F.col("target_end"),
+            "missing": F.lit(None).cast("long"),
+            "exact": F.expr("false"),
+            "max_rereads": F.col("target_end") - F.col("downstream"),
+            "method": by,
+        }
+    )
+    return answered.select("topic", *[name for name in told.columns if name not in _ANSWER], *_ANSWER)

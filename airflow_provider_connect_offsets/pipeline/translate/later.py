@@ -1,0 +1,78 @@
+"""What comes later in the remote topic: which copies surely are not the last ones, and which surely are."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
+
+
+def with_later(found: DataFrame) -> DataFrame:
+    """Add to each element what later ones hold.
+
+    found: of ``elements``
+    returns: found + again_from, again_to (later elements surely hold all records between, both included; null: none),
+    later_low, later_high (none of them holds a record outside of these; null: there are none), doubts, doubts_low (of
+    how many single records from here on it is not certain what they are, and the lowest that one may be)
+
+    Replication goes on from where it stands, or from somewhere before. So a chain of certain elements, none of which
+    begins beyond the end of the one before it, holds all between its lowest record and its end.
+    """
+    in_order = Window.partitionBy(*KEY).orderBy("start")
+    come_to = F.last("next", ignorenulls=True).over(in_order.rowsBetween(Window.unboundedPreceding, -1))
+    breaks = F.col("certain") & (F.col("upstream") > F.col("come_to"))
+    chained = found.withColumn("come_to", come_to).withColumn(
+        "chain", F.sum(F.when(breaks, F.lit(1)).otherwise(F.lit(0))).over(in_order.rowsBetween(*SO_FAR))
+    )
+    of_partition = Window.partitionBy(*KEY)
+    chained = chained.withColumn("last_chain", F.max("chain").over(of_partition))
+    lowest = F.when(F.col("certain"), F.col("upstream"))
+    is_last = F.col("chain") == F.col("last_chain")
+    doubtful = ~F.col("certain") & (F.col("start") == F.col("end"))
+    holds = F.col("low") <= F.col("high")
+    later = (Window.unboundedPreceding, -1)
+    backwards = Window.partitionBy(*KEY).orderBy(F.desc("start"))
+    same_chain = Window.partitionBy(*KEY, "chain").orderBy(F.desc("start"))
+    seen = chained.withColumns(
+        {
+            "rest_from": F.min(lowest).over(same_chain.rowsBetween(*later)),
+            "rest_end": F.first("next", ignorenulls=True).over(same_chain.rowsBetween(*later)),
+            "final_from": F.min(F.when(is_last, lowest)).over(backwards.rowsBetween(*later)),
+            "final_end": F.first(F.when(is_last, F.col("next")), ignorenulls=True).over(backwards.rowsBetween(*later)),
+            "later_low": F.min(F.when(holds, F.col("low"))).over(backwards.rowsBetween(*later)),
+            "later_high": F.max(F.when(holds, F.col("high"))).over(backwards.rowsBetween(*later)),
+            "doubts": F.sum(F.when(doubtful, 1).otherwise(0)).over(backwards.rowsBetween(*SO_FAR)),
+            "doubts_low": F.min(F.when(doubtful, F.col("low"))).over(backwards.rowsBetween(*SO_FAR)),
+        }
+    )
+    meet = (F.col("final_from") <= F.col("rest_end")) & (F.col("rest_from") <= F.col("final_end"))
+    both = F.coalesce(meet, F.expr("false"))
+    begins = F.when(both, F.least("final_from", "rest_from")).otherwise(F.coalesce("rest_from", "final_from"))
+    alone = F.when(F.col("rest_from").isNotNull(), F.col("rest_end")).otherwise(F.col("final_end"))
+    ends = F.when(both, F.greatest("final_end", "rest_end")).otherwise(alone)
+    surely = begins < ends
+    return seen.withColumns({"again_from": F.when(surely, begins), "again_to": F.when(surely, ends - 1)}).drop(
+        "come_to", "chain", "last_chain", "rest_from", "rest_end", "final_from", "final_end"
+    )
+
+
+def reach_unread() -> Column:
+    """The highest record that an element may hold for the last time; null: all that it holds comes again."""
+    below = F.when(F.col("again_from") > F.col("low"), F.col("again_from") - 1)
+    return (
+        F.when(F.col("again_to").isNull() | (F.col("high") > F.col("again_to")), F.col("high"))
+        .when(F.col("high") < F.col("again_from"), F.col("high"))
+        .otherwise(below)
+    )
+
+
+def reach_last() -> Column:
+    """The highest record that a certain element surely holds for the last time; null: there is none."""
+    below = F.when(F.col("later_low") > F.col("low"), F.col("later_low") - 1)
+    found = (
+        F.when(F.col("later_high").isNull() | (F.col("high") > F.col("later_high")), F.col("high"))
+        .when(F.col("high") < F.col("later_low"), F.col("high"))
+        .otherwise(below)
+    )
+    return F.when(F.col("certain"), found)

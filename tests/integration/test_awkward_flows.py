@@ -1,0 +1,161 @@
+"""Planned failovers of flows that lived through more than MirrorMaker 2's own doing, compared record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
+from failing_over import FailingOver, Flowing, Logs, commit_groups, rows
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.change import failover
+from airflow_provider_connect_offsets.exceptions import NotDrained
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.schemas import MIRROR_PARTITIONS
+from sandbox import Sandbox, wait_for
+
+pytestmark = pytest.mark.mirror
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a translation says of each position in one partition, beside what the records of both logs say."""
+
+    logs: Logs
+    answers: dict[int, dict[str, Any]]
+    partition: int = 0
+
+    def best(self, position: int) -> int:
+        """The lowest of the last copies of all that is unread; behind the last copy where no unread record has one."""
+        last = {value: at for at, value in enumerate(self.logs.replica[self.partition])}
+        source = self.logs.source[self.partition]
+        unread = [last[value] for value in source[position:] if value in last]
+        return min(unread, default=max((last[value] for value in source if value in last), default=-1) + 1)
+
+    def missing(self, position: int) -> int:
+        """How many unread records have no copy."""
+        copied = set(self.logs.replica[self.partition])
+        return sum(value not in copied for value in self.logs.source[self.partition][position:])
+
+    def read_again(self, position: int, start: int) -> int:
+        """How many records from ``start`` on are copies of what was read; somebody else's are none."""
+        read = set(self.logs.source[self.partition][:position])
+        return sum(value in read for value in self.logs.replica[self.partition][start:])
+
+    def assert_true(self) -> None:
+        """Nothing that is unread and has a copy is skipped, and nothing is claimed that the records don't show."""
+        for position, row in self.answers.items():
+            lower, upper, best = row["downstream"], row["upper"], self.best(position)
+            again = self.read_again(position, lower)
+            assert lower <= best <= upper
+            assert row["missing"] == self.missing(position)
+            assert row["max_rereads"] is None or again <= row["max_rereads"]
+            assert not row["exact"] or (lower, upper, again, row["missing"]) == (best, best, 0, 0)
+
+
+@contextmanager
+def flowing_on(sandbox: Sandbox, **settings: Any) -> Iterator[Flowing]:
+    flowing = Flowing.start(sandbox, **settings)
+    try:
+        yield flowing
+    finally:
+        flowing.close()
+
+
+def fail_over(moving: FailingOver, *positions: int) -> Judged:
+    """Move a group from each of these positions in partition 0, and judge where it went."""
+    flowing = moving.flowing
+    where = TopicPartition(flowing.topic, 0)
+    named = {f"{flowing.mark}-at-{position}": position for position in positions}
+    commit_groups(flowing.sandbox.source, {name: {where: position} for name, position in named.items()})
+    directory, summary = moving.translate()
+    assert summary["errors"] == []
+    assert dict(moving.commit(directory, summary["digest"]).left) == {}
+    answers = {named[row["group"]]: row for row in rows(directory)}
+    assert answers.keys() == set(positions)
+    return Judged(Logs.read(flowing), answers)
+
+
+def test_somebody_elses_records_behind_the_last_replicated_one(
+    sandbox: Sandbox, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Producers who moved first wrote them; a group that has read all that was replicated has not read these."""
+    with flowing_on(sandbox, partitions=1) as flowing:
+        flowing.produce(100)
+        flowing.wait_until_replicated()
+        sandbox.target.produce(flowing.target_topic, [f"there:{number}" for number in range(50)], partition=0)
+
+        judged = fail_over(FailingOver(spark, tmp_path.as_uri(), flowing), 0, 40, 99, 100)
+
+    judged.assert_true()
+    assert {position: row["downstream"] for position, row in judged.answers.items()} == {0: 0, 40: 40, 99: 99, 100: 100}
+    assert all(judged.answers[position]["exact"] for position in (0, 40, 99))
+
+
+def test_a_connector_that_was_moved_forward_by_hand(sandbox: Sandbox, spark: SparkSession, tmp_path: Path) -> None:
+    """A group before the piece that was passed over is told how many of its unread records have no copy."""
+    with flowing_on(sandbox, partitions=1) as flowing:
+        flowing.produce(200)
+        flowing.wait_until_replicated()
+        sandbox.connect.stop(flowing.source_connector)
+        flowing.produce(100)
+        flowing.rewind(300)
+        flowing.produce(100)
+        flowing.wait_until_replicated()
+
+        judged = fail_over(FailingOver(spark, tmp_path.as_uri(), flowing), 100, 200, 250, 300, 350)
+
+    judged.assert_true()
+    places = {position: (row["downstream"], row["missing"]) for position, row in judged.answers.items()}
+    assert places == {100: (100, 100), 200: (200, 100), 250: (200, 50), 300: (200, 0), 350: (250, 0)}
+    assert {position for position, row in judged.answers.items() if row["exact"]} == {300, 350}
+
+
+def test_a_partition_that_the_target_lacks_is_no_success(sandbox: Sandbox, spark: SparkSession, tmp_path: Path) -> None:
+    """Neither drained nor covered, whether a group has an offset in it or not."""
+    with flowing_on(sandbox, partitions=2, overrides={"refresh.topics.enabled": "false"}) as flowing:
+        flowing.produce(20)
+        flowing.wait_until_replicated()
+        add_partition(flowing)
+        flowing.produce(20)
+        at = {number: TopicPartition(flowing.topic, number) for number in range(3)}
+        both = {at[0]: 10, at[1]: 10}
+        moving = FailingOver(spark, tmp_path.as_uri(), flowing)
+        commit_groups(sandbox.source, {f"{flowing.mark}-without": both})
+        assert_not_drained(moving)
+        commit_groups(sandbox.source, {f"{flowing.mark}-with": {**both, at[2]: 5}})
+        assert_not_drained(moving)
+
+        directory, summary = moving.preview(min_coverage=1.0)
+
+    found = {row["kafka_partition"]: row for row in read_dataset(directory.mirror_partitions, MIRROR_PARTITIONS)}
+    assert found.keys() == {0, 1, 2}
+    absent = found[2]
+    assert (absent["source_end"], absent["target_start"], absent["target_end"]) == (20, None, None)
+    assert not absent["drained"]
+    assert summary["partitions"] == summary["covered"] + 1
+    assert "less than min_coverage 1 asks for" in summary["errors"][0]
+
+
+def add_partition(flowing: Flowing) -> None:
+    """Give the topic one partition more at the source."""
+    source, more = flowing.sandbox.source, flowing.partitions + 1
+    with source.admin() as client:
+        client.create_partitions([NewPartitions(flowing.topic, more)])[flowing.topic].result(30)
+    wait_for(lambda: len(source.log_bounds(flowing.topic)), more, 60, "the partition was not added")
+
+
+def assert_not_drained(moving: FailingOver) -> None:
+    """Neither before anything is stopped, nor with the connector stopped."""
+    request, told = moving.request(), r"partition 2 ends at 20 and the target's .* has no such partition"
+    with moving.doors() as doors:
+        with pytest.raises(NotDrained, match=f"Nothing was stopped.*{told}"):
+            failover.await_drained(request, doors, patience=30)
+        with pytest.raises(NotDrained, match=f"No group was moved.*{told}"):
+            failover.refuse_undrained(failover.look(request, doors, moving.directory()))

@@ -1,0 +1,135 @@
+"""A Kafka cluster that holds what a test writes down, for looks at a flow without servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.replicas import Clusters
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.family import ConnectorType
+from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
+from airflow_provider_connect_offsets.stores.kafka import LogBounds
+from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
+from airflow_provider_connect_offsets.stores.remaining import Remaining
+from airflow_provider_connect_offsets.stores.spans import Digest, Isolation, Span
+
+MIRROR_SOURCE = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+
+
+@dataclass(frozen=True)
+class MadeUpLog:
+    """One partition: its records by offset, and where its log starts and ends."""
+
+    records: Mapping[int, str]
+    start: int = 0
+    end: int | None = None
+
+    @classmethod
+    def of(cls, *records: str, start: int = 0) -> MadeUpLog:
+        """Give a log without gaps."""
+        return cls(dict(enumerate(records, start)), start)
+
+    @property
+    def bounds(self) -> LogBounds:
+        """Where it starts and ends; behind its last record, unless ``end`` says otherwise."""
+        return LogBounds(self.start, max(self.records, default=self.start - 1) + 1 if self.end is None else self.end)
+
+
+@dataclass
+class MadeUpCluster:
+    """Topics with a log for each partition, and the settings of those that have any."""
+
+    topics_held: Mapping[str, list[MadeUpLog]]
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    servers: str = "made-up:9092"
+
+    @property
+    def logs(self) -> MadeUpCluster:
+        """What ``stores.remaining.RemainingRecords`` tells."""
+        return self
+
+    def topics(self) -> dict[str, int]:
+        return {name: len(logs) for name, logs in sorted(self.topics_held.items())}
+
+    def bounds(self, partitions: Iterable[TopicPartition], **_more: Any) -> dict[TopicPartition, LogBounds]:
+        return {where: self._log(where).bounds for where in partitions}
+
+    def configs(self, topics: Iterable[str]) -> dict[str, Mapping[str, str]]:
+        """Ask for a topic that isn't there, and it fails, as Kafka does."""
+        names = set(topics)
+        assert names <= self.topics_held.keys()
+        return {name: self.settings.get(name, {}) for name in names}
+
+    def first_remaining(
+        self, positions: Mapping[TopicPartition, int], *, isolation: Isolation = Isolation.READ_UNCOMMITTED
+    ) -> dict[TopicPartition, Remaining]:
+        del isolation
+        left = {
+            where: min((at for at in self._log(where).records if at >= start), default=None)
+            for where, start in positions.items()
+        }
+        return {where: Remaining(offset, None) for where, offset in left.items() if offset is not None}
+
+    @contextmanager
+    def spans(self, isolation: Isolation = Isolation.READ_COMMITTED) -> Iterator[MadeUpCluster]:
+        """What ``stores.spans.Spans`` reads."""
+        del isolation
+        yield self
+
+    def digests(self, spans: Mapping[TopicPartition, Span], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
+        assert {where.topic for where in spans} <= timed.keys()
+        for where, span in spans.items():
+            yield from self._digests(where, range(span.start, span.end))
+
+    def digests_at(
+        self, offsets: Mapping[TopicPartition, Iterable[int]], *, timed: Mapping[str, bool]
+    ) -> Iterator[Digest]:
+        assert {where.topic for where in offsets} <= timed.keys()
+        for where, some in offsets.items():
+            yield from self._digests(where, some)
+
+    def _digests(self, where: TopicPartition, offsets: Iterable[int]) -> Iterator[Digest]:
+        records = self._log(where).records
+        yield from (Digest(where, at, records[at].encode()) for at in offsets if at in records)
+
+    def _log(self, where: TopicPartition) -> MadeUpLog:
+        return self.topics_held[where.topic][where.partition]
+
+
+@dataclass(frozen=True)
+class MadeUpFlow:
+    """A MirrorSource between two such clusters, by its stored offsets (of which topic and partition)."""
+
+    source: MadeUpCluster
+    target: MadeUpCluster
+    stored: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    config: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def clusters(self) -> Clusters:
+        """Both clusters."""
+        return Clusters(cast("KafkaCluster", cast("Any", self.source)), cast("KafkaCluster", cast("Any", self.target)))
+
+    def info(self, connector: str = "mirror") -> ConnectorInfo:
+        """The connector, whose aliases are ``here`` and ``there``."""
+        aliases = {"source.cluster.alias": "here", "target.cluster.alias": "there"}
+        config = {"connector.class": MIRROR_SOURCE, **aliases, **self.config}
+        return ConnectorInfo(connector, ConnectorType.SOURCE, config)
+
+    @property
+    def doors(self) -> Doors:
+        """What leads to its offsets and to its configuration."""
+        opened = cast("Any", self)
+        return Doors(opened, opened, patience=0)
+
+    def read_offsets(self, _connector: str) -> Offsets:
+        """What the connector has stored."""
+        return Offsets.of(
+            Entry(canonical({"cluster": "here", "topic": topic, "partition": number}), canonical({"offset": offset}))
+            for (topic, number), offset in self.stored.items()
+        )

@@ -1,0 +1,108 @@
+"""Logs of a partition that is replicated, their records, and what a transform makes of a record on its way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+# A record's key is its content modulo this.
+KEYS = 10
+
+
+class Origin(NamedTuple):
+    """Where a record was produced first: which source topic of that name, and its offset there."""
+
+    incarnation: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record of either log.
+
+    Records of equal content and timestamp look the same. ``origin`` is what only the model knows: None for a record
+    that was written into the remote topic by somebody else.
+    """
+
+    content: int
+    timestamp: int
+    origin: Origin | None = None
+
+    @property
+    def key(self) -> int:
+        """What compaction goes by."""
+        return self.content % KEYS
+
+
+@dataclass(slots=True)
+class Log:
+    """A partition's log.
+
+    records: what is still there and visible, by offset; written: the same with all that retention or compaction has
+    taken since; superseded: what compaction has taken. Offsets without a record are markers or aborted records.
+    """
+
+    incarnation: int = 0
+    start: int = 0
+    end: int = 0
+    records: dict[int, Record] = field(default_factory=dict)
+    written: dict[int, Record] = field(default_factory=dict)
+    superseded: set[int] = field(default_factory=set)
+
+    def append(self, record: Record) -> int:
+        """Write a record; returns its offset."""
+        offset = self.end
+        self.records[offset] = self.written[offset] = record
+        self.end += 1
+        return offset
+
+    def append_unseen(self, count: int = 1) -> None:
+        """Write what takes up offsets and is no record to consumers: markers, and records of aborted transactions."""
+        self.end += count
+
+    def retain(self, start: int) -> None:
+        """Delete all records before ``start``."""
+        self.start = min(max(start, self.start), self.end)
+        self.records = {offset: record for offset, record in self.records.items() if offset >= self.start}
+
+    def compact(self, cleaned: int) -> None:
+        """Delete each record that has a later one of its key before ``cleaned``; the log's last one always stays."""
+        before = min(cleaned, self.end - 1)
+        newest = {record.key: offset for offset, record in self.records.items() if offset < before}
+        taken = {o for o, record in self.records.items() if o < before and newest[record.key] != o}
+        self.superseded |= taken
+        self.records = {offset: record for offset, record in self.records.items() if offset not in taken}
+
+    def anew(self) -> Log:
+        """Give the log of a new topic of the same name."""
+        return Log(self.incarnation + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What holds for all of a history.
+
+    repeats: contents and timestamps come again; log_append_time: the remote topic sets timestamps itself; drops,
+    changes: what a transform does; compacted: both topics; transactions: the source has transactional producers, whose
+    aborted records are not replicated; exactly_once: the flow writes in transactions; syncs_on_target: offset syncs
+    outlive the source; identity: the remote topic has the source's name.
+    """
+
+    repeats: bool = False
+    log_append_time: bool = False
+    drops: bool = False
+    changes: bool = False
+    compacted: bool = False
+    transactions: bool = False
+    exactly_once: bool = False
+    syncs_on_target: bool = True
+    identity: bool = False
+
+    def transformed(self, record: Record, now: int) -> Record | None:
+        """Give the record as the remote topic gets it; None if it is dropped. Equal contents have equal fates."""
+        mixed = record.content * 2654435761 >> 5
+        if self.drops and mixed % 4 == 0:
+            return None
+        if self.changes and mixed % 3 == 0:
+            record = replace(record, content=record.content + KEYS)
+        return replace(record, timestamp=now) if self.log_append_time else record

@@ -1,0 +1,229 @@
+"""Worlds as the datasets that the translation works on, and its answers held against what is true of them.
+
+World ``i`` is topic ``str(i)``, partition 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from random import Random
+from typing import Any
+
+from frames import frame_of
+from mirror_truth import best, missing, rereads, skipped
+from mirror_world import Ending, Log, Pair, Record, World
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.pipeline.frames import struct_type
+from airflow_provider_connect_offsets.pipeline.translate.answers import answers, known, persisted
+from airflow_provider_connect_offsets.workspace.schemas import (
+    KEPT_PAIRS,
+    MIRROR_PARTITIONS,
+    OFFSET_SYNCS,
+    RECORD_DIGESTS,
+)
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+_PAIRS = "topic string, kafka_partition int, upstream long, downstream long"
+_POSITIONS = "topic string, kafka_partition int, position long"
+
+
+class ReadFrom(StrEnum):
+    """How much of the records was read: both logs whole, some of the end of each, or nothing."""
+
+    ALL = "all"
+    SOME = "some"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is answered for one position; ``lower`` is where a group would resume."""
+
+    world: World
+    position: int
+    lower: int | None
+    upper: int | None
+    missing: int | None
+    exact: bool
+    max_rereads: int | None
+    method: str
+
+    @property
+    def wrong(self) -> str:
+        """Name the first thing that is not true of it; empty if all is."""
+        checks = {
+            "SKIP": self.lower is not None and bool(skipped(self.world, self.position, self.lower)),
+            "UPPER": self.upper is not None and self.upper < self._best,
+            "EXACT": self.exact and not self._is_exact,
+            "MISSING": self._misses_more,
+            "REREADS": self._rereads_more,
+        }
+        return next((name for name, is_so in checks.items() if is_so), "")
+
+    def __str__(self) -> str:
+        told = f"lower {self.lower}, upper {self.upper}, missing {self.missing}, rereads {self.max_rereads}"
+        true = f"best {self._best}, missing {missing(self.world, self.position)}"
+        return f"{self.wrong}: {self.position} -> {told}, exact {self.exact}, {self.method}; {true} in {self.world}"
+
+    @property
+    def _best(self) -> int:
+        return best(self.world, self.position)
+
+    @property
+    def _start(self) -> int | None:
+        """Where a group that commits ``lower`` begins to read."""
+        return None if self.lower is None else max(self.lower, self.world.target.start)
+
+    @property
+    def _is_exact(self) -> bool:
+        start = self._start
+        whole = start == self._best and missing(self.world, self.position) == 0
+        return start is not None and whole and not rereads(self.world, start, self.position)
+
+    @property
+    def _misses_more(self) -> bool:
+        true = missing(self.world, self.position)
+        return self.missing is not None and true is not None and true > self.missing
+
+    @property
+    def _rereads_more(self) -> bool:
+        start, told = self._start, self.max_rereads
+        return start is not None and told is not None and rereads(self.world, start, self.position) > told
+
+
+def answered(
+    spark: SparkSession, worlds: Sequence[World], read: ReadFrom, said: Mapping[str, bool] | None = None
+) -> list[Answer]:
+    """Ask the translation for every position of every world; ``said``: what it is told of each partition instead."""
+    lies = {name: F.lit(value) for name, value in (said or {}).items()}
+    partitions = partitions_of(spark, worlds, read).withColumns(lies)
+    digests = None if read is ReadFrom.NONE else digests_of(spark, worlds, read)
+    told = known(partitions, syncs=syncs_of(spark, worlds), digests=digests, kept=kept_of(spark, worlds))
+    names = ("downstream", "upper", "missing", "exact", "max_rereads", "method")
+    with persisted(told):
+        found = answers(asked_of(spark, worlds), partitions, told, checkpoints_of(spark, worlds))
+        rows = found.select("topic", "position", *names).collect()
+    return [Answer(worlds[int(row["topic"])], row["position"], *(row[name] for name in names)) for row in rows]
+
+
+def read_from(world: World, read: ReadFrom) -> tuple[int | None, int | None]:
+    """Tell from which offset on the source and the remote topic were read; a source that is lost can't be."""
+    if read is ReadFrom.NONE or world.ending is Ending.BROKEN:
+        return None, None
+    if read is ReadFrom.ALL:
+        return world.source.start, world.target.start
+    random = Random(world.seed)
+    source, target = (random.randint(log.start, log.end) for log in (world.source, world.target))
+    return source, target
+
+
+def partitions_of(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> DataFrame:
+    """Dataset ``mirror_partitions``."""
+    rows = [_partition(number, world, read) for number, world in enumerate(worlds)]
+    return frame_of(spark, rows, struct_type(MIRROR_PARTITIONS))
+
+
+def syncs_of(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
+    """Dataset ``offset_syncs``."""
+    rows = _rows(worlds, lambda world: [(*sync, NOON) for sync in world.syncs])
+    return frame_of(spark, rows, struct_type(OFFSET_SYNCS))
+
+
+def checkpoints_of(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
+    """The current checkpoint of each group: topic (of the source), kafka_partition, upstream, downstream."""
+    return frame_of(spark, _rows(worlds, lambda world: world.checkpoints.values()), _PAIRS)
+
+
+def kept_of(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
+    """Dataset ``kept_pairs``: of the pairs that resets have kept, those that the records still bear out."""
+    return frame_of(spark, _rows(worlds, _proved), struct_type(KEPT_PAIRS))
+
+
+def digests_of(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> DataFrame:
+    """Dataset ``record_digests``."""
+    rows = [row for number, world in enumerate(worlds) for row in _digests(number, world, read)]
+    return frame_of(spark, rows, struct_type(RECORD_DIGESTS))
+
+
+def asked_of(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
+    """Every position of every world, from 0 to the log end: topic, kafka_partition, position."""
+    return frame_of(spark, _rows(worlds, lambda world: ((at,) for at in range(world.source.end + 1))), _POSITIONS)
+
+
+def _rows(worlds: Sequence[World], of: Callable[[World], Iterable[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
+    return [(str(number), 0, *row) for number, world in enumerate(worlds) for row in of(world)]
+
+
+def _partition(number: int, world: World, read: ReadFrom) -> dict[str, Any]:
+    there = world.ending is not Ending.BROKEN
+    source, target, traits = world.source, world.target, world.traits
+    origin = -1 if there and _both_begin(world) else None
+    source_from, target_from = read_from(world, read)
+    return {
+        "topic": str(number),
+        "target_topic": str(number) if traits.identity else f"source.{number}",
+        "kafka_partition": 0,
+        "source_start": source.start if there else None,
+        "source_end": source.end if there else None,
+        "stored": world.flow.stored if there else None,
+        "drained": world.ending is Ending.DRAINED,
+        "target_start": target.start,
+        "target_end": target.end,
+        "origin_upstream": origin,
+        "origin_downstream": origin,
+        "ends_with_stored": _ends_with_stored(world) if there else None,
+        "gapless": not traits.compacted,
+        "transformed": traits.drops or traits.changes,
+        "timed": not traits.log_append_time,
+        "source_from": source_from,
+        "target_from": target_from,
+    }
+
+
+def _both_begin(world: World) -> bool:
+    """Whether both logs still have their first record, and these look the same."""
+    return world.source.start == 0 == world.target.start and _alike(world, Pair(0, 0))
+
+
+def _ends_with_stored(world: World) -> bool | None:
+    """Whether the remote topic ends with a record that looks like the one last replicated; None if none is stored."""
+    stored = world.flow.stored
+    return None if stored is None else _alike(world, Pair(stored, world.target.end - 1))
+
+
+def _proved(world: World) -> list[Pair]:
+    if world.ending is Ending.BROKEN:
+        return []
+    return [pair for pair in dict.fromkeys(world.kept) if _alike(world, pair)]
+
+
+def _alike(world: World, pair: Pair) -> bool:
+    """Whether both records are still there, and look the same."""
+    one, other = world.source.records.get(pair.upstream), world.target.records.get(pair.downstream)
+    return one is not None and other is not None and _digest(world, one) == _digest(world, other)
+
+
+def _digest(world: World, record: Record) -> bytes:
+    """Tell a record from others as far as can be seen; timestamps that the remote topic sets itself say nothing."""
+    if world.traits.log_append_time:
+        return b"%d" % record.content
+    return b"%d at %d" % (record.content, record.timestamp)
+
+
+def _digests(number: int, world: World, read: ReadFrom) -> Iterator[tuple[Any, ...]]:
+    source_from, target_from = read_from(world, read)
+    if source_from is not None and target_from is not None:
+        yield from _digests_from(source_from, number, world, Side.SOURCE, world.source)
+        yield from _digests_from(target_from, number, world, Side.TARGET, world.target)
+
+
+def _digests_from(start: int, number: int, world: World, side: Side, log: Log) -> Iterator[tuple[Any, ...]]:
+    for offset, record in log.records.items():
+        if offset >= start:
+            yield side.value, str(number), 0, offset, _digest(world, record)
