@@ -78,11 +78,12 @@ class Connect(ABC):
     def create(self, name: str, config: Mapping[str, str], *, initial_state: str = "RUNNING") -> None:
         """Create a connector; in another state than RUNNING from Kafka 3.7 on."""
         state = {} if initial_state == "RUNNING" else {"initial_state": initial_state}
-        self._change("POST", "/connectors", {"name": name, "config": dict(config), **state})
+        asked_for = {"name": name, "config": dict(config), **state}
+        self._change("POST", "/connectors", asked_for, done_before="already exists")
 
     def delete(self, name: str) -> None:
         """Delete a connector and wait until it is gone. Source offsets stay behind, as Connect has it."""
-        self._change("DELETE", _path(name))
+        self._change("DELETE", _path(name), done_before="not found")
         gone = f"connector {name} did not go"
         wait_until(lambda: name not in self.connectors(), _PATIENCE, gone, progress=self.work)
 
@@ -177,12 +178,22 @@ class Connect(ABC):
             return refusal.status_code == _UNKNOWN
         return True
 
-    def _change(self, method: str, path: str, body: object = None) -> Any:
-        """Make a request that changes something, as soon as no rebalance keeps the worker from it."""
+    def _change(self, method: str, path: str, body: object = None, *, done_before: str | None = None) -> Any:
+        """Make a request that changes something, as soon as no rebalance keeps the worker from it.
+
+        ``done_before`` is what is told of a repeated request whose first one was done, though its answer timed out.
+        """
         answer: list[Any] = []
+        failed: list[RestRefusal] = []
 
         def is_answered() -> bool:
-            answer.append(self.call(method, path, body))
+            try:
+                answer.append(self.call(method, path, body))
+            except RestRefusal as refusal:
+                if not (failed and done_before and done_before in refusal.body):
+                    failed.append(refusal)
+                    raise
+                answer.append(None)
             return True
 
         wait_until(is_answered, _PATIENCE, f"{method} {path} was not taken", progress=self.work, interval=0.2)

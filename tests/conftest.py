@@ -48,6 +48,13 @@ os.environ.update(
 )
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print why a test that was tried once more had failed at first, as its second failure may have another cause."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.section(f"first try of {report.nodeid}")
+        terminalreporter.line(report.longreprtext)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _airflow_home() -> Iterator[None]:
     yield

@@ -6,10 +6,8 @@ import asyncio
 import json
 import re
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from http.server import ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -21,7 +19,7 @@ from airflow.providers.common.compat.sdk import (
 )
 from airflow.sdk.bases.operator import ExecutorSafeguard
 from flows import MirrorFlow, SinkFlow
-from scripted_worker import Reply, Worker, error, handler
+from scripted_worker import Reply, Worker, error, scripted_worker
 
 from airflow_provider_connect_offsets.exceptions import NotStopped, Unreachable
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
@@ -62,21 +60,13 @@ def scene(sandbox: Sandbox) -> Iterator[Scene]:
 @pytest.fixture
 def worker() -> Iterator[Worker]:
     """A scripted worker with one connector, which does whatever is asked of it; its status is up to the test."""
-    holder: list[Worker] = []
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler(lambda: holder[0])) as server:
-        server.daemon_threads = True
-        server.handle_error = lambda *_: None  # type: ignore[method-assign]
-        holder.append(Worker(server))
-        holder[0].answers("GET /", Reply(200, {"version": "4.3.1", "commit": "c", "kafka_cluster_id": "scripted"}))
+    with scripted_worker() as worker:
+        worker.answers("GET /", Reply(200, {"version": "4.3.1", "commit": "c", "kafka_cluster_id": "scripted"}))
         info = {"name": NAME, "type": "source", "config": {"connector.class": "FileStreamSource"}, "tasks": []}
-        holder[0].answers(f"GET /connectors/{NAME}", Reply(200, info))
+        worker.answers(f"GET /connectors/{NAME}", Reply(200, info))
         for verb in ("stop", "pause", "resume"):
-            holder[0].answers(f"PUT /connectors/{NAME}/{verb}", Reply(202))
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield holder[0]
-        server.shutdown()
-        thread.join()
+            worker.answers(f"PUT /connectors/{NAME}/{verb}", Reply(202))
+        yield worker
 
 
 @pytest.fixture(autouse=True)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from base64 import b64encode
 from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from scripted_worker import Reply, Worker, handler
+from scripted_worker import Reply, Worker, scripted_worker
 
 from airflow_provider_connect_offsets.cli.opened import open_storage as open_in_shell
 from airflow_provider_connect_offsets.hooks.storage import open_storage as open_in_dag
@@ -24,15 +22,10 @@ NAME, LOGIN = "advertised", "Basic " + b64encode(b"me:s3cret").decode()
 @pytest.fixture(scope="module")
 def stranger() -> Iterator[Worker]:
     """A server to which the group of a Connect worker leads."""
-    holder: list[Worker] = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(lambda: holder[0]))
-    holder.append(Worker(server))
-    status = {"name": "c", "connector": {"state": "STOPPED", "worker_id": "w"}, "tasks": [], "type": "source"}
-    holder[0].answers("GET /connectors/c/status", Reply(200, status))
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    yield holder[0]
-    server.shutdown()
-    server.server_close()
+    with scripted_worker() as worker:
+        status = {"name": "c", "connector": {"state": "STOPPED", "worker_id": "w"}, "tasks": [], "type": "source"}
+        worker.answers("GET /connectors/c/status", Reply(200, status))
+        yield worker
 
 
 @pytest.fixture(scope="module")

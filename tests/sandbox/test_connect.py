@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from scripted_worker import Reply, error, scripted_worker
 
 from sandbox import Progress, RestRefusal, Sandbox, wait_for, wait_until
+from sandbox.connect import ConnectAt
 from sandbox.connectors import (
     file_sink_config,
     file_source_config,
@@ -145,3 +147,19 @@ def test_airflow_finds_the_sandbox(sandbox: Sandbox) -> None:
     for name, broker in (("DEFAULT", sandbox.target), ("SOURCE", sandbox.source), ("TARGET", sandbox.target)):
         assert found[f"AIRFLOW_CONN_KAFKA_{name}"]["extra"] == {"bootstrap.servers": broker.bootstrap}
     assert found["AIRFLOW_CONN_SPARK_DEFAULT"] == {"conn_type": "spark", "host": "local[2]"}
+
+
+def test_what_was_done_though_its_answer_timed_out_is_done() -> None:
+    """Asked again, Connect tells that the connector is there already, or not there any more."""
+    late, made = error(500, "Request timed out"), error(409, "Connector slow already exists")
+    with scripted_worker() as script:
+        script.answers("POST /connectors", late, made)
+        script.answers("DELETE /connectors/slow", late, error(404, "Connector slow not found"))
+        script.answers("GET /connectors", Reply(body=[]))
+        worker = ConnectAt(script.url)
+
+        worker.create("slow", {})
+        worker.delete("slow")
+
+        with pytest.raises(RestRefusal, match="already exists"):
+            worker.create("slow", {})

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import psutil
 import pytest
@@ -90,7 +91,8 @@ def test_a_suspended_broker_is_alive_but_silent(own: Sandbox) -> None:
 
 def test_a_worker_comes_back_with_its_connectors(own: Sandbox) -> None:
     """What it knows is in Kafka."""
-    own.connect.create("kept", file_sink_config("none", own.data / "none.txt"), initial_state="STOPPED")
+    kept = f"kept-{uuid4().hex[:6]}"
+    own.connect.create(kept, file_sink_config("none", own.data / "none.txt"), initial_state="STOPPED")
     url = own.connect.url
 
     own.connect.process.kill()
@@ -99,31 +101,32 @@ def test_a_worker_comes_back_with_its_connectors(own: Sandbox) -> None:
     own.connect.process.start()
 
     assert own.connect.url == url
-    assert own.connect.connectors() == ["kept"]
-    own.connect.delete("kept")
+    assert kept in own.connect.connectors()
+    own.connect.delete(kept)
 
 
 def test_a_second_worker_shares_the_work(own: Sandbox) -> None:
     """It joins the same group, and takes over when the first is lost."""
-    own.target.create_topic("shared")
-    own.connect.create("shared", file_sink_config("shared", own.data / "shared.txt"))
-    own.connect.wait_state("shared", "RUNNING", tasks=1)
+    shared = f"shared-{uuid4().hex[:6]}"
+    own.target.create_topic(shared)
+    own.connect.create(shared, file_sink_config(shared, own.data / "shared.txt"))
+    own.connect.wait_state(shared, "RUNNING", tasks=1)
 
     second = own.add_worker()
-    assert second.connectors() == ["shared"]
+    assert shared in second.connectors()
     own.connect.process.stop()
 
     address = second.url.removeprefix("http://")
     wait_until(
         lambda: (
-            {part["worker_id"] for part in (second.status("shared")["connector"], *second.status("shared")["tasks"])}
+            {part["worker_id"] for part in (second.status(shared)["connector"], *second.status(shared)["tasks"])}
             == {address}
         ),
         60,
         "the second worker did not take over",
         progress=second.work,
     )
-    second.wait_state("shared", "RUNNING", tasks=1)
+    second.wait_state(shared, "RUNNING", tasks=1)
     own.connect.process.start()
     second.process.stop()
 

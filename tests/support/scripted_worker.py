@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -106,6 +107,26 @@ def handler(worker: Callable[[], Worker]) -> type[BaseHTTPRequestHandler]:
             """Say nothing."""
 
     return Handler
+
+
+@contextmanager
+def scripted_worker(wrap: Callable[[socket.socket], socket.socket] | None = None, *, port: int = 0) -> Iterator[Worker]:
+    """Start a scripted worker, and end it; ``wrap`` may put TLS around the server's socket."""
+    holder: list[Worker] = []
+    with ThreadingHTTPServer(("127.0.0.1", port), handler(lambda: holder[0])) as server:
+        server.daemon_threads = True
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that hangs up is part of the tests
+        if wrap is not None:
+            server.socket = wrap(server.socket)
+        holder.append(Worker(server))
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield holder[0]
+        finally:
+            holder[0].released.set()
+            server.shutdown()
+            thread.join()
 
 
 @dataclass

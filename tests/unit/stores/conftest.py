@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Callable, Iterator
-from http.server import ThreadingHTTPServer
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from scripted_worker import FakeTime, Worker, handler
+from scripted_worker import FakeTime, Worker, scripted_worker
 
 from airflow_provider_connect_offsets.stores.connect import ConnectRest
 from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
@@ -18,26 +17,12 @@ from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
 @pytest.fixture
 def start_worker() -> Iterator[Callable[..., Worker]]:
     """Start scripted workers; ``wrap`` may put TLS around the server's socket."""
-    workers: list[Worker] = []
+    with ExitStack() as workers:
 
-    def start(wrap: Callable[[socket.socket], socket.socket] | None = None, *, port: int = 0) -> Worker:
-        holder: list[Worker] = []
-        server = ThreadingHTTPServer(("127.0.0.1", port), handler(lambda: holder[0]))
-        server.daemon_threads = True
-        server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that hangs up is part of the tests
-        if wrap is not None:
-            server.socket = wrap(server.socket)
-        worker = Worker(server)
-        holder.append(worker)
-        workers.append(worker)
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return worker
+        def start(wrap: Callable[[socket.socket], socket.socket] | None = None, *, port: int = 0) -> Worker:
+            return workers.enter_context(scripted_worker(wrap, port=port))
 
-    yield start
-    for worker in workers:
-        worker.released.set()
-        worker.server.shutdown()
-        worker.server.server_close()
+        yield start
 
 
 @pytest.fixture
