@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from airflow_provider_connect_offsets.change.compared import write_compared
+from airflow_provider_connect_offsets.change.compared import write_checked_claims, write_compared
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.flow_look import stored_of_topic
 from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
@@ -140,13 +140,37 @@ def write_return(back: Back, directory: FailoverDirectory, ranges: FailoverDirec
     own, clusters = directory.forward, back.clusters
     read_from: dict[TopicPartition, ReadFrom] = {}
     if ranges is not None and back.compares:
-        read_from = write_compared(clusters, back.forward, ranges.forward, own)
+        read_from = write_compared(clusters, _replicated_only(back), ranges.forward, own)
+    if ranges is not None:
+        write_checked_claims(clusters, back.forward, ranges.forward, own)
     syncs_on = clusters.on(back.flow.syncs_on)
     syncs = () if syncs_on is None else stored_of_topic(syncs_on, back.flow.offset_syncs_topic)
     write_dataset(own.stored_syncs, STORED_RECORDS, syncs)
     write_dataset(own.kept_pairs, KEPT_PAIRS, back.kept)
     write_dataset(own.mirror_partitions, MIRROR_PARTITIONS, [one.row(read_from.get(one.where)) for one in back.forward])
     write_dataset(directory.return_partitions, RETURN_PARTITIONS, back.rows())
+
+
+def _replicated_only(back: Back) -> list[Replica]:
+    """The same replicas, their sources cut off behind all of which a copy may stand: home has gone on since.
+
+    A flow that broke off has stored less than it has replicated, but no more of it than stands behind its last sync.
+    """
+    on = back.clusters.on(back.flow.syncs_on)
+    last = {} if on is None else _last_syncs(on, back.flow.offset_syncs_topic)
+    return [
+        replace(one, source=replace(one.source, log_end=min(one.source.log_end, _come_to(one.stored, log, sync))))
+        if one.source is not None and log is not None and one.stored is not None and sync is not None
+        else one
+        for one in back.forward
+        for log, sync in [(one.target, last.get(one.where))]
+    ]
+
+
+def _come_to(stored: int, log: LogBounds, sync: OffsetSync) -> int:
+    """Before which offset everything lies that may have been replicated, with room for gaps."""
+    behind = max(log.log_end - sync.downstream, 0)
+    return max(stored + 1, sync.upstream + 2 * behind + _BEYOND)
 
 
 def _ended(flow: Flow, clusters: Clusters, made: Iterable[Replica]) -> list[Replica]:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.frames import shaped
-from airflow_provider_connect_offsets.pipeline.returning import returned, worth_reading
+from airflow_provider_connect_offsets.pipeline.translate.home import places_at_home, worth_reading
 from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES
 
 _PARTITION = ("target_topic", "target_start", "target_end")
@@ -20,13 +20,17 @@ _ALL = (*_PLACE, "not_at_home", "by_records")
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """What was seen of the flow from home; ``here``: dataset ``return_partitions``, the others as their datasets."""
+    """What was seen of the flow from home.
+
+    ``here``: dataset ``return_partitions``; ``partitions``: its dataset ``mirror_partitions``; ``elements``: what its
+    syncs, records and kept mappings tell, of ``translate.home.replicated``; ``claims``: dataset ``checked_claims``,
+    where there is one.
+    """
 
     here: DataFrame
     partitions: DataFrame
-    syncs: DataFrame
-    digests: DataFrame | None
-    kept: DataFrame | None = None
+    elements: DataFrame
+    claims: DataFrame | None = None
 
 
 def both_ways(asked: DataFrame, answered: DataFrame, forward: Forward) -> DataFrame:
@@ -53,7 +57,7 @@ def both_ways(asked: DataFrame, answered: DataFrame, forward: Forward) -> DataFr
 def forward_ranges(asked: DataFrame, forward: Forward, *, compared: int) -> DataFrame:
     """Dataset ``compare_ranges`` of the flow from home, for positions as ``both_ways`` takes them."""
     lowest = _named(asked, forward).groupBy(*KEY).agg(F.min("position").alias("position"))
-    ranges = worth_reading(lowest, forward.partitions, syncs=forward.syncs, compared=compared, kept=forward.kept)
+    ranges = worth_reading(lowest, forward.partitions, forward.elements, compared=compared)
     return shaped(ranges, COMPARE_RANGES)
 
 
@@ -66,15 +70,10 @@ def _named(asked: DataFrame, forward: Forward) -> DataFrame:
 
 def _by_origin(asked: DataFrame, forward: Forward) -> DataFrame:
     """Places at home, as the flow from home tells them; target_ is what ``answers`` calls the cluster they go to."""
-    found = returned(
-        _named(asked, forward).select("group", "here", *KEY, "position"),
-        forward.partitions,
-        syncs=forward.syncs,
-        digests=forward.digests,
-        kept=forward.kept,
-    )
-    stored = forward.partitions.select(*KEY, (F.col("stored") + 1).alias("stored_end"))
-    return found.join(F.broadcast(stored), list(KEY)).select(
+    asked_there = _named(asked, forward).select("group", "here", *KEY, "position")
+    found = places_at_home(asked_there, forward.partitions, forward.elements)
+    logs = forward.partitions.select(*KEY, "source_start", "source_end", (F.col("stored") + 1).alias("stored_end"))
+    return found.join(F.broadcast(logs), list(KEY)).select(
         "group",
         F.col("here").alias("topic"),
         "kafka_partition",
@@ -137,11 +136,14 @@ def _at_home(on_the_spot: Column, has_copies: Column, left: Column) -> Column:
     begins = F.when(place.isNotNull(), F.greatest(place, start))
     to_the_end = F.col("home.target_end") - begins
     rereads = F.when(again, to_the_end).otherwise(F.least("home.max_rereads", to_the_end))
+    # Where home has no record left, none can be passed, nor read again.
+    empty = start == F.col("home.target_end")
+    exact = F.coalesce((F.col("home.exact") | empty) & (rereads == 0), F.expr("false"))
     return _struct(
         downstream=begins,
-        upper=F.when(rereads == 0, begins),
+        upper=F.when(exact, begins),
         missing=gone + rest,
-        exact=F.coalesce(rereads == 0, F.expr("false")),
+        exact=exact,
         max_rereads=rereads,
         not_at_home=gone + rest,
         method=F.col("home.method"),

@@ -12,10 +12,10 @@ from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, M
 from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.failback import Forward, both_ways
 from airflow_provider_connect_offsets.pipeline.frames import matches_whole, shaped
-from airflow_provider_connect_offsets.pipeline.returning import MARGIN
-from airflow_provider_connect_offsets.pipeline.sampling import mismatches, with_checked_claims
+from airflow_provider_connect_offsets.pipeline.sampling import claims_at_home, mismatches, with_checked_claims
 from airflow_provider_connect_offsets.pipeline.translate.answers import Known, answers, known
 from airflow_provider_connect_offsets.pipeline.translate.checkpoints import answers_of_checkpoints
+from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
 from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, TRANSLATION
 
 _WHY = {
@@ -209,12 +209,18 @@ def _checked(rows: DataFrame, seen: Seen) -> DataFrame:
     else:
         named = rows.withColumnsRenamed({"source_topic": "topic", "upstream": "position"})
         told = mismatches(named, seen.digests).withColumnsRenamed({"topic": "source_topic", "position": "upstream"})
+    # What another flow has placed, its own records tell.
+    own = F.col("by_records").isNull()
+    told = told.withColumns({name: F.col(name) & own for name in ("checked", "mismatched")})
     if seen.claims is not None:
         told = with_checked_claims(told, seen.claims)
+    if seen.forward is not None and seen.forward.claims is not None:
+        told = with_checked_claims(told, claims_at_home(seen.forward.claims))
+    read = F.coalesce("by_records", F.expr("false"))
     return told.withColumns(
         {
-            "checked": F.coalesce("by_records", "checked") & F.col("exact"),
-            "mismatched": F.col("mismatched") & F.col("exact") & F.col("by_records").isNull(),
+            "checked": (F.col("checked") | read) & F.col("exact"),
+            "mismatched": F.col("mismatched") & F.col("exact"),
         }
     )
 

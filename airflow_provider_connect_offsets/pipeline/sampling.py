@@ -19,16 +19,40 @@ LIMIT = 1000
 _CLAIM = ("target_topic", *KEY, "upstream", "downstream")
 
 
-def sampled_claims(rows: DataFrame, ranges: DataFrame | None, *, seed: str) -> DataFrame:
+def claims_of(rows: DataFrame) -> DataFrame:
+    """Claims that rest on mappings of the flow that leads to where the groups go.
+
+    rows: of ``failover.translated``; returns: topic, target_topic, kafka_partition, upstream, downstream
+    """
+    own = rows.where((F.col("method") == Method.BRACKET.value) & F.col("by_records").isNull())
+    return own.withColumnRenamed("source_topic", "topic").select(*_CLAIM).distinct()
+
+
+def claims_of_home(rows: DataFrame) -> DataFrame:
+    """Claims of a failback that rest on mappings of the flow from home, as that flow has them.
+
+    rows: of ``failover.translated``; returns: as ``claims_of``, topic and upstream at home
+    """
+    by_home = rows.where((F.col("method") == Method.BRACKET.value) & ~F.col("by_records"))
+    return claims_at_home(by_home.withColumnRenamed("source_topic", "topic").select(*_CLAIM)).select(*_CLAIM).distinct()
+
+
+def claims_at_home(claims: DataFrame) -> DataFrame:
+    """The same claims the other way round: topic and target_topic, upstream and downstream change places."""
+    turned = {"target_topic": "topic", "topic": "target_topic", "upstream": "downstream", "downstream": "upstream"}
+    rest = [name for name in claims.columns if name not in turned]
+    return claims.select(*[F.col(was).alias(name) for name, was in turned.items()], *rest)
+
+
+def sampled_claims(claims: DataFrame, ranges: DataFrame | None, *, seed: str) -> DataFrame:
     """Dataset ``sampled_claims``: places by brackets whose records will not be read, all of them up to a limit.
 
-    rows: of ``failover.translated``; ranges: dataset ``compare_ranges`` (None: nothing will be read)
+    claims: of ``claims_of`` or ``claims_of_home``; ranges: dataset ``compare_ranges`` of the same flow (None: nothing
+    will be read)
 
     Beyond the limit chance decides, partition by partition in turn: each has one before any has two. ``exact`` is not
-    asked for, as nothing is before replication is drained. Places that another flow tells are left to its records.
+    asked for, as nothing is before replication is drained.
     """
-    by_brackets = rows.where((F.col("method") == Method.BRACKET.value) & F.col("by_records").isNull())
-    claims = by_brackets.withColumnRenamed("source_topic", "topic").select(*_CLAIM).distinct()
     if ranges is not None:
         read_from = F.broadcast(ranges.select(*KEY, "source_from", "target_from"))
         read = (F.col("upstream") >= F.col("source_from")) & (F.col("downstream") >= F.col("target_from"))

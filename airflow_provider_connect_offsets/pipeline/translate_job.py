@@ -42,9 +42,10 @@ from airflow_provider_connect_offsets.pipeline.failover import (
 )
 from airflow_provider_connect_offsets.pipeline.frames import few_rows, is_finished, read_dataset, write_dataset
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, offset_syncs
-from airflow_provider_connect_offsets.pipeline.sampling import sampled_claims
+from airflow_provider_connect_offsets.pipeline.sampling import claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.pipeline.session import Job, set_default
 from airflow_provider_connect_offsets.pipeline.translate.answers import persisted
+from airflow_provider_connect_offsets.pipeline.translate.home import replicated
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     CHECKED_CLAIMS,
@@ -131,13 +132,18 @@ def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverReq
 def _forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
     """Of a failback: the flow that brought the records."""
     own = directory.forward
-    compared = is_finished(spark, own.record_digests)
+    compared, checked = is_finished(spark, own.record_digests), is_finished(spark, own.checked_claims)
+    partitions = read_dataset(spark, own.mirror_partitions, MIRROR_PARTITIONS)
     return Forward(
         here=read_dataset(spark, directory.return_partitions, RETURN_PARTITIONS),
-        partitions=read_dataset(spark, own.mirror_partitions, MIRROR_PARTITIONS),
-        syncs=offset_syncs(read_dataset(spark, own.stored_syncs, STORED_RECORDS)),
-        digests=read_dataset(spark, own.record_digests, RECORD_DIGESTS) if compared else None,
-        kept=read_dataset(spark, own.kept_pairs, KEPT_PAIRS),
+        partitions=partitions,
+        elements=replicated(
+            partitions,
+            syncs=_syncs(spark, own),
+            digests=read_dataset(spark, own.record_digests, RECORD_DIGESTS) if compared else None,
+            kept=read_dataset(spark, own.kept_pairs, KEPT_PAIRS),
+        ),
+        claims=read_dataset(spark, own.checked_claims, CHECKED_CLAIMS) if checked else None,
     )
 
 
@@ -174,6 +180,8 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
             # Or their bytes would be decoded anew for whatever is asked of them: Catalyst takes filters down to them.
             kept.callback(seen.latest.persist().unpersist)
             kept.enter_context(persisted(seen.known))
+        if seen.forward is not None:
+            kept.callback(seen.forward.elements.persist().unpersist)
         rows = translated(request, seen)
         totals = Observation()
         # Summed up while they are written: each job of its own takes Spark as long as to plan and to compile it.
@@ -189,12 +197,19 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
         # Of groups that stay for now some may go in the end.
         may_rest_on_pairs = summary["by_bracket"] or summary["left_groups"]
         if request.mode is Mode.PLANNED and may_rest_on_pairs and seen.digests is None and seen.claims is None:
-            will_read = read_dataset(spark, directory.compare_ranges, COMPARE_RANGES) if request.compared else None
             # What another flow has placed, the dataset doesn't tell; only a failback has such rows.
             own = rows if seen.forward else written.withColumn("by_records", F.lit(None).cast("boolean"))
-            claims = sampled_claims(own, will_read, seed=summary["digest"])
-            write_dataset(claims, directory.sampled_claims)
+            _write_sampled(spark, request, claims_of(own), directory, seed=summary["digest"])
+            if seen.forward is not None:
+                _write_sampled(spark, request, claims_of_home(own), directory.forward, seed=summary["digest"])
     return {**summary, "errors": list(_errors(request, summary))}
+
+
+def _write_sampled(
+    spark: SparkSession, request: FailoverRequest, claims: DataFrame, directory: FailoverDirectory, *, seed: str
+) -> None:
+    will_read = read_dataset(spark, directory.compare_ranges, COMPARE_RANGES) if request.compared else None
+    write_dataset(sampled_claims(claims, will_read, seed=seed), directory.sampled_claims)
 
 
 def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> dict[str, Any]:

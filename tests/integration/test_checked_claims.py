@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from failing_back import FailingBack
 from failing_over import FailingOver, Flowing, commit_groups, rows
 from pyspark.sql import SparkSession
 
@@ -63,4 +64,27 @@ def test_a_claim_that_its_record_disproves_closes_the_gate(
         f"1 of 1 claims are disproved by the records themselves: that of topic {flowing.topic!r}, partition 0, "
         f"offset 11 is not that of {flowing.target_topic!r}, offset 11. Something else writes to the replica, or "
         "changes records on their way."
+    )
+
+
+def test_so_does_one_of_the_way_home(flowing: Flowing, spark: SparkSession, tmp_path: Path) -> None:
+    """Who has read up to somebody's record would pass the one behind it at home."""
+    groups = {
+        f"{flowing.mark}-{name}": {TopicPartition(flowing.target_topic, n): 11} for n, name in enumerate(("no", "yes"))
+    }
+    commit_groups(flowing.sandbox.target, groups)
+    failing_back = FailingBack(FailingOver(spark, tmp_path.as_uri(), flowing), None)
+
+    def translated(name: str, compared: int) -> tuple[Any, ...]:
+        directory, summary = failing_back.translate(groups=f"{flowing.mark}-{name}", compared=compared)
+        [row] = rows(directory)
+        assert (row["upstream"], row["downstream"], row["exact"], row["method"]) == (11, 11, True, "bracket")
+        return summary["checked"], summary["errors"]
+
+    assert translated("yes", 0) == (1, [])
+    checked, [error] = translated("no", 20)
+    assert checked == 1
+    assert error.startswith(
+        f"1 of 1 claims are disproved by the records themselves: that of topic {flowing.target_topic!r}, partition 0, "
+        f"offset 11 is not that of {flowing.topic!r}, offset 11."
     )

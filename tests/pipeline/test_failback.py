@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.pipeline.failback import Forward, both_ways
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translate.answers import answers, known
+from airflow_provider_connect_offsets.pipeline.translate.home import replicated
 from airflow_provider_connect_offsets.workspace.schemas import MIRROR_PARTITIONS, OFFSET_SYNCS, RETURN_PARTITIONS
 
 # Place, exact, max_rereads, missing.
@@ -91,15 +92,16 @@ def places(spark: SparkSession) -> dict[str, dict[int, Place]]:
         for name, scene in SCENES.items()
         if scene.forward_end is not None
     }
+    home = frame_of(spark, _partitions(made), struct_type(MIRROR_PARTITIONS))
+    home_syncs = frame_of(spark, _syncs({name: [(0, 0), (60, 60)] for name in made}), struct_type(OFFSET_SYNCS))
     forward = Forward(
         here=frame_of(
             spark,
             [(name, 0, one.log_end, one.forward_end, one.copied_from, one.left_behind) for name, one in SCENES.items()],
             struct_type(RETURN_PARTITIONS),
         ),
-        partitions=frame_of(spark, _partitions(made), struct_type(MIRROR_PARTITIONS)),
-        syncs=frame_of(spark, _syncs({name: [(0, 0), (60, 60)] for name in made}), struct_type(OFFSET_SYNCS)),
-        digests=None,
+        partitions=home,
+        elements=replicated(home, syncs=home_syncs),
     )
     rows = [(f"g{at}", name, 0, at, None) for name, scene in SCENES.items() for at in scene.asked]
     asked = frame_of(spark, rows, ASKED)

@@ -9,7 +9,7 @@ from frames import frame_of
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.sampling import LIMIT, sampled_claims
+from airflow_provider_connect_offsets.pipeline.sampling import LIMIT, claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES
 
 COLUMNS = (
@@ -24,13 +24,13 @@ def claims(spark: SparkSession, counts: dict[int, int]) -> DataFrame:
         ("orders", "here.orders", number, at, None if method == "none" else at + 7, method, told)
         for number, count in counts.items()
         for at in range(count)
-        for method, told in (("bracket", None), ("bracket", None), ("bracket", True), ("record", None), ("none", None))
+        for method, told in (("bracket", None), ("bracket", None), ("record", True), ("record", None), ("none", None))
     ]
     return frame_of(spark, rows, COLUMNS)
 
 
 def picked(rows: DataFrame, ranges: DataFrame | None = None, *, seed: str = "seed") -> list[Row]:
-    return sampled_claims(rows, ranges, seed=seed).collect()
+    return sampled_claims(claims_of(rows), ranges, seed=seed).collect()
 
 
 def test_all_of_few(spark: SparkSession) -> None:
@@ -75,3 +75,16 @@ def test_what_will_be_read_anyway_is_not_picked(spark: SparkSession) -> None:
         (1, 0),
         (1, 1),
     }
+
+
+def test_places_that_the_flow_from_home_tells(spark: SparkSession) -> None:
+    """They are claims of that flow, whose source is home."""
+    rows = [
+        ("here.orders", "orders", 0, at + 7, at, method, told)
+        for at in range(2)
+        for method, told in (("bracket", False), ("bracket", None), ("record", True), ("sync", False))
+    ]
+
+    found = sampled_claims(claims_of_home(frame_of(spark, rows, COLUMNS)), None, seed="seed").collect()
+
+    assert {tuple(row) for row in found} == {("orders", "here.orders", 0, 0, 7), ("orders", "here.orders", 0, 1, 8)}

@@ -57,3 +57,25 @@ def copies(world: World) -> list[tuple[int, int]]:
     found = [(place, record.origin) for place, record in world.target.records.items()]
     now = world.source.incarnation
     return [(place, origin.offset) for place, origin in found if origin is not None and origin.incarnation == now]
+
+
+def unread_at_home(world: World, position: int) -> list[int]:
+    """List the records of the source that a group at ``position`` of the remote topic has not read.
+
+    Not counted are those that came before all that was ever replicated, and those that the transform drops.
+    """
+    now = world.source.incarnation
+    origins = {place: record.origin for place, record in world.target.written.items()}
+    own = {place: one.offset for place, one in origins.items() if one is not None and one.incarnation == now}
+    read = {offset for place, offset in own.items() if place < position}
+    lowest = min(own.values(), default=0)
+    there = world.source.records.items()
+    return [o for o, record in there if o >= lowest and o not in read and world.traits.transformed(record, 0)]
+
+
+def rereads_at_home(world: World, start: int, position: int) -> int:
+    """Count the records of the source from ``start`` on that a group at ``position`` of the remote topic has read."""
+    now = world.source.incarnation
+    origins = [record.origin for place, record in world.target.written.items() if place < position]
+    read = {origin.offset for origin in origins if origin is not None and origin.incarnation == now}
+    return sum(offset >= start and offset in read for offset in world.source.records)

@@ -112,8 +112,13 @@ def _decided(found: DataFrame) -> DataFrame:
     )
 
 
+def method_of_kind() -> Column:
+    """What an answer by an element of each kind is called: a map."""
+    return F.create_map(*[F.lit(word) for kind, method in _METHODS.items() for word in (kind, method.value)])
+
+
 def _method(lower: Column, exact: Column) -> Column:
-    by = F.create_map(*[F.lit(word) for kind, method in _METHODS.items() for word in (kind, method.value)])
+    by = method_of_kind()
     return (
         F.when(lower.isNull(), F.lit(Method.NONE.value))
         .when(exact & (lower == F.col("target_end")), F.lit(Method.END.value))

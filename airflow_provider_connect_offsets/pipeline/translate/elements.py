@@ -145,7 +145,10 @@ def _cut(found: DataFrame) -> DataFrame:
                 "start": F.col("from"),
                 "end": F.col("to"),
                 "upstream": F.col("upstream") + F.col("ahead"),
-                "next": F.when(F.col("certain"), F.col("next") - F.col("behind")).otherwise(F.col("next")),
+                # What replication had come to at the end of a piece, it may not have come to where that is cut off.
+                "next": F.when(F.col("certain"), F.col("next") - F.col("behind")).when(
+                    ends == F.col("end"), F.col("next")
+                ),
                 "low": F.when(F.col("certain"), F.col("low") + F.col("ahead")).otherwise(F.col("low")),
                 "high": F.when(F.col("certain"), F.col("high") - F.col("behind")).otherwise(F.col("high")),
             }

@@ -11,6 +11,8 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
 
+# Below the lowest position that is asked for, so that a record before it is among those that are read.
+MARGIN = 200
 _FACTS = ("source_start", "source_end", "source_from", "gapless", "transformed", "timed")
 
 

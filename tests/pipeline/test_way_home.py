@@ -1,0 +1,177 @@
+"""Positions of remote topics, placed in their sources, held against worlds of which all is known."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
+from random import Random
+
+import pytest
+from frames import frame_of
+from mirror_events import Ending, Event, Trait, history
+from mirror_home import Place, placed
+from mirror_logs import Traits
+from mirror_rows import ReadFrom, partitions_of, syncs_of
+from mirror_world import World
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.pipeline.translate.home import replicated, worth_reading
+
+HISTORIES = int(os.environ.get("HISTORIES", "250"))
+SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
+_ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}
+_ORDINARY = {
+    Event.PRODUCE,
+    Event.REPLICATE,
+    Event.CRASH,
+    Event.RESTART,
+    Event.REWIND,
+    Event.PAUSE,
+    Event.GROUPS_MOVE,
+    Event.CHECKPOINT,
+}
+# What keeps both logs from being read whole, or what is read from telling what was passed over.
+_HIDES = {Event.RETAIN_TARGET, Trait.COMPACTED, Trait.DROPS, Trait.CHANGES}
+
+
+def made_up(seed: int) -> list[World]:
+    """Histories whose flows were stopped, some of them after they had broken off."""
+    random = Random(seed)
+    made = [history(random, ending=random.choice(list(Ending))) for _ in range(HISTORIES)]
+    for world in made:
+        world.ending = Ending.DRAINED if world.ending is Ending.DRAINED else Ending.STOPPED
+    return made
+
+
+def shortest(wrong: Iterable[Place]) -> str:
+    """The simplest of those that are wrong."""
+    return min((str(place) for place in wrong), key=len, default="")
+
+
+def ordinary(found: Iterable[Place]) -> list[Place]:
+    """Those of flows that have replicated something, and to which nothing else happened than restarts and rewinds."""
+    return [one for one in found if one.world.happened <= _ORDINARY and one.world.target.end]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_with_all_records_read(spark: SparkSession, seed: int) -> None:
+    """Whatever happened: nothing is passed, but for what was passed over where nobody could look; exact is true."""
+    found = placed(spark, made_up(seed), ReadFrom.ALL)
+
+    wrong = [one for one in found if one.wrong and not _ANEW & one.world.happened]
+    assert not shortest(one for one in wrong if one.wrong != "SKIP" or not _may_be_passed_over(one, _HIDES))
+    assert all(one.exact for one in ordinary(found))
+    assert sum(one.exact for one in found) > 0.5 * len(found)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("read", "share"), [(ReadFrom.SOME, 0.4), (ReadFrom.NONE, 0.7)])
+def test_with_less_than_that(spark: SparkSession, seed: int, read: ReadFrom, share: float) -> None:
+    """The same, but that a flow was moved forward by hand doesn't show in its mappings."""
+    found = placed(spark, made_up(seed), read)
+
+    wrong = [one for one in found if one.wrong and not _ANEW & one.world.happened]
+    assert not shortest(one for one in wrong if one.wrong != "SKIP" or not _may_be_passed_over(one))
+    assert sum(one.exact for one in ordinary(found)) > share * len(ordinary(found))
+
+
+def _may_be_passed_over(one: Place, unless: Collection[StrEnum] = ()) -> bool:
+    """Whether the flow was moved forward, or transaction markers on both sides make up for one another."""
+    happened = one.world.happened
+    both_marked = {Trait.TRANSACTIONS, Trait.EXACTLY_ONCE} <= happened
+    return (
+        (Event.FORWARD in happened or both_marked) and not one.exact and (not unless or not happened.isdisjoint(unless))
+    )
+
+
+def replicated_world(count: int, traits: Traits | None = None) -> World:
+    """A world in which so many records were produced, all of them different, and replicated."""
+    world = World(traits or Traits())
+    world.produce(*range(count))
+    world.flow.replicate()
+    world.flow.commit()
+    return world
+
+
+def starts(found: Iterable[Place]) -> dict[int, tuple[int | None, bool]]:
+    """Of one world, by position."""
+    return {one.position: (one.start, one.exact) for one in found}
+
+
+@pytest.mark.parametrize("read", [ReadFrom.ALL, ReadFrom.NONE])
+def test_a_record_that_was_replicated_before_a_rewind_is_not_read_again(spark: SparkSession, read: ReadFrom) -> None:
+    """0 to 9, then 5 to 9 once more: who stands in the second copy has read all ten."""
+    world = replicated_world(10)
+    world.reset(5)
+    world.flow.replicate()
+    world.flow.commit()
+    world.produce(10, 11)
+
+    found = starts(placed(spark, [world], read))
+
+    assert found == {at: (min(at, 10), True) for at in range(16)}
+
+
+def test_what_was_passed_over_never_left_home(spark: SparkSession) -> None:
+    """The flow was moved from 4 to 6: whoever has come further has not read what lies between."""
+    world = replicated_world(4)
+    world.produce(*range(4, 10))
+    world.flow.move(6)
+    world.flow.replicate()
+    world.flow.commit()
+
+    found = starts(placed(spark, [world], ReadFrom.ALL))
+
+    assert found == {at: (min(at, 4), at <= 4) for at in range(9)}
+
+
+def test_what_was_passed_over_and_copied_later_was_read(spark: SparkSession) -> None:
+    """Moved from 4 to 6, and back to 4: who has read all of it has passed nothing."""
+    world = replicated_world(4)
+    world.produce(*range(4, 10))
+    world.flow.move(6)
+    world.flow.replicate()
+    world.flow.move(4)
+    world.flow.replicate()
+    world.flow.commit()
+
+    found = starts(placed(spark, [world], ReadFrom.ALL))
+
+    assert found[8] == (4, False)
+    assert found[14] == (10, True)
+
+
+@pytest.mark.parametrize("repeats", [False, True], ids=["different", "repeated values"])
+def test_much_that_was_produced_at_home_since(spark: SparkSession, *, repeats: bool) -> None:
+    """What is read at home is what was replicated, however much has come behind it."""
+    world = World(Traits(repeats=repeats, log_append_time=repeats))
+    values = [number % 3 for number in range(60)] if repeats else list(range(60))
+    world.produce(*values)
+    world.flow.replicate()
+    world.flow.commit()
+    world.produce(*([0, 1, 2] * 100 if repeats else range(60, 360)))
+    partitions, syncs = partitions_of(spark, [world], ReadFrom.NONE), syncs_of(spark, [world])
+    partitions = partitions.withColumn("drained", F.expr("true"))
+    asked = frame_of(spark, [("0", 0, 60)], "topic string, kafka_partition int, position long")
+    found = replicated(partitions, syncs=syncs)
+
+    ranges = worth_reading(asked, partitions, found, compared=20).collect()
+    places = starts(placed(spark, [world], ReadFrom.ALL))
+
+    assert [(row["source_from"], row["target_from"]) for row in ranges] == [(40, 40)]
+    assert places == {at: (at, True) for at in range(61)}
+
+
+def test_nothing_tells_of_the_beginning(spark: SparkSession) -> None:
+    """Retention has taken the beginning of both logs, compaction the first syncs: nothing is known of what is there."""
+    world = replicated_world(20)
+    world.source.retain(8)
+    world.target.retain(8)
+    del world.syncs[:3]
+    first: Mapping[int, tuple[int | None, bool]] = starts(placed(spark, [world], ReadFrom.NONE))
+
+    known = world.syncs[0].downstream
+    assert {at: first[at][0] for at in range(1, known + 1)} == dict.fromkeys(range(1, known + 1))
+    assert {at: first[at] for at in range(known + 1, 21)} == {at: (at, False) for at in range(known + 1, 21)}
