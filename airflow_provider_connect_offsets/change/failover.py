@@ -64,10 +64,13 @@ def look(
     """Look at the flow and write what a translation is made from; changes nothing.
 
     ranges: where an earlier translation has written ``compare_ranges`` and ``sampled_claims``: those records are read
-    as well, which needs a flow that stands still. Raises :class:`InvalidRequest` and store errors.
+    as well, which needs a flow that stands still; before they are, :class:`NotDrained` is raised where records are left
+    to be replicated. Raises :class:`InvalidRequest` and store errors.
     """
     doors = doors.asked(request)
     found = _planned(request, doors) if request.mode is Mode.PLANNED else _unplanned(request, doors)
+    if ranges is not None:
+        refuse_undrained(found)
     if request.forward is not None:
         topics = _concerned(found.of_source, request)
         back = look_back(request, doors.forward, doors.clusters, topics, found.replicas, kept=doors.forward_kept)

@@ -304,9 +304,7 @@ class BeginFailoverOperator(FailoverOperator):
                 prior = held.hold_stopped(opened.members(request), owner_of(context), seconds=HOLD)
                 for name, state in prior:
                     self.log.info("%r was %s and is STOPPED.", name, state)
-                found = failover.look(request, opened.doors_for(request), after, ranges=before if planned else None)
-                if planned:
-                    failover.refuse_undrained(found)
+                failover.look(request, opened.doors_for(request), after, ranges=before if planned else None)
         return after.uri
 
 
