@@ -233,7 +233,8 @@ MIRROR_PARTITIONS = _schema(
     target_from="long?",
 )
 
-# Pairs of offsets that resets of the flow have kept (``rewinds``), as far as the records prove them still
+# Pairs of offsets that resets of the flow have kept (``rewinds``), as far as the records prove them still, and those
+# that were found by reading single records (``offsets.bisecting``).
 KEPT_PAIRS = _schema(
     "kept_pairs",
     topic="string",
