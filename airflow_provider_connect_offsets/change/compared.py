@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from threading import Event
 from typing import Any
 
 from airflow_provider_connect_offsets.change.replicas import Clusters, ReadFrom, Replica, timed_topics
@@ -12,7 +15,7 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.stores.kafka import LogBounds
 from airflow_provider_connect_offsets.stores.spans import Digest, Span, Spans
-from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.datasets import Parts, read_dataset, write_dataset, writing_parts
 from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
@@ -21,6 +24,9 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     RECORD_DIGESTS,
     SAMPLED_CLAIMS,
 )
+
+# Of how many records the digests are held in memory at a time, for each side.
+_IN_MEMORY = 100_000
 
 
 def write_compared(
@@ -41,12 +47,16 @@ def write_compared(
     of_source = {one.where: _span(wanted[one.where]["source_from"], one.source) for one in asked}
     of_target = {one.on_target: _span(wanted[one.where]["target_from"], one.target) for one in asked}
     names = {one.on_target: one.where for one in asked}
-    with clusters.source.spans(clusters.isolation) as source, clusters.target.spans() as target:
-        rows_of_both = chain(
-            _digest_rows(source.digests(of_source, timed=timed), {one: one for one in of_source}, Side.SOURCE),
-            _digest_rows(target.digests(of_target, timed=timed), names, Side.TARGET),
+    with (
+        clusters.source.spans(clusters.isolation) as source,
+        clusters.target.spans() as target,
+        writing_parts(directory.record_digests, RECORD_DIGESTS) as parts,
+    ):
+        _write_both(
+            parts,
+            _Read(Side.SOURCE, source.digests(of_source, timed=timed), {one: one for one in of_source}),
+            _Read(Side.TARGET, target.digests(of_target, timed=timed), names),
         )
-        write_dataset(directory.record_digests, RECORD_DIGESTS, rows_of_both)
     return {one.where: ReadFrom(of_source[one.where].start, of_target[one.on_target].start) for one in asked}
 
 
@@ -103,14 +113,35 @@ def _span(start: int, log: LogBounds | None) -> Span:
     return Span(begins, max(log.log_end, begins))
 
 
-def _digest_rows(
-    digests: Iterable[Digest], names: Mapping[TopicPartition, TopicPartition], side: Side
-) -> Iterator[dict[str, Any]]:
-    for one in digests:
-        yield {
-            "side": side.value,
-            "topic": names[one.where].topic,
-            "kafka_partition": one.where.partition,
-            "log_offset": one.offset,
-            "digest": one.digest,
-        }
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Digests of one side as they are read; ``names``: partitions of the source, by those that are read."""
+
+    side: Side
+    digests: Iterable[Digest]
+    names: Mapping[TopicPartition, TopicPartition]
+
+
+def _write_both(parts: Parts, *sides: _Read) -> None:
+    """Read both sides at the same time: the one goes on while the other waits for its broker."""
+    failed = Event()
+    with ThreadPoolExecutor(len(sides)) as pool:
+        running = [pool.submit(_write_side, parts, one, failed) for one in sides]
+    for one in running:
+        one.result()
+
+
+def _write_side(parts: Parts, read: _Read, failed: Event) -> None:
+    left = iter(read.digests)
+    try:
+        while not failed.is_set() and (some := list(islice(left, _IN_MEMORY))):
+            parts.write(
+                side=[read.side.value] * len(some),
+                topic=[read.names[one.where].topic for one in some],
+                kafka_partition=[one.where.partition for one in some],
+                log_offset=[one.offset for one in some],
+                digest=[one.digest for one in some],
+            )
+    except BaseException:
+        failed.set()  # so that nobody waits for the other side
+        raise

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from airflow_provider_connect_offsets.change.bisected import bisected, current, syncs_by_partition
 from airflow_provider_connect_offsets.change.compared import write_checked_claims, write_compared
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.failback import look_back, write_return
@@ -13,17 +15,22 @@ from airflow_provider_connect_offsets.change.flow_look import Group, Look, group
 from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
 from airflow_provider_connect_offsets.change.replicas import (
     Clusters,
+    Pair,
     Replica,
     anchored,
     replicas_left,
     replicas_of,
 )
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotDrained
+from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
 from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.stores.spans import Isolation
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import KEPT_PAIRS
 
 _NAMED = 3
 
@@ -64,10 +71,11 @@ def look(
     """Look at the flow and write what a translation is made from; changes nothing.
 
     ranges: where an earlier translation has written ``compare_ranges`` and ``sampled_claims``: those records are read
-    as well, which needs a flow that stands still. Raises :class:`InvalidRequest` and store errors.
+    as well, which needs a flow that stands still; before they are, :class:`NotDrained` is raised where records are left
+    to be replicated. Raises :class:`InvalidRequest` and store errors.
     """
     doors = doors.asked(request)
-    found = _planned(request, doors) if request.mode is Mode.PLANNED else _unplanned(request, doors)
+    found = _planned(request, doors, ranges) if request.mode is Mode.PLANNED else _unplanned(request, doors)
     if request.forward is not None:
         topics = _concerned(found.of_source, request)
         back = look_back(request, doors.forward, doors.clusters, topics, found.replicas, kept=doors.forward_kept)
@@ -105,18 +113,50 @@ def await_drained(request: FailoverRequest, doors: FailoverDoors, *, patience: f
 
 def refuse_undrained(found: Look) -> None:
     """Raise :class:`NotDrained` where a record came after the last look, or the connector had not stored its offset."""
-    left = _left(found.replicas)
+    _refuse(found.replicas)
+
+
+def _refuse(replicas: Iterable[Replica]) -> None:
+    left = _left(replicas)
     if left:
         raise NotDrained(f"No group was moved: with the connector stopped, {_told(left)}. Are its producers stopped?")
 
 
-def _planned(request: FailoverRequest, doors: FailoverDoors) -> Look:
+def _planned(request: FailoverRequest, doors: FailoverDoors, ranges: FailoverDirectory | None) -> Look:
     of_source = groups_of(_source(doors), request.groups)
     of_target = groups_named(doors.clusters.target, of_source)
     replicas = _replicas(request, doors, _concerned(of_source, request))
+    if ranges is not None:
+        _refuse(replicas)  # before anything long is read
     replicas = anchored(doors.clusters, replicas)
     kept = kept_pairs(doors.kept, doors.clusters, replicas) if doors.kept else []
-    return Look(of_source, of_target, replicas, kept=kept)
+    earlier = read_dataset(ranges.kept_pairs, KEPT_PAIRS) if ranges is not None else []
+    found = bisected(
+        doors.clusters, replicas, _mappings(request, doors, replicas, [*kept, *earlier]), _lowest(of_source)
+    )
+    return Look(of_source, of_target, replicas, kept=[*kept, *found])
+
+
+def _mappings(
+    request: FailoverRequest, doors: FailoverDoors, replicas: Iterable[Replica], kept: Iterable[Mapping[str, Any]]
+) -> dict[TopicPartition, list[OffsetMapping]]:
+    """Offset mappings that are known without any record, but for those that an earlier look has found already."""
+    there = doors.clusters.on(request.flow.syncs_on)
+    syncs = {} if there is None else syncs_by_partition(there, request.flow.offset_syncs_topic)
+    pairs: dict[TopicPartition, list[Pair]] = {}
+    for row in kept:
+        where = TopicPartition(row["topic"], row["kafka_partition"])
+        pairs.setdefault(where, []).append(Pair(row["upstream"], row["downstream"]))
+    return {one.where: current(one, syncs.get(one.where, ()), pairs.get(one.where, ())) for one in replicas}
+
+
+def _lowest(groups: Mapping[str, Group]) -> dict[TopicPartition, int]:
+    """The lowest position of any group, by partition."""
+    lowest: dict[TopicPartition, int] = {}
+    for group in groups.values():
+        for where, committed in group.offsets.items():
+            lowest[where] = min(committed.offset, lowest.get(where, committed.offset))
+    return lowest
 
 
 def _unplanned(request: FailoverRequest, doors: FailoverDoors) -> Look:

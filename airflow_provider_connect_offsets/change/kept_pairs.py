@@ -8,7 +8,6 @@ from typing import Any
 
 from airflow_provider_connect_offsets.change.replicas import Clusters, Pair, Replica, same_records
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.stores.spans import Span
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import is_finished, read_dataset
 from airflow_provider_connect_offsets.workspace.layout import join
@@ -30,8 +29,7 @@ def kept_pairs(root: str, clusters: Clusters, replicas: Iterable[Replica]) -> li
     rows = []
     for number in range(max(map(len, told.values()), default=0)):
         asked = {where: pairs[number] for where, pairs in told.items() if number < len(pairs)}
-        spans = {where: (_only(pair.upstream), _only(pair.downstream)) for where, pair in asked.items()}
-        for where in same_records(clusters, there.values(), spans):
+        for where in same_records(clusters, there.values(), asked):
             place = {"topic": where.topic, "kafka_partition": where.partition}
             rows.append({**place, **asked[where]._asdict()})
     return rows
@@ -67,7 +65,3 @@ def _within(one: Replica, pair: Pair) -> bool:
         and source.log_start <= pair.upstream < source.log_end
         and target.log_start <= pair.downstream < target.log_end
     )
-
-
-def _only(offset: int) -> Span:
-    return Span(offset, offset + 1)

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
 from airflow_provider_connect_offsets.stores.kafka import LogBounds
 from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
-from airflow_provider_connect_offsets.stores.spans import Isolation, Span
+from airflow_provider_connect_offsets.stores.spans import Isolation
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +165,9 @@ def anchored(clusters: Clusters, replicas: Iterable[Replica]) -> list[Replica]:
     listed = list(replicas)
     if clusters.source is None:
         return listed
-    first = {one.where: (Span(0, 1), Span(0, 1)) for one in listed if _begins_at_zero(one)}
+    first = {one.where: Pair(0, 0) for one in listed if _begins_at_zero(one)}
     last = {
-        one.where: (Span(one.stored, one.stored + 1), Span(one.target.log_end - 1, one.target.log_end))
+        one.where: Pair(one.stored, one.target.log_end - 1)
         for one in listed
         if one.drained and one.stored is not None and one.source and one.stored >= one.source.log_start
         if one.target is not None and one.target.log_end > one.target.log_start
@@ -216,18 +216,20 @@ def _begins_at_zero(one: Replica) -> bool:
 
 
 def same_records(
-    clusters: Clusters, replicas: Iterable[Replica], spans: Mapping[TopicPartition, tuple[Span, Span]]
+    clusters: Clusters, replicas: Iterable[Replica], pairs: Mapping[TopicPartition, Pair]
 ) -> set[TopicPartition]:
-    """Where the only record in a span of the source is that in its span of the replica; raises store errors."""
+    """Where the records at either end of a pair are there, and the same; raises store errors.
+
+    pairs: one for each partition of the source, within both logs.
+    """
     if clusters.source is None:
         raise InvalidInput("The source's records can't be compared, as it is gone.")
-    compared = [one for one in replicas if one.where in spans]
+    compared = [one for one in replicas if one.where in pairs]
     names = {one.on_target: one.where for one in compared}
     timed = timed_topics(compared)
+    of_source = {where: [pair.upstream] for where, pair in pairs.items()}
+    of_target = {on_target: [pairs[where].downstream] for on_target, where in names.items()}
     with clusters.source.spans(clusters.isolation) as source, clusters.target.spans() as target:
-        of_source = {
-            one.where: one.digest for one in source.digests({w: own for w, (own, _) in spans.items()}, timed=timed)
-        }
-        asked = {on_target: spans[where][1] for on_target, where in names.items()}
-        of_target = {names[one.where]: one.digest for one in target.digests(asked, timed=timed)}
-    return {where for where, digest in of_source.items() if of_target.get(where) == digest}
+        records = {one.where: one.digest for one in source.digests_at(of_source, timed=timed)}
+        copies = {names[one.where]: one.digest for one in target.digests_at(of_target, timed=timed)}
+    return {where for where, digest in records.items() if copies.get(where) == digest}

@@ -15,6 +15,7 @@ from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.patterns import typed_pattern
 
 DEFAULT_COMPARED = 100_000
+DEFAULT_COMPARED_TOTAL = 10_000_000
 # How many characters of a row's digest are made a number of 32 bits, and where they begin.
 DIGEST_PIECE = 16
 DIGEST_PIECES = tuple(range(0, 64, DIGEST_PIECE))
@@ -53,9 +54,9 @@ class FailoverRequest:
     back on the target, None: none of them). min_coverage: the share of the partitions concerned that must be
     translated, 0 to 1. max_rereads: how many records may be read again, all groups together (None: of each partition
     as many as the preview says). compared: how many records are read of either log of a partition at most, to prove
-    claims. reads_committed: MirrorSource leaves out what was written in a transaction that was given up. forward: of a
-    failback, the flow that once brought the records there, by its MirrorSource ``forward_connector``; ``flow`` is the
-    one that leads back then, whether or not it runs.
+    claims; compared_total: how many of both logs and all partitions together. reads_committed: MirrorSource leaves out
+    what was written in a transaction that was given up. forward: of a failback, the flow that once brought the records
+    there, by its MirrorSource ``forward_connector``; ``flow`` is the one that leads back then, whether or not it runs.
     """
 
     mode: Mode
@@ -66,6 +67,7 @@ class FailoverRequest:
     min_coverage: float = 1.0
     max_rereads: int | None = None
     compared: int = DEFAULT_COMPARED
+    compared_total: int = DEFAULT_COMPARED_TOTAL
     reads_committed: bool = False
     source_connector: str = ""
     checkpoint_connector: str = ""
@@ -84,6 +86,7 @@ class FailoverRequest:
         min_coverage: object = 1.0,
         max_rereads: object = "",
         compared: object = DEFAULT_COMPARED,
+        compared_total: object = DEFAULT_COMPARED_TOTAL,
         reads_committed: bool = False,
         source_connector: str = "",
         checkpoint_connector: str = "",
@@ -111,6 +114,7 @@ class FailoverRequest:
             min_coverage=_share(min_coverage),
             max_rereads=None if max_rereads in {None, ""} else _count("max_rereads", max_rereads),
             compared=_count("compared", compared),
+            compared_total=_count("compared_total", compared_total),
             reads_committed=reads_committed,
             source_connector=source_connector,
             checkpoint_connector=checkpoint_connector,

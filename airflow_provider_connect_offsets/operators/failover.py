@@ -57,7 +57,8 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
     patterns for whole names; ``rewind`` names groups that may be set back on the target; ``min_coverage`` is the share
     of partitions that must be translated (0 to 1); ``max_rereads``: how many records may be read again, all groups
     together (empty: of each partition as many as the preview says); ``compared``: how many records of either log are
-    read at most, for each partition, to prove claims. ``forward_connector`` makes it a failback: the
+    read at most, for each partition, to prove claims; ``compared_total``: how many of both logs and all partitions
+    together, which is shared out among them. ``forward_connector`` makes it a failback: the
     MirrorSourceConnector of the flow that once brought the records from the target, to which the groups go home;
     ``source_connector`` may be empty then.
 
@@ -80,6 +81,7 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
         "min_coverage",
         "max_rereads",
         "compared",
+        "compared_total",
         "forward_connector",
         "part",
     )
@@ -102,6 +104,7 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
         min_coverage: float | str = 1.0,
         max_rereads: int | str = "",
         compared: int | str = 100_000,
+        compared_total: int | str = 10_000_000,
         forward_connector: str = "",
         part: str = "",
         **kwargs: Any,
@@ -121,6 +124,7 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
         self.min_coverage = min_coverage
         self.max_rereads = max_rereads
         self.compared = compared
+        self.compared_total = compared_total
         self.forward_connector = forward_connector
         self.part = part
 
@@ -170,6 +174,7 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
             min_coverage=self.min_coverage,
             max_rereads=self.max_rereads,
             compared=self.compared,
+            compared_total=self.compared_total,
             reads_committed=info is not None and isolation_of(info.config) is Isolation.READ_COMMITTED,
             source_connector=self.source_connector,
             checkpoint_connector=self.checkpoint_connector,
@@ -304,9 +309,7 @@ class BeginFailoverOperator(FailoverOperator):
                 prior = held.hold_stopped(opened.members(request), owner_of(context), seconds=HOLD)
                 for name, state in prior:
                     self.log.info("%r was %s and is STOPPED.", name, state)
-                found = failover.look(request, opened.doors_for(request), after, ranges=before if planned else None)
-                if planned:
-                    failover.refuse_undrained(found)
+                failover.look(request, opened.doors_for(request), after, ranges=before if planned else None)
         return after.uri
 
 

@@ -9,9 +9,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.pipeline.translate.home import places_at_home, worth_reading
-from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES
 
 _PARTITION = ("target_topic", "target_start", "target_end")
 _PLACE = (*_PARTITION, "downstream", "upper", "missing", "exact", "max_rereads", "method")
@@ -55,10 +53,12 @@ def both_ways(asked: DataFrame, answered: DataFrame, forward: Forward) -> DataFr
 
 
 def forward_ranges(asked: DataFrame, forward: Forward, *, compared: int) -> DataFrame:
-    """Dataset ``compare_ranges`` of the flow from home, for positions as ``both_ways`` takes them."""
+    """Give what is worth reading of the flow from home, for positions as ``both_ways`` takes them.
+
+    returns: of ``worth_reading``
+    """
     lowest = _named(asked, forward).groupBy(*KEY).agg(F.min("position").alias("position"))
-    ranges = worth_reading(lowest, forward.partitions, forward.elements, compared=compared)
-    return shaped(ranges, COMPARE_RANGES)
+    return worth_reading(lowest, forward.partitions, forward.elements, compared=compared)
 
 
 def _named(asked: DataFrame, forward: Forward) -> DataFrame:

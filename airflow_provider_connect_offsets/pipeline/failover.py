@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.pipeline.sampling import claims_at_home, m
 from airflow_provider_connect_offsets.pipeline.translate.answers import Known, answers, known
 from airflow_provider_connect_offsets.pipeline.translate.checkpoints import answers_of_checkpoints
 from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
-from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, TRANSLATION
+from airflow_provider_connect_offsets.workspace.schemas import TRANSLATION
 
 _WHY = {
     Method.END: "it has read all that was replicated",
@@ -106,7 +106,10 @@ def _answered(request: FailoverRequest, seen: Seen) -> DataFrame:
 
 
 def compare_ranges(request: FailoverRequest, seen: Seen) -> DataFrame:
-    """Dataset ``compare_ranges``: from where on the records of either log are to be read, to prove places in them."""
+    """From where on the records of either log are worth reading, to prove places in them.
+
+    returns: topic, kafka_partition, target_topic, source_from, target_from
+    """
     if seen.known is None:
         raise DatasetError("of a source that is gone there are no records to be compared")
     asked = asked_positions(request, seen).groupBy(*KEY).agg(F.min("position").alias("lowest_asked"))
@@ -116,14 +119,11 @@ def compare_ranges(request: FailoverRequest, seen: Seen) -> DataFrame:
     )
     from_here = asked.join(F.broadcast(known), list(KEY)).select(*KEY, first.alias("position"))
     placed = answers(from_here, seen.partitions, seen.known)
-    return shaped(
-        placed.select(
-            *KEY,
-            "target_topic",
-            F.col("position").alias("source_from"),
-            F.coalesce("downstream", "target_start").alias("target_from"),
-        ),
-        COMPARE_RANGES,
+    return placed.select(
+        *KEY,
+        "target_topic",
+        F.col("position").alias("source_from"),
+        F.coalesce("downstream", "target_start").alias("target_from"),
     )
 
 

@@ -32,12 +32,10 @@ from airflow_provider_connect_offsets.offsets.failover import (
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.approved import beyond_approval, rereads_beyond
-from airflow_provider_connect_offsets.pipeline.failback import Forward, forward_ranges
+from airflow_provider_connect_offsets.pipeline.failback import Forward
 from airflow_provider_connect_offsets.pipeline.failover import (
     Seen,
     as_dataset,
-    asked_positions,
-    compare_ranges,
     translated,
 )
 from airflow_provider_connect_offsets.pipeline.frames import few_rows, is_finished, read_dataset, write_dataset
@@ -46,6 +44,7 @@ from airflow_provider_connect_offsets.pipeline.sampling import claims_of, claims
 from airflow_provider_connect_offsets.pipeline.session import Job, set_default
 from airflow_provider_connect_offsets.pipeline.translate.answers import persisted
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated
+from airflow_provider_connect_offsets.pipeline.worth_reading import write_ranges
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     CHECKED_CLAIMS,
@@ -190,10 +189,7 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
         written = read_dataset(spark, directory.translation, TRANSLATION)
         summary = summarise(totals.get, written, rows)
         if request.mode is Mode.PLANNED and request.compared and seen.digests is None:
-            write_dataset(compare_ranges(request, seen), directory.compare_ranges)
-            if seen.forward is not None:
-                ranges = forward_ranges(asked_positions(request, seen), seen.forward, compared=request.compared)
-                write_dataset(ranges, directory.forward.compare_ranges)
+            summary["beyond_limit"] = write_ranges(request, seen, directory, written)
         # Of groups that stay for now some may go in the end.
         may_rest_on_pairs = summary["by_bracket"] or summary["left_groups"]
         if request.mode is Mode.PLANNED and may_rest_on_pairs and seen.digests is None and seen.claims is None:

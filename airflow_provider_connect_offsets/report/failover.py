@@ -131,6 +131,18 @@ class Failover:
         )
 
     @property
+    def beyond_limit(self) -> str:
+        """Of how many partitions too few records will be read to prove all of it; empty where there is none."""
+        told = self.summary.get("beyond_limit") or {"partitions": 0}
+        if not told["partitions"]:
+            return ""
+        return (
+            f"Of {words.count(told['partitions'], 'partition')} fewer records will be read than are needed to prove "
+            f"every offset in them: {told['records']:,} of both logs are beyond compared_total "
+            f"({self.request.compared_total:,}). Set it higher, or let these groups read some records again."
+        )
+
+    @property
     def exact_share(self) -> str:
         """How many of the partitions that are translated are exact."""
         covered = self.summary["covered"]
@@ -189,6 +201,7 @@ def failover_question(found: Failover, *, limit: int = MOST_ROWS, link: str | No
         f"{count} would go from `{plain(request.flow.source_alias)}` to `{plain(request.flow.target_alias)}`.",
         stopping,
         "\n".join([*rows, *more(len(found.groups), limit, "groups")]),
+        found.beyond_limit,
         report_link(found.directory.report, link),
         "Nothing has been stopped or moved yet.",
     ]

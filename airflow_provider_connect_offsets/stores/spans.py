@@ -94,6 +94,8 @@ class Spans(Brokers):
                     yield Passed(where, reached, message if reached <= end and error is None else None)
                     if reached >= end:
                         del unread[place]
+                        # Or it would be read on while others are not at their ends yet.
+                        consumer.pause([_at(where, reached)])
 
     def batches(self, spans: Mapping[TopicPartition, Span]) -> Iterator[list[Message]]:
         """Read all spans, and what has come behind them meanwhile, as librdkafka gives it; faster than :meth:`read`.
@@ -212,12 +214,14 @@ def place_of(cluster: Brokers, message: Message) -> tuple[TopicPartition, int, b
 
 
 def _digest(message: Message, *, timed: bool) -> bytes:
-    told = hashlib.blake2b(digest_size=_DIGEST_BYTES)
-    told.update(str(message.timestamp()[1] if timed else 0).encode())
-    for part in (message.key(), message.value()):
-        raw = part.encode() if isinstance(part, str) else part
-        told.update(b"-" if raw is None else b"%d:" % len(raw) + raw)
-    return told.digest()
+    # All at once: the hash itself takes less time than each call does.
+    content = b"%d%b%b" % (message.timestamp()[1] if timed else 0, _part(message.key()), _part(message.value()))
+    return hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest()
+
+
+def _part(content: bytes | str | None) -> bytes:
+    raw = content.encode() if isinstance(content, str) else content
+    return b"-" if raw is None else b" %d:%b" % (len(raw), raw)
 
 
 def _with_errors(messages: list[Message]) -> list[Message]:

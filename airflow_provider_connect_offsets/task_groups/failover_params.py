@@ -55,7 +55,17 @@ def failback_params() -> dict[str, Param]:
             example=r"primary\.orders",
         ),
     }
-    kept = ("rewind", "min_coverage", "max_rereads", "compared", "drain_timeout", "resume_flow", "approval", "dry_run")
+    kept = (
+        "rewind",
+        "min_coverage",
+        "max_rereads",
+        "compared",
+        "compared_total",
+        "drain_timeout",
+        "resume_flow",
+        "approval",
+        "dry_run",
+    )
     connections = {
         "forward_connect_conn_id": connection(
             "Connect connection",
@@ -204,6 +214,14 @@ def _limits() -> dict[str, Param]:
             "before, only single records.",
             section=Section.LIMITS,
             default=100_000,
+            minimum=0,
+        ),
+        "compared_total": count(
+            "Records compared, in all",
+            "How many records are read at most while the flow is stopped, of both logs and all partitions together. "
+            "The preview names the partitions that get less than they need.",
+            section=Section.LIMITS,
+            default=10_000_000,
             minimum=0,
         ),
         "drain_timeout": count(

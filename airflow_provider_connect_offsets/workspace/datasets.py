@@ -6,8 +6,10 @@ A reader refuses a directory without the marker, so a dataset is there whole or 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count, islice
+from threading import Lock
 from typing import Any
 
 import pyarrow as pa
@@ -44,17 +46,49 @@ def arrow_schema(schema: Schema) -> pa.Schema:
 def write_dataset(uri: str, schema: Schema, rows: Iterable[Mapping[str, Any]]) -> int:
     """Publish ``rows`` as the dataset at ``uri``, replacing what stood there; returns how many rows."""
     columns = arrow_schema(schema)
-    buffer, left, count = io.BytesIO(), iter(rows), 0
+    buffer, left, written = io.BytesIO(), iter(rows), 0
     with pq.ParquetWriter(buffer, columns) as writer:
         while batch := list(islice(left, _BATCH)):
             # Column by column: from_pylist takes four times as long.
             arrays = [pa.array([row.get(field.name) for row in batch], field.type) for field in columns]
             writer.write_table(pa.table(arrays, schema=columns))
-            count += len(batch)
+            written += len(batch)
     files.remove_tree(uri)
-    files.write_bytes(join(uri, "part-00000.parquet"), buffer.getvalue())
+    files.write_bytes(join(uri, _part(0)), buffer.getvalue())
     files.write_bytes(join(uri, MARKER), b"")
-    return count
+    return written
+
+
+class Parts:
+    """Parts of a dataset that is too large to be held in memory; threads may write at the same time."""
+
+    def __init__(self, uri: str, schema: Schema) -> None:
+        self._uri, self._columns = uri, arrow_schema(schema)
+        self._numbers, self._lock = count(), Lock()
+
+    def write(self, **columns: Sequence[Any]) -> None:
+        """Write a part: a value for each of its rows, by column."""
+        arrays = [pa.array(columns[field.name], field.type) for field in self._columns]
+        buffer = io.BytesIO()
+        with pq.ParquetWriter(buffer, self._columns) as writer:
+            writer.write_table(pa.table(arrays, schema=self._columns))
+        with self._lock:
+            number = next(self._numbers)
+        files.write_bytes(join(self._uri, _part(number)), buffer.getvalue())
+
+
+@contextmanager
+def writing_parts(uri: str, schema: Schema) -> Iterator[Parts]:
+    """Publish a dataset part by part, replacing what stood there; it is finished when the block ends well."""
+    files.remove_tree(uri)
+    parts = Parts(uri, schema)
+    parts.write(**{column.name: () for column in schema.columns})  # so that there is one in any case
+    yield parts
+    files.write_bytes(join(uri, MARKER), b"")
+
+
+def _part(number: int) -> str:
+    return f"part-{number:05d}.parquet"
 
 
 def write_newest(uri: str, schema: Schema, rows: Iterable[Mapping[str, Any]]) -> int:

@@ -233,7 +233,8 @@ MIRROR_PARTITIONS = _schema(
     target_from="long?",
 )
 
-# Pairs of offsets that resets of the flow have kept (``rewinds``), as far as the records prove them still.
+# Pairs of offsets that resets of the flow have kept (``rewinds``), as far as the records prove them still, and those
+# that were found by reading single records (``offsets.bisecting``).
 KEPT_PAIRS = _schema(
     "kept_pairs",
     topic="string",
@@ -285,6 +286,8 @@ TRANSLATION = _schema(
     checkpoint_rereads="long?",
 )
 
+# From where on the records of either log are to be read. ``left_out``: how many that would be worth it are not, of both
+# logs, as all partitions together would take more than the limit allows.
 COMPARE_RANGES = _schema(
     "compare_ranges",
     topic="string",
@@ -292,6 +295,7 @@ COMPARE_RANGES = _schema(
     kafka_partition="int",
     source_from="long",
     target_from="long",
+    left_out="long?",
 )
 
 # Places that nothing but pairs of offsets tells, to be looked at, and what came of it (``same``, null: one of the two

@@ -152,6 +152,24 @@ def test_what_is_worth_reading(spark: SparkSession, directory: FailoverDirectory
     }
 
 
+def test_what_is_beyond_the_limit_is_told(spark: SparkSession, directory: FailoverDirectory) -> None:
+    """By partition and how many records are not read; those that are proved already get little, and aren't told."""
+    write_look(directory, min_coverage=0.3, compared=20, compared_total=100)
+
+    summary = translate_job.run(spark, directory)
+
+    assert summary["beyond_limit"] == {
+        "partitions": 1,
+        "records": 30,
+        "first": [{"topic": "orders", "kafka_partition": 1, "left_out": 30}],
+    }
+    ranges = read_dataset(directory.compare_ranges, COMPARE_RANGES)
+    assert {row["kafka_partition"]: (row["source_from"], row["target_from"], row["left_out"]) for row in ranges} == {
+        0: (95, 95, 30),
+        1: (85, 25, 30),
+    }
+
+
 @pytest.mark.parametrize(("compared", "sampled"), [(0, {60, 70}), (30, {60}), (50, set())])
 def test_claims_whose_records_will_not_be_read_are_sampled(
     spark: SparkSession, directory: FailoverDirectory, compared: int, sampled: set[int]

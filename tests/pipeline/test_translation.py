@@ -9,9 +9,11 @@ from random import Random
 import pytest
 from mirror_events import Ending, Event, Trait, history
 from mirror_logs import Traits
-from mirror_rows import Answer, ReadFrom, answered
+from mirror_rows import Answer, ReadFrom, answered, partitions_of, searched_mappings, syncs_of
 from mirror_world import World
 from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
 
 HISTORIES = int(os.environ.get("HISTORIES", "250"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
@@ -60,6 +62,30 @@ def test_with_less_than_that(spark: SparkSession, seed: int, read: ReadFrom) -> 
     assert not shortest(one for one in found if one.wrong and not _ANEW & one.world.happened)
     drained = [one for one in found if one.world.ending is Ending.DRAINED]
     assert sum(one.exact for one in drained) > 0.25 * len(drained)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("read", [ReadFrom.SOME, ReadFrom.NONE])
+def test_with_mappings_that_single_records_prove(spark: SparkSession, seed: int, read: ReadFrom) -> None:
+    """The same with what was found by bisecting: it proves more, and nothing that is not true."""
+    worlds = made_up(seed, *[Ending.DRAINED] * 3, Ending.STOPPED)
+    found = answered(spark, worlds, read, bisected=True)
+
+    assert not shortest(one for one in found if one.wrong and not _ANEW & one.world.happened)
+    exact = {(id(one.world), one.position) for one in found if one.exact}
+    before = {(id(one.world), one.position) for one in answered(spark, worlds, read) if one.exact}
+    assert len(exact) > len(before)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mappings_that_a_search_begins_with_are_those_that_are_believed(spark: SparkSession, seed: int) -> None:
+    """Two pieces of code leave out what is of earlier topics: that of the task, and that of the job."""
+    worlds = made_up(seed, *[Ending.DRAINED] * 3, Ending.STOPPED)
+    partitions = partitions_of(spark, worlds, ReadFrom.NONE)
+
+    believed = known_mappings(syncs_of(spark, worlds), partitions).select("topic", "upstream", "downstream")
+
+    assert {tuple(row) for row in believed.distinct().collect()} == searched_mappings(worlds)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

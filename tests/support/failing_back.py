@@ -125,7 +125,7 @@ class FailingBack:
             names = filter(None, (request.source_connector, request.forward_connector))
             members = [held.Member(doors.connect, self.there.journal(name)) for name in names]
             held.hold_stopped(members, self.there.owner(), seconds=600)
-            failover.refuse_undrained(failover.look(request, doors, after, ranges=before))
+            failover.look(request, doors, after, ranges=before)
         return after, translate_job.run(self.there.spark, after)
 
     def commit(self, directory: FailoverDirectory, digest: str) -> Moved:

@@ -204,7 +204,7 @@ class FailingOver:
             names = (self.flowing.source_connector, self.flowing.checkpoint_connector)
             members = [held.Member(doors.connect, self.journal(name)) for name in names]
             held.hold_stopped(members, self.owner(), seconds=600)
-            failover.refuse_undrained(failover.look(request, doors, after, ranges=before))
+            failover.look(request, doors, after, ranges=before)
         return after, translate_job.run(self.spark, after)
 
     def commit(self, directory: FailoverDirectory, digest: str) -> Moved:

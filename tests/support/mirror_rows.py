@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from frames import frame_of
+from mirror_bisected import found_in, known_in
 from mirror_truth import best, missing, rereads, skipped
 from mirror_world import Ending, Log, Pair, Record, World
 from pyspark.sql import DataFrame, SparkSession
@@ -98,13 +99,23 @@ class Answer:
 
 
 def answered(
-    spark: SparkSession, worlds: Sequence[World], read: ReadFrom, said: Mapping[str, bool] | None = None
+    spark: SparkSession,
+    worlds: Sequence[World],
+    read: ReadFrom,
+    said: Mapping[str, bool] | None = None,
+    *,
+    bisected: bool = False,
 ) -> list[Answer]:
-    """Ask the translation for every position of every world; ``said``: what it is told of each partition instead."""
+    """Ask the translation for every position of every world.
+
+    said: what it is told of each partition instead; bisected: with the mappings that single records prove
+    """
     lies = {name: F.lit(value) for name, value in (said or {}).items()}
     partitions = partitions_of(spark, worlds, read).withColumns(lies)
     digests = None if read is ReadFrom.NONE else digests_of(spark, worlds, read)
-    told = known(partitions, syncs=syncs_of(spark, worlds), digests=digests, kept=kept_of(spark, worlds))
+    told = known(
+        partitions, syncs=syncs_of(spark, worlds), digests=digests, kept=kept_of(spark, worlds, bisected=bisected)
+    )
     names = ("downstream", "upper", "missing", "exact", "max_rereads", "method")
     with persisted(told):
         found = answers(asked_of(spark, worlds), partitions, told, checkpoints_of(spark, worlds))
@@ -140,9 +151,12 @@ def checkpoints_of(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
     return frame_of(spark, _rows(worlds, lambda world: world.checkpoints.values()), _PAIRS)
 
 
-def kept_of(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
-    """Dataset ``kept_pairs``: of the pairs that resets have kept, those that the records still bear out."""
-    return frame_of(spark, _rows(worlds, _proved), struct_type(KEPT_PAIRS))
+def kept_of(spark: SparkSession, worlds: Sequence[World], *, bisected: bool = False) -> DataFrame:
+    """Dataset ``kept_pairs``: of the pairs that resets have kept, those that the records still bear out.
+
+    bisected: with those that are found by reading single records
+    """
+    return frame_of(spark, _rows(worlds, _with_found if bisected else _proved), struct_type(KEPT_PAIRS))
 
 
 def digests_of(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> DataFrame:
@@ -201,6 +215,22 @@ def _proved(world: World) -> list[Pair]:
     if world.ending is Ending.BROKEN:
         return []
     return [pair for pair in dict.fromkeys(world.kept) if _alike(world, pair)]
+
+
+def searched_mappings(worlds: Sequence[World]) -> set[tuple[str, int, int]]:
+    """Those that a search of single records begins with, without any that a reset has kept: topic and both offsets."""
+    told = {
+        str(number): known_in(world, _partition(number, world, ReadFrom.NONE), [])
+        for number, world in enumerate(worlds)
+    }
+    return {(name, *pair) for name, mappings in told.items() for pair in mappings}
+
+
+def _with_found(world: World) -> list[Pair]:
+    if world.ending is Ending.BROKEN:
+        return []
+    kept, row = _proved(world), _partition(0, world, ReadFrom.NONE)
+    return list(dict.fromkeys([*kept, *found_in(world, row, kept, lambda record: _digest(world, record))]))
 
 
 def _alike(world: World, pair: Pair) -> bool:

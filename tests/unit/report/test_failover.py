@@ -55,6 +55,25 @@ def test_the_question(directory: FailoverDirectory) -> None:
     assert "Nothing has been stopped or moved yet." in asked
 
 
+def test_partitions_beyond_the_limit_are_named(directory: FailoverDirectory) -> None:
+    """With how many records are not read; before anybody approves."""
+    first = [{"topic": "<orders>", "kafka_partition": 3, "left_out": 12_345}]
+    write_failover(directory, ROWS, beyond_limit={"partitions": 2, "records": 23_456, "first": first})
+    told = (
+        "Of 2 partitions fewer records will be read than are needed to prove every offset in them: 23,456 of both logs"
+    )
+
+    assert told in failover_question(Failover.read(directory))
+    page = page_of(directory)
+    assert told in page
+    assert "&lt;orders&gt;" in page
+    assert "12,345" in page
+    assert "Those that lack most are shown" in page
+    write_failover(directory, ROWS, beyond_limit={"partitions": 0, "records": 0, "first": []})
+    assert "fewer records" not in failover_question(Failover.read(directory))
+    assert "What will not be compared" not in page_of(directory)
+
+
 def test_unplanned_says_what_is_read_again(directory: FailoverDirectory) -> None:
     """Nothing is stopped then."""
     write_failover(directory, ROWS, planned=False)

@@ -20,6 +20,7 @@ from airflow_provider_connect_offsets.workspace.datasets import (
     read_newest,
     write_dataset,
     write_newest,
+    writing_parts,
 )
 from airflow_provider_connect_offsets.workspace.layout import join
 
@@ -85,6 +86,33 @@ def test_many_rows_are_written_and_read_in_batches(tmp_path: Path, monkeypatch: 
 
     assert write_dataset(uri, schemas.STORED_RECORDS, iter(rows)) == 10
     assert [row["log_offset"] for row in datasets.iterate_dataset(uri, schemas.STORED_RECORDS)] == list(range(10))
+
+
+def test_parts_are_one_dataset(tmp_path: Path) -> None:
+    """None of what stood there is left, and one without a row is whole too."""
+    uri, verdict = str(tmp_path / "d"), full_row(schemas.VERDICTS)
+    write_dataset(uri, schemas.VERDICTS, [verdict] * 3)
+
+    with writing_parts(uri, schemas.VERDICTS) as parts:
+        for times in (1, 3):
+            parts.write(**{name: [value] * times for name, value in verdict.items()})
+
+    assert read_dataset(uri, schemas.VERDICTS) == [verdict] * 4
+    with writing_parts(uri, schemas.VERDICTS):
+        pass
+    assert read_dataset(uri, schemas.VERDICTS) == []
+
+
+def test_parts_of_which_the_last_was_never_written_are_no_dataset(tmp_path: Path) -> None:
+    """Nor is what stood there before."""
+    uri = str(tmp_path / "d")
+    write_dataset(uri, schemas.VERDICTS, [])
+
+    with pytest.raises(OSError, match="gone"), writing_parts(uri, schemas.VERDICTS):
+        raise OSError("gone")
+
+    with pytest.raises(DatasetError, match="never finished"):
+        read_dataset(uri, schemas.VERDICTS)
 
 
 def test_a_row_that_does_not_fit(tmp_path: Path) -> None:

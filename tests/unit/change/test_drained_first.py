@@ -1,0 +1,53 @@
+"""Nothing long is read before it is known that all records were replicated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
+
+from airflow_provider_connect_offsets.change.failover import FailoverDoors, look
+from airflow_provider_connect_offsets.exceptions import NotDrained
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.stores.groups import Committed, GroupState, GroupStatus
+from airflow_provider_connect_offsets.stores.spans import Digest, Span
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+
+
+class Unread(MadeUpCluster):
+    """A cluster with one group, whose logs must not be read whole."""
+
+    @property
+    def groups(self) -> Unread:
+        """What ``stores.groups.ConsumerGroups`` tells."""
+        return self
+
+    def list_groups(self, _pattern: str) -> list[str]:
+        return ["reader"]
+
+    def states(self, names: Iterable[str]) -> dict[str, GroupStatus]:
+        return {name: GroupStatus(name, GroupState.EMPTY, 0) for name in names}
+
+    def offsets_of(self, names: Iterable[str]) -> dict[str, Mapping[TopicPartition, Committed]]:
+        return {name: {TopicPartition("orders", 0): Committed(0, "")} for name in names}
+
+    def digests(self, spans: Mapping[TopicPartition, Span], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
+        del timed
+        pytest.fail(f"{spans} were read")
+
+
+def test_records_that_are_left_refuse_it_before_any_log_is_read(tmp_path: Path) -> None:
+    """Who has to begin again has not stood still for the time that reading takes."""
+    source, target = Unread({"orders": [MadeUpLog.of(*"abc")]}), Unread({"here.orders": [MadeUpLog.of(*"ab")]})
+    made_up = MadeUpFlow(source, target, {("orders", 0): 1})
+    request = FailoverRequest.parse(
+        planned=True, flow=Flow.of(made_up.info().config), groups=".*", source_connector="mirror"
+    )
+    before, after = (FailoverDirectory(f"{tmp_path.as_uri()}/{name}") for name in ("before", "after"))
+
+    with pytest.raises(NotDrained, match="topic 'orders', partition 0 ends at 3"):
+        look(request, FailoverDoors(made_up.clusters, made_up.doors), after, ranges=before)
