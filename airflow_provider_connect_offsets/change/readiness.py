@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.lag import Replicated, replicated
+from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
+from airflow_provider_connect_offsets.change.lag import Replicated, isolation_of, replicated
+from airflow_provider_connect_offsets.change.replicas import Clusters, anchored, replicas_found, replicas_left
 from airflow_provider_connect_offsets.change.snapshot import (
     Seen,
     bounds_rows,
@@ -40,7 +42,9 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTORS,
     FLOW_TOPICS,
     GROUP_OFFSETS,
+    KEPT_PAIRS,
     LOG_BOUNDS,
+    MIRROR_PARTITIONS,
     REMAINING,
     STORED_RECORDS,
 )
@@ -70,11 +74,13 @@ def take_readiness_snapshot(  # noqa: PLR0913 - the three systems of a flow, and
     *,
     cluster: str,
     history: Callable[[str], str],
+    rewinds: str = "",
 ) -> Looked:
     """Write ``request.json``, the datasets that a judgement needs, and last of all ``snapshot.json``; change nothing.
 
     cluster: what the datasets call the Connect cluster. history: where the history of a flow is, by a name that no
-    other flow has. Everything is read in an order in which time makes a lag look larger, never smaller.
+    other flow has. rewinds: where resets of the flow have kept pairs of offsets; may be empty. Everything is read in an
+    order in which time makes a lag look larger, never smaller, and offset syncs before the logs that they tell of.
 
     Raises :class:`UnknownConnector` with close names, :class:`InvalidRequest` for connectors that are no MirrorMaker
     2's, :class:`InvalidInput` where the flow's names can't be told, and store errors.
@@ -98,6 +104,9 @@ def take_readiness_snapshot(  # noqa: PLR0913 - the three systems of a flow, and
     ends = [*bounds_rows(bounds, flow.source_alias), *bounds_rows(replicas, flow.target_alias)]
     write_dataset(directory.log_bounds, LOG_BOUNDS, ends)
     write_dataset(directory.remaining, REMAINING, _remaining_rows(found))
+    clusters = Clusters(source, target, isolation_of(seen[0].info.config))
+    read_in = {row["topic"] for row in groups if row["kafka_cluster"] == flow.source_alias}
+    _write_partitions(directory, seen[0], clusters, {w: one for w, one in found.items() if w.topic in read_in}, rewinds)
     topics = {where.topic for where in bounds} | _stored_topics(seen[0])
     write_dataset(directory.flow_topics, FLOW_TOPICS, _topic_rows(flow, topics, source.logs, target.logs))
     root = history(unique_segment(f"{cluster}-{request.source_connector}"))
@@ -174,6 +183,22 @@ def _remaining_rows(found: Mapping[TopicPartition, Replicated]) -> Iterator[dict
             "log_offset": first.offset,
             "written_at": None if first.timestamp_ms is None else moment_of(first.timestamp_ms),
         }
+
+
+def _write_partitions(
+    directory: ReadinessDirectory,
+    connector: Seen,
+    clusters: Clusters,
+    found: Mapping[TopicPartition, Replicated],
+    rewinds: str,
+) -> None:
+    """Write what a failover of either kind would see of both logs now, of the partitions ``found``."""
+    replicas = anchored(clusters, replicas_found(connector.info, clusters, found))
+    write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, (one.row(None) for one in replicas))
+    kept = kept_pairs(rewinds, clusters, replicas) if rewinds else ()
+    write_dataset(directory.kept_pairs, KEPT_PAIRS, kept)
+    left = replicas_left(Flow.of(connector.info.config), clusters.target) if found else ()
+    write_dataset(directory.left_partitions, MIRROR_PARTITIONS, (one.row(None) for one in left))
 
 
 def _topic_rows(

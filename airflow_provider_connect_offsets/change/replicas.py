@@ -109,10 +109,22 @@ def replicas_of(info: ConnectorInfo, doors: Doors, clusters: Clusters, topics: C
     """
     if clusters.source is None:
         return []
-    flow = Flow.of(info.config)
     # What it is configured to replicate is looked up at the source, whatever cluster the doors lead to.
     doors = replace(doors, logs=clusters.source.logs)
     found = replicated(doors, info, clusters.source.logs, selects=lambda topic: topic in topics)
+    return replicas_found(info, clusters, found)
+
+
+def replicas_found(
+    info: ConnectorInfo, clusters: Clusters, found: Mapping[TopicPartition, Replicated]
+) -> list[Replica]:
+    """Look at the remote topics of partitions of which it is known how far they are replicated.
+
+    found: of ``change.lag.replicated``, by partition of the source. Raises store errors.
+    """
+    if clusters.source is None:
+        return []
+    flow = Flow.of(info.config)
     asked = {where: TopicPartition(flow.target_topic(where.topic), where.partition) for where in found}
     of_target, copied = _remote_topics(clusters.target, asked.values())
     of_source = clusters.source.logs.configs({where.topic for where in asked})

@@ -21,9 +21,10 @@ class Thresholds:
     ``max_lag_records``: records of a partition that are not replicated yet. ``max_lag_seconds``: age of the oldest of
     them. ``max_sync_age``: seconds for which records were replicated without an offset sync. ``max_checkpoint_age``:
     seconds for which a checkpoint may be older than what the syncs allow. ``stuck_after``: seconds without progress in
-    spite of a lag. ``min_coverage``: share of a group's partitions that a failover would translate (0 to 1).
-    ``max_rereads``: records that a group would read again. What MirrorMaker 2 has done since its worker last flushed
-    offsets (``offset.flush.interval.ms``, a minute by default) is not seen, so seconds should be more than that.
+    spite of a lag. ``min_coverage``: share of a group's partitions that a failover would translate (0 to 1), planned,
+    and were the source lost. ``max_rereads``: records that a group would read again after a planned one. What
+    MirrorMaker 2 has done since its worker last flushed offsets (``offset.flush.interval.ms``, a minute by default) is
+    not seen, so seconds should be more than that.
     """
 
     max_lag_records: int = 0

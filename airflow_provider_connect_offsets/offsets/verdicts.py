@@ -103,6 +103,10 @@ class Rule(StrEnum):
     CHECKPOINT_MISSING = "checkpoint_missing", "MirrorMaker 2 has a checkpoint for each group and partition."
     CHECKPOINT_OLD = "checkpoint_old", "A group's checkpoint is as new as the offset syncs allow."
     COVERAGE = "coverage", "Were a failover to happen now, enough of each group's partitions would be translated."
+    UNPLANNED_COVERAGE = (
+        "unplanned_coverage",
+        "Were the source lost now, a failover would still translate enough of each group's partitions.",
+    )
     REREADS = "rereads", "Were a failover to happen now, no group would read more records again than was asked for."
     TARGET_GROUP = "target_group", "Nobody works under a group's name on the target before the failover."
     FLOW_MISMATCH = "flow_mismatch", "The flow's connectors agree on aliases, names and where the offset syncs are."

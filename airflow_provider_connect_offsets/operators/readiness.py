@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _HANDED_ON = (
     "ready",
+    "ready_for",
     "worst",
     "partitions",
     "lagging",
@@ -32,6 +33,8 @@ _HANDED_ON = (
     "lost",
     "groups",
     "group_partitions",
+    "group_planned",
+    "group_unplanned",
     "group_covered",
     "group_rereads",
     "verdicts",
@@ -93,6 +96,7 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
         """Write the snapshot."""
         from airflow_provider_connect_offsets.change.readiness import take_readiness_snapshot  # noqa: PLC0415
         from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.layout import rewinds_root  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.readiness import history_root  # noqa: PLC0415
 
         directory = _directory(directory_of(context, part=self.part).uri)
@@ -112,6 +116,7 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
                     directory,
                     cluster=opened.cluster,
                     history=lambda flow: history_root(workspace_uri(), dag_id=dag_id, flow=flow),
+                    rewinds=rewinds_root(workspace_uri(), cluster=opened.cluster, connector=request.source_connector),
                 )
         self.log.info("Looked at %s; datasets under %s", looked, directory.uri)
         return directory.uri
@@ -195,7 +200,9 @@ class RequireMirrorReadyOperator(BaseOperator):
         if not self.summary["ready"]:
             errors = self.summary["verdicts"]["error"]
             more = f" And {errors - 1:,} more errors." if errors > 1 else ""
-            raise AirflowFailException(f"Not ready for a failover. {self.summary['worst']['message']}{more} {report}")
+            ready_for = self.summary.get("ready_for")
+            which = f"Ready only for a failover that is {ready_for[0]}" if ready_for else "Not ready for a failover"
+            raise AirflowFailException(f"{which}. {self.summary['worst']['message']}{more} {report}")
         self.log.info("Ready for a failover: no threshold is crossed. The report: %s", report)
 
 

@@ -55,6 +55,24 @@ class Seen:
         return replace(self, known=told)
 
 
+def without_source(partitions: DataFrame) -> DataFrame:
+    """The same rows, with what a source that is gone can't tell as constants: Catalyst leaves out what asks for it.
+
+    partitions: dataset ``mirror_partitions``
+    """
+    names = (
+        "source_start",
+        "source_end",
+        "stored",
+        "origin_upstream",
+        "origin_downstream",
+        "source_from",
+        "target_from",
+    )
+    unknown = dict.fromkeys(names, F.lit(None).cast("long"))
+    return partitions.withColumns({**unknown, "drained": F.expr("false")})
+
+
 def asked_positions(request: FailoverRequest, seen: Seen) -> DataFrame:
     """The positions to be translated.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from airflow_provider_connect_offsets.offsets.failover import Mode
 from airflow_provider_connect_offsets.offsets.readiness import Thresholds
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.pipeline.findings import finding
@@ -23,32 +24,41 @@ def by_group(rows: DataFrame, thresholds: Thresholds, mirrored: tuple[str, str] 
     """Sum up the dataset ``group_readiness``.
 
     mirrored: patterns of the groups that the checkpoint connector takes and leaves out; None: not known
-    returns: group, group_state, target_state, partitions, covered, rereads, most_rereads, checkpoint_rereads,
-    without_checkpoint, old_checkpoints, ahead_on_target, reason and example (of a partition that is not covered),
-    left_out
+    returns: group, group_state, target_state, partitions; planned, unplanned and covered (how many of them a failover
+    of that kind, or of either kind, would translate), rereads and checkpoint_rereads (after a planned one), exact,
+    without_checkpoint, old_checkpoints, ahead_on_target; planned_reason and planned_example (of a partition that is
+    not translated), unplanned_reason and unplanned_example, left_out
     """
     place = F.concat_ws("-", "topic", F.col("kafka_partition").cast("string"))
-    missing = F.col("reason").isNotNull()
-    behind = (F.col("method") == "sync") & (F.col("downstream") > F.col("checkpoint_downstream"))
     limit = thresholds.max_checkpoint_age * 1000
-    old = F.lit(limit > 0) & behind & (F.unix_millis("observed_at") - F.unix_millis("checkpoint_at") > limit)
+    behind = F.unix_millis("observed_at") - F.unix_millis("checkpoint_behind_since")
+    counted = [_of_kind(kind.value, place) for kind in Mode]
     return (
         rows.groupBy("group", "group_state")
         .agg(
             F.max("target_state").alias("target_state"),
             F.count("*").alias("partitions"),
-            F.count_if(~missing).alias("covered"),
-            F.sum("rereads").alias("rereads"),
-            F.max("rereads").alias("most_rereads"),
+            F.count_if(F.col("planned_reason").isNull() & F.col("unplanned_reason").isNull()).alias("covered"),
+            *[column for columns in counted for column in columns],
+            F.sum("planned_max_rereads").alias("rereads"),
             F.sum("checkpoint_rereads").alias("checkpoint_rereads"),
+            F.count_if("planned_exact").alias("exact"),
             F.count_if(F.col("checkpoint_downstream").isNull()).alias("without_checkpoint"),
-            F.count_if(old).alias("old_checkpoints"),
-            F.count_if(F.col("target_position") > F.col("downstream")).alias("ahead_on_target"),
-            F.min_by("reason", F.when(missing, place)).alias("reason"),
-            F.min(F.when(missing, place)).alias("example"),
+            F.count_if(F.lit(limit > 0) & (behind > limit)).alias("old_checkpoints"),
+            F.count_if(F.col("target_position") > F.col("planned_downstream")).alias("ahead_on_target"),
         )
         .withColumn("left_out", _left_out(mirrored))
     )
+
+
+def _of_kind(kind: str, place: Column) -> list[Column]:
+    """How many partitions a failover of that kind would translate, and an example of what it would not."""
+    missing = F.col(f"{kind}_reason").isNotNull()
+    return [
+        F.count_if(~missing).alias(kind),
+        F.min_by(f"{kind}_reason", F.when(missing, place)).alias(f"{kind}_reason"),
+        F.min(F.when(missing, place)).alias(f"{kind}_example"),
+    ]
 
 
 def _left_out(mirrored: tuple[str, str] | None) -> Column:
@@ -59,26 +69,33 @@ def _left_out(mirrored: tuple[str, str] | None) -> Column:
 
 
 def _coverage(thresholds: Thresholds) -> list[Column]:
-    asked = F.lit(thresholds.min_coverage > 0)
-    too_little = asked & (F.col("covered") < thresholds.min_coverage * F.col("partitions"))
     return [
-        finding(
-            Rule.COVERAGE,
-            F.when(too_little, Severity.ERROR.value).otherwise(Severity.WARNING.value),
-            F.col("covered") < F.col("partitions"),
-            "a failover now would translate ",
-            number("covered"),
-            " of ",
-            number("partitions"),
-            " partitions",
-            F.when(too_little, f", and {thresholds.min_coverage:.0%} are asked for").otherwise(""),
-            ". Partition `",
-            F.col("example"),
-            "`: ",
-            F.col("reason"),
-            ".",
-        )
+        _covered(thresholds, Rule.COVERAGE, Mode.PLANNED, "a planned failover now would translate "),
+        _covered(
+            thresholds, Rule.UNPLANNED_COVERAGE, Mode.UNPLANNED, "were the source lost now, a failover would translate "
+        ),
     ]
+
+
+def _covered(thresholds: Thresholds, rule: Rule, kind: Mode, told: str) -> Column:
+    asked = F.lit(thresholds.min_coverage > 0)
+    too_little = asked & (F.col(kind.value) < thresholds.min_coverage * F.col("partitions"))
+    return finding(
+        rule,
+        F.when(too_little, Severity.ERROR.value).otherwise(Severity.WARNING.value),
+        F.col(kind.value) < F.col("partitions"),
+        told,
+        number(kind.value),
+        " of ",
+        number("partitions"),
+        " partitions",
+        F.when(too_little, f", and {thresholds.min_coverage:.0%} are asked for").otherwise(""),
+        ". Partition `",
+        F.col(f"{kind.value}_example"),
+        "`: ",
+        F.col(f"{kind.value}_reason"),
+        ".",
+    )
 
 
 def _rereads(thresholds: Thresholds) -> list[Column]:
@@ -87,7 +104,7 @@ def _rereads(thresholds: Thresholds) -> list[Column]:
             Rule.REREADS,
             Severity.ERROR,
             F.lit(thresholds.max_rereads > 0) & (F.col("rereads") > thresholds.max_rereads),
-            "after a failover now it would read up to ",
+            "after a planned failover now it would read up to ",
             number("rereads"),
             f" records again, more than {thresholds.max_rereads:,}.",
         )
@@ -116,8 +133,8 @@ def _checkpoints(thresholds: Thresholds) -> list[Column]:
             F.col("old_checkpoints") > 0,
             "in ",
             number("old_checkpoints"),
-            f" partitions its checkpoint is older than {thresholds.max_checkpoint_age:,} s and behind what the offset "
-            "syncs allow, so nothing writes checkpoints any more.",
+            " partitions its checkpoint has been behind an offset sync that the group has passed for more than "
+            f"{thresholds.max_checkpoint_age:,} s, so nothing writes checkpoints any more.",
         ),
     ]
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -24,10 +25,10 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.advice import mirrored_groups
 from airflow_provider_connect_offsets.offsets.families import FAMILIES, MirrorSource
 from airflow_provider_connect_offsets.offsets.family import OffsetReset
-from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest
-from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
-from airflow_provider_connect_offsets.pipeline import jvm
+from airflow_provider_connect_offsets.offsets.verdicts import Verdict
+from airflow_provider_connect_offsets.pipeline import failover, jvm
 from airflow_provider_connect_offsets.pipeline.flow_rules import FlowConnector, flow_verdicts
 from airflow_provider_connect_offsets.pipeline.frames import (
     WHOLE,
@@ -40,10 +41,11 @@ from airflow_provider_connect_offsets.pipeline.frames import (
 from airflow_provider_connect_offsets.pipeline.group_readiness import group_readiness
 from airflow_provider_connect_offsets.pipeline.group_rules import by_group, group_verdicts
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, latest_checkpoints, offset_syncs
-from airflow_provider_connect_offsets.pipeline.plan_job import sampled
 from airflow_provider_connect_offsets.pipeline.readiness import Seen, as_history, readiness, trend, with_progress
 from airflow_provider_connect_offsets.pipeline.readiness_rules import partition_verdicts
+from airflow_provider_connect_offsets.pipeline.readiness_summary import counted, lines, partition_lines, sums, worst
 from airflow_provider_connect_offsets.pipeline.session import Job
+from airflow_provider_connect_offsets.pipeline.translate.answers import persisted
 from airflow_provider_connect_offsets.workspace.layout import join
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
@@ -52,8 +54,10 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     FLOW_TOPICS,
     GROUP_OFFSETS,
     GROUP_READINESS,
+    KEPT_PAIRS,
     LAG_HISTORY,
     LOG_BOUNDS,
+    MIRROR_PARTITIONS,
     READINESS,
     REMAINING,
     STORED_RECORDS,
@@ -62,29 +66,12 @@ from airflow_provider_connect_offsets.workspace.schemas import (
 )
 
 KEEP = 672
-LISTED = 100
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Thousands of partitions and some hundred thousand positions of groups at most: more tasks would only cost time.
 DEFAULTS = {
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.adaptive.enabled": "false",
 }
-# Of findings as bad as each other, the one that a person should hear of first.
-WORST_FIRST = (
-    Rule.RETENTION_LOSS,
-    Rule.SOURCE_RECREATED,
-    Rule.REPLICA_LOST,
-    Rule.FLOW_MISMATCH,
-    Rule.NOT_RUNNING,
-    Rule.FAILOVER_SETTING,
-    Rule.STUCK,
-    Rule.LAG,
-    Rule.SYNC_MISSING,
-    Rule.SYNC_OLD,
-    Rule.COVERAGE,
-    Rule.CHECKPOINT_OLD,
-    Rule.REREADS,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +147,7 @@ def _judged(one: _Run, *, keep: int) -> dict[str, Any]:
     syncs = offset_syncs(one.read(directory.stored_syncs, STORED_RECORDS)).persist()
     rows = one.write(readiness(_seen(one, flow, source, syncs)), directory.readiness, READINESS)
     told = latest_checkpoints(checkpoints(one.read(directory.stored_checkpoints, STORED_RECORDS)))
-    groups = one.write(
-        group_readiness(one.read(directory.group_offsets, GROUP_OFFSETS), rows, syncs, told, source=flow.source_alias),
-        directory.group_readiness,
-        GROUP_READINESS,
-    )
+    groups = _groups(one, flow, rows, syncs, told)
     syncs.unpersist()
     history = one.history().persist()
     earlier = _runs(history)
@@ -186,11 +169,13 @@ def _judged(one: _Run, *, keep: int) -> dict[str, Any]:
     weighed = weighed.unionByName(_weightless(one.spark, list(flow_verdicts(source, checkpoint)))).persist()
     one.write(shaped(weighed, VERDICTS), directory.verdicts, VERDICTS)
     summary = {
-        **_sums(rows, totals),
-        **_counted(weighed),
-        "worst": _worst(weighed),
-        "group_lines": _lines(totals, F.desc(F.col("partitions") - F.col("covered")), F.desc("rereads"), "group"),
-        "partition_lines": _partition_lines(rows),
+        **sums(rows, totals),
+        **counted(weighed),
+        "worst": worst(weighed),
+        "group_lines": lines(
+            totals, F.desc(F.col("partitions") - F.col("covered")), F.desc_nulls_last("rereads"), "group"
+        ),
+        "partition_lines": partition_lines(rows),
         "expired": sorted(uri for _, uri in earlier[keep - 1 :]),
         "history_since": since.isoformat(),
         "judged_at": datetime.now(tz=UTC).isoformat(timespec="milliseconds"),
@@ -199,6 +184,29 @@ def _judged(one: _Run, *, keep: int) -> dict[str, Any]:
     weighed.unpersist()
     totals.unpersist()
     return summary
+
+
+def _groups(one: _Run, flow: Flow, rows: DataFrame, syncs: DataFrame, told: DataFrame) -> DataFrame:
+    """Dataset ``group_readiness``, written. rows: dataset ``readiness``; told: the latest ``checkpoints``."""
+    directory = one.directory
+    planned = failover.Seen(
+        group_offsets=one.read(directory.group_offsets, GROUP_OFFSETS),
+        partitions=one.read(directory.mirror_partitions, MIRROR_PARTITIONS),
+        syncs=syncs,
+        latest=told.select("group", "topic", "kafka_partition", "upstream", "downstream"),
+        members=few_rows(one.spark, [], "group string, on_source boolean, on_target boolean"),
+        digests=None,
+        kept=one.read(directory.kept_pairs, KEPT_PAIRS),
+    ).with_known()
+    left = failover.without_source(one.read(directory.left_partitions, MIRROR_PARTITIONS))
+    left_syncs = syncs if flow.syncs_on is Side.TARGET else None
+    unplanned = replace(planned, partitions=left, syncs=left_syncs, kept=None, known=None).with_known()
+    with ExitStack() as kept:
+        for known in (planned.known, unplanned.known):
+            if known is not None:
+                kept.enter_context(persisted(known))
+        found = group_readiness(rows, planned, unplanned, told, flow=flow)
+        return one.write(found, directory.group_readiness, GROUP_READINESS)
 
 
 def _seen(one: _Run, flow: Flow, source: FlowConnector, syncs: DataFrame) -> Seen:
@@ -219,63 +227,6 @@ def _seen(one: _Run, flow: Flow, source: FlowConnector, syncs: DataFrame) -> See
 def _weightless(spark: SparkSession, verdicts: list[Verdict]) -> DataFrame:
     rows = [(str(v.rule), v.severity.value, v.connector, v.partition, v.message, 0) for v in verdicts]
     return few_rows(spark, rows, struct_type(VERDICTS).add("weight", "long"))
-
-
-def _sums(rows: DataFrame, totals: DataFrame) -> dict[str, Any]:
-    """Partitions, lag and loss; groups, coverage and re-reads."""
-    partitions = rows.agg(
-        F.count("*").alias("partitions"),
-        F.count_if(F.col("lag") > 0).alias("lagging"),
-        F.coalesce(F.sum("lag"), F.lit(0)).alias("lag"),
-        F.max("lag_ms").alias("lag_ms"),
-        F.coalesce(F.sum("lost"), F.lit(0)).alias("lost"),
-        F.coalesce(F.sum("unsynced"), F.lit(0)).alias("unsynced"),
-    ).first()
-    names = ("partitions", "covered", "rereads", "checkpoint_rereads", "without_checkpoint")
-    groups = totals.agg(
-        F.count("*").alias("groups"),
-        *[F.coalesce(F.sum(name), F.lit(0)).alias(f"group_{name}") for name in names],
-    ).first()
-    return {**(partitions.asDict() if partitions else {}), **(groups.asDict() if groups else {})}
-
-
-def _counted(verdicts: DataFrame) -> dict[str, Any]:
-    sample = sampled(verdicts)
-    times = {(row["severity"], row["rule"]): row["times"] for row in sample}
-    by_severity = {
-        severity.value: sum(number for (level, _), number in times.items() if level == severity)
-        for severity in Severity
-    }
-    return {
-        "verdicts": by_severity,
-        "rules": {rule: sum(n for (_, of), n in times.items() if of == rule) for rule in sorted({r for _, r in times})},
-        "sample": sample,
-        "ready": not by_severity[Severity.ERROR.value],
-    }
-
-
-def _worst(weighed: DataFrame) -> dict[str, Any] | None:
-    """The error that a person should hear of first; None where there is none."""
-    ranks = F.create_map(*[F.lit(part) for rank, rule in enumerate(WORST_FIRST) for part in (rule.value, rank)])
-    order = [F.coalesce(ranks[F.col("rule")], F.lit(len(WORST_FIRST))), F.desc("weight"), F.col("message")]
-    row = weighed.where(F.col("severity") == Severity.ERROR.value).orderBy(*order).limit(1).first()
-    return None if row is None else {"rule": row["rule"], "message": row["message"]}
-
-
-def _partition_lines(rows: DataFrame) -> list[dict[str, Any]]:
-    spoken = rows.withColumn("sync_at", F.unix_millis("sync_at")).drop("observed_at", "topic_id", "target_topic_id")
-    orders = (
-        F.desc(F.coalesce("lost", F.lit(0))),
-        F.desc_nulls_last("lag"),
-        F.desc_nulls_last("unsynced"),
-        "topic",
-        "kafka_partition",
-    )
-    return _lines(spoken, *orders)
-
-
-def _lines(frame: DataFrame, *order: Any) -> list[dict[str, Any]]:
-    return [row.asDict() for row in frame.orderBy(*order).limit(LISTED).collect()]
 
 
 def _runs(history: DataFrame) -> list[tuple[datetime, str]]:

@@ -37,6 +37,7 @@ from airflow_provider_connect_offsets.pipeline.failover import (
     Seen,
     as_dataset,
     translated,
+    without_source,
 )
 from airflow_provider_connect_offsets.pipeline.frames import few_rows, is_finished, read_dataset, write_dataset
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, offset_syncs
@@ -116,7 +117,7 @@ def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverReq
     gone = request.mode is Mode.UNPLANNED
     return Seen(
         group_offsets=read_dataset(spark, directory.group_offsets, GROUP_OFFSETS),
-        partitions=_without_source(partitions) if gone else partitions,
+        partitions=without_source(partitions) if gone else partitions,
         syncs=None if gone and request.flow.syncs_on is Side.SOURCE else _syncs(spark, directory),
         # Of each key the look has kept the last record only.
         latest=told.select("group", "topic", "kafka_partition", "upstream", "downstream"),
@@ -148,21 +149,6 @@ def _forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
 
 def _syncs(spark: SparkSession, directory: FailoverDirectory) -> DataFrame:
     return offset_syncs(read_dataset(spark, directory.stored_syncs, STORED_RECORDS))
-
-
-def _without_source(partitions: DataFrame) -> DataFrame:
-    """The same rows, with what a source that is gone can't tell as constants: Catalyst leaves out what asks for it."""
-    names = (
-        "source_start",
-        "source_end",
-        "stored",
-        "origin_upstream",
-        "origin_downstream",
-        "source_from",
-        "target_from",
-    )
-    unknown = dict.fromkeys(names, F.lit(None).cast("long"))
-    return partitions.withColumns({**unknown, "drained": F.expr("false")})
 
 
 def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFrame:

@@ -39,7 +39,7 @@ CLASSES: Mapping[str, tuple[Rule, ...]] = {
     "Lag": (Rule.LAG,),
     "Offset syncs": (Rule.SYNC_MISSING, Rule.SYNC_OLD),
     "Checkpoints": (Rule.CHECKPOINT_MISSING, Rule.CHECKPOINT_OLD),
-    "Groups after a failover": (Rule.COVERAGE, Rule.REREADS, Rule.TARGET_GROUP),
+    "Groups after a failover": (Rule.COVERAGE, Rule.UNPLANNED_COVERAGE, Rule.REREADS, Rule.TARGET_GROUP),
 }
 
 
@@ -78,7 +78,7 @@ class Readiness:
 
     @property
     def ready(self) -> bool:
-        """No threshold is crossed, and nothing is lost."""
+        """No threshold is crossed, and nothing is lost, for a failover of either kind."""
         return bool(self.summary["ready"])
 
     @property
@@ -89,7 +89,9 @@ class Readiness:
             notice = f"No threshold is crossed. {words.count(warnings, 'warning')} below." if warnings else ""
             return Standing("Ready", Tone.CALM if warnings else Tone.GOOD, notice or "No threshold is crossed.")
         errors = words.count(self.summary["verdicts"][Severity.ERROR.value], "error")
-        return Standing(f"Not ready: {errors}", Tone.BAD, self.sentence)
+        ready_for = self.summary["ready_for"]
+        headline = f"Ready only for a failover that is {ready_for[0]}" if ready_for else "Not ready"
+        return Standing(f"{headline}: {errors}", Tone.BAD, self.sentence)
 
     @property
     def sentence(self) -> str:
@@ -102,8 +104,7 @@ class Readiness:
         """The few numbers that a reader looks for first."""
         told = self.summary
         oldest = "not known" if told["lag_ms"] is None else words.seconds(told["lag_ms"] / 1000)
-        partitions, covered = told["group_partitions"], told["group_covered"]
-        coverage = f"{covered / partitions:.0%}" if partitions else "none"
+        partitions = told["group_partitions"]
         return (
             Figure(
                 f"{told['lag']:,}",
@@ -118,11 +119,16 @@ class Readiness:
                 "never" if told["lost"] else "",
             ),
             Figure(
-                coverage,
-                "of groups' positions covered",
-                f"{covered:,} of {partitions:,}, in {words.count(told['groups'], 'group')}",
+                _share(told["group_planned"], partitions),
+                "of groups' positions covered by a planned failover",
+                f"{told['group_planned']:,} of {partitions:,}, in {words.count(told['groups'], 'group')}",
             ),
-            Figure(f"{told['group_rereads']:,}", "records read again after a failover", "at most", "again"),
+            Figure(
+                _share(told["group_unplanned"], partitions),
+                "of them covered were the source lost now",
+                f"{told['group_unplanned']:,} of {partitions:,}",
+            ),
+            Figure(f"{told['group_rereads']:,}", "records read again after a planned failover", "at most", "again"),
         )
 
     @property
@@ -224,6 +230,10 @@ def write_readiness_page(directory: ReadinessDirectory) -> str:
     return directory.report
 
 
+def _share(covered: int, partitions: int) -> str:
+    return f"{covered / partitions:.0%}" if partitions else "none"
+
+
 def _is_wrong(line: Mapping[str, Any]) -> bool:
     """Whether records are lost, or source and replica no longer belong together."""
     end, position = line["log_end"], line["position"]
@@ -242,7 +252,7 @@ def _rereads(found: Readiness) -> Markup | None:
     from airflow_provider_connect_offsets.report.trend import GroupBar, draw_rereads  # noqa: PLC0415 - as above
 
     bars = [GroupBar(line["group"], line["rereads"], line["checkpoint_rereads"]) for line in found.group_lines]
-    return _drawn(draw_rereads(sorted(bars, key=lambda bar: -(bar.by_syncs or 0)), name="rereads"))
+    return _drawn(draw_rereads(sorted(bars, key=lambda bar: -(bar.planned or 0)), name="rereads"))
 
 
 def _drawn(svg: str | None) -> Markup | None:

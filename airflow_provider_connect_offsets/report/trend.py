@@ -77,10 +77,10 @@ def draw_trend(series: Series, *, name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class GroupBar:
-    """What a group would read again: by the offset syncs, and by MirrorMaker 2's checkpoints; None: not known."""
+    """What a group would read again: after a planned failover, and by MirrorMaker 2's checkpoints; None: not known."""
 
     group: str
-    by_syncs: int | None
+    planned: int | None
     by_checkpoints: int | None
 
 
@@ -89,15 +89,15 @@ def draw_rereads(bars: Sequence[GroupBar], *, name: str) -> str | None:
     shown = bars[:MOST_GROUPS]
     if not shown:
         return None
-    most = max(1, *(number or 0 for bar in shown for number in (bar.by_syncs, bar.by_checkpoints)))
+    most = max(1, *(number or 0 for bar in shown for number in (bar.planned, bar.by_checkpoints)))
     figure, axes = _canvas(_BAR_ROW * len(shown) + 4)
     for row, bar in enumerate(shown):
         top = row * _BAR_ROW
         _text(axes, _BAR_LEFT, top + 8, _shortened(bar.group), fontweight="bold", fontsize=_LARGE)
-        _bar(axes, top + 22, bar.by_syncs, most, colour=(Ink.AGAIN_PALE, Ink.AGAIN), label="by offset syncs")
+        _bar(axes, top + 22, bar.planned, most, colour=(Ink.AGAIN_PALE, Ink.AGAIN), label="after a planned failover")
         _bar(axes, top + 35, bar.by_checkpoints, most, colour=(Ink.LOG, Ink.MUTED), label="by its checkpoints")
-    said = "; ".join(f"{bar.group}: {_count(bar.by_syncs)} and {_count(bar.by_checkpoints)}" for bar in shown[:5])
-    return to_svg(figure, name=name, label=f"Records read again, by offset syncs and by checkpoints. {said}.")
+    said = "; ".join(f"{bar.group}: {_count(bar.planned)} and {_count(bar.by_checkpoints)}" for bar in shown[:5])
+    return to_svg(figure, name=name, label=f"Records read again, after a planned failover and by checkpoints. {said}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,12 +46,12 @@ def threshold_params() -> dict[str, Param]:
         ),
         "min_coverage": share(
             "Coverage",
-            "Share of each group's partitions that a failover now would have to translate.",
+            "Share of each group's partitions that a failover now would have to translate, planned or not.",
             section=Section.LIMITS,
             default=_DEFAULTS.min_coverage,
         ),
         "max_rereads": _count(
-            "Re-reads", _DEFAULTS.max_rereads, "How many records a group may read again after a failover now."
+            "Re-reads", _DEFAULTS.max_rereads, "How many records a group may read again after a planned failover now."
         ),
     }
 

@@ -11,8 +11,10 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     FLOW_TOPICS,
     GROUP_OFFSETS,
     GROUP_READINESS,
+    KEPT_PAIRS,
     LAG_TREND,
     LOG_BOUNDS,
+    MIRROR_PARTITIONS,
     READINESS,
     REMAINING,
     VERDICTS,
@@ -67,6 +69,21 @@ class ReadinessDirectory(Directory):
     def group_offsets(self) -> str:
         """Dataset ``group_offsets`` of the groups on both clusters, by the clusters' aliases."""
         return join(self.uri, GROUP_OFFSETS.name)
+
+    @property
+    def mirror_partitions(self) -> str:
+        """Dataset ``mirror_partitions`` of the topics that groups have offsets in, as a planned failover sees them."""
+        return join(self.uri, MIRROR_PARTITIONS.name)
+
+    @property
+    def left_partitions(self) -> str:
+        """Dataset ``mirror_partitions`` of what the target has: what a failover would see were the source gone."""
+        return join(self.uri, "left_partitions")
+
+    @property
+    def kept_pairs(self) -> str:
+        """Dataset ``kept_pairs``."""
+        return join(self.uri, KEPT_PAIRS.name)
 
     @property
     def readiness(self) -> str:

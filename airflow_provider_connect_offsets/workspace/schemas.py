@@ -374,6 +374,10 @@ READINESS = _schema(
     observed_at="timestamp",
 )
 
+# What ``mirror_failover`` would make of a group's position now, either way, in the words of ``translation``: planned,
+# by the position itself and without records that are read; unplanned, by ``unplanned_position``, which its last
+# checkpoint tells. ``…_reason``: why it would be left alone (null: it is translated). ``checkpoint_behind_since``:
+# since when an offset sync that the group has passed lies beyond its checkpoint (null: none does).
 GROUP_READINESS = _schema(
     "group_readiness",
     group="string",
@@ -382,18 +386,28 @@ GROUP_READINESS = _schema(
     target_topic="string",
     kafka_partition="int",
     position="long",
-    sync_upstream="long?",
-    sync_downstream="long?",
+    planned_downstream="long?",
+    planned_upper="long?",
+    planned_missing="long?",
+    planned_exact="boolean?",
+    planned_max_rereads="long?",
+    planned_method="string?",
+    planned_reason="string?",
+    unplanned_position="long?",
+    unplanned_downstream="long?",
+    unplanned_upper="long?",
+    unplanned_missing="long?",
+    unplanned_exact="boolean?",
+    unplanned_max_rereads="long?",
+    unplanned_method="string?",
+    unplanned_reason="string?",
     checkpoint_upstream="long?",
     checkpoint_downstream="long?",
     checkpoint_at="timestamp?",
-    downstream="long?",
-    method="string",
-    rereads="long?",
     checkpoint_rereads="long?",
+    checkpoint_behind_since="timestamp?",
     target_state="string?",
     target_position="long?",
-    reason="string?",
 )
 
 LAG_HISTORY = _schema(

@@ -96,7 +96,9 @@ def test_a_flow_that_is_well_is_ready(story: Story) -> None:
     assert (told["partitions"], told["lag"], told["lag_ms"], told["lost"], told["unsynced"]) == (4, 0, 0, 0, 0)
     assert (told["groups"], told["group_partitions"], told["group_covered"], told["group_rereads"]) == (1, 2, 2, 0)
     late = story.well.groups[story.flow.name, story.flow.topic("late")]
-    assert (late["method"], late["downstream"], late["checkpoint_downstream"]) == ("sync", RECORDS, RECORDS)
+    assert (late["planned_downstream"], late["planned_exact"]) == (RECORDS, True)
+    assert late["checkpoint_downstream"] == RECORDS
+    assert (late["unplanned_downstream"], late["unplanned_method"]) == (RECORDS, "checkpoint")
 
 
 def test_lag_is_found(story: Story) -> None:
@@ -167,9 +169,13 @@ def test_a_group_without_checkpoint_or_replica_is_found(story: Story) -> None:
     [coverage] = story.broken.errors["coverage"]
     [missing] = story.broken.warnings["checkpoint_missing"]
 
-    assert f"group `{group}`: a failover now would translate 1 of 2 partitions, and 90% are asked for" in coverage
+    assert (
+        f"group `{group}`: a planned failover now would translate 1 of 2 partitions, and 90% are asked for" in coverage
+    )
     assert "there is no replica of the partition." in coverage
     assert f"group `{group}`: 2 of its 2 partitions have no checkpoint." in missing
+    [unseen] = [text for text in story.broken.errors["unplanned_coverage"] if f"group `{group}`" in text]
+    assert "were the source lost now, a failover would translate 0 of 2 partitions" in unseen
 
 
 def test_settings_that_make_a_failover_worse_are_told(story: Story) -> None:
@@ -202,7 +208,7 @@ def test_the_history_holds_so_many_runs(story: Story) -> None:
 def test_the_page_shows_all_of_it(story: Story) -> None:
     """The headline, the worst, a class for each kind of finding, the plots, and the settings."""
     page = Path(write_readiness_page(story.broken.directory).removeprefix("file://")).read_text()
-    assert "Not ready: 8 errors" in page
+    assert "Not ready: 9 errors" in page
     for text in ("Lost or created again", "Connectors and their tasks", "Groups after a failover", "offset.lag.max"):
         assert text in page
     assert page.count("<svg") == 2

@@ -13,22 +13,13 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.readiness import Thresholds
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.group_readiness import (
-    BEFORE_SYNCS,
-    BEYOND_REPLICA,
-    NO_REPLICA,
-    NO_SYNC,
-    current_syncs,
-    group_readiness,
-)
+from airflow_provider_connect_offsets.pipeline.group_readiness import NO_CHECKPOINT, NO_REPLICA
 from airflow_provider_connect_offsets.pipeline.group_rules import by_group, group_verdicts
 from airflow_provider_connect_offsets.pipeline.readiness import Seen, as_history, readiness, trend, with_progress
 from airflow_provider_connect_offsets.pipeline.readiness_rules import partition_verdicts
 from airflow_provider_connect_offsets.workspace.schemas import (
-    CHECKPOINTS,
     CONNECTOR_OFFSETS,
     FLOW_TOPICS,
-    GROUP_OFFSETS,
     GROUP_READINESS,
     LAG_HISTORY,
     LOG_BOUNDS,
@@ -325,136 +316,58 @@ def test_history_and_trend(spark: SparkSession, rows: DataFrame) -> None:
     }
 
 
-@pytest.fixture(scope="module")
-def groups(spark: SparkSession) -> DataFrame:
-    """Groups on a partition that is replicated up to 100 as 200, and on others."""
-    return frame(spark, GROUP_READINESS, [row.asDict() for row in judged_groups(spark).collect()])
-
-
 def judged_groups(spark: SparkSession) -> DataFrame:
-    base = {"kafka_partition": 0, "log_start": 0, "log_end": 120, "observed_at": NOON}
-    partitions = frame(
-        spark,
-        READINESS,
-        [
-            {**base, "topic": "t", "target_topic": "s.t", "target_end": 200, "position": 100},
-            {**base, "topic": "bare", "target_topic": "s.bare", "target_end": 10, "position": 10},
-            {**base, "topic": "gone", "target_topic": "s.gone", "position": 10},
-            {**base, "topic": "short", "target_topic": "s.short", "target_end": 3, "position": 10},
-        ],
-    )
-    syncs = frame(
-        spark,
-        OFFSET_SYNCS,
-        [
-            sync("t", 0, 0, 1),
-            sync("t", 90, 90, 2),
-            sync("t", 20, 100, 3),  # a rewind: what came before no longer counts
-            sync("t", 50, 130, 4),
-            sync("t", 80, 170, 5),
-            sync("short", 5, 5, 6),
-        ],
-    )
+    """Groups that either kind of failover translates, or one of them, or none; one ahead on the target."""
+    place = {"kafka_partition": 0, "group_state": "Empty", "position": 50, "planned_max_rereads": 0}
 
-    def at(group: str, topic: str, offset: int, cluster: str = "s", state: str = "Empty") -> dict[str, Any]:
-        where = {"kafka_cluster": cluster, "group": group, "group_state": state, "topic": topic}
-        return {**where, "kafka_partition": 0, "offset": offset, "metadata": ""}
+    def at(group: str, topic: str = "t", **told: Any) -> dict[str, Any]:
+        return {**place, "group": group, "topic": topic, "target_topic": f"s.{topic}", **told}
 
-    positions = frame(
+    checkpoint: dict[str, Any] = {"checkpoint_downstream": 50}
+    unseen = {"unplanned_reason": NO_CHECKPOINT}
+    return frame(
         spark,
-        GROUP_OFFSETS,
+        GROUP_READINESS,
         [
-            at("exact", "t", 50),
-            at("between", "t", 65),
-            at("ahead", "t", 110, state="Stable"),
-            at("behind", "t", 19),
-            at("told", "t", 10),
-            at("several", "bare", 5),
-            at("several", "gone", 5),
-            at("several", "short", 9),
-            at("several", "t", 80),
-            at("elsewhere", "not-mirrored", 1),
-            at("between", "s.t", 160, "t", "Stable"),
-            at("stranger", "s.t", 1, "t"),
+            at("both", **checkpoint, target_state="Stable", planned_downstream=50, target_position=60),
+            at("planned", **unseen),
+            at("neither", planned_reason="no sync tells", **unseen, planned_max_rereads=None),
+            at("several", "bare", planned_reason=NO_REPLICA, unplanned_reason=NO_REPLICA),
+            at("several", "t", **unseen, planned_max_rereads=19),
+            at("several", "u", **checkpoint, checkpoint_behind_since=ago(700)),
+            at("several", "v", **checkpoint, checkpoint_behind_since=ago(600)),
         ],
     )
 
-    def checkpoint(group: str, upstream: int, downstream: int, age: float) -> dict[str, Any]:
-        pair = {"upstream": upstream, "downstream": downstream, "metadata": "", "log_offset": 0}
-        return {"group": group, "topic": "s.t", "kafka_partition": 0, **pair, "log_timestamp": ago(age)}
 
-    checkpoints = frame(
-        spark,
-        CHECKPOINTS,
-        [checkpoint("between", 40, 101, 700), checkpoint("exact", 50, 130, 700), checkpoint("told", 9, 80, 5)],
-    )
-    return group_readiness(positions, partitions, syncs, checkpoints, source="s")
-
-
-def test_where_groups_would_go_on(groups: DataFrame) -> None:
-    """At the newest sync at or below, else after it; by a checkpoint where there is no such sync; else why not."""
-    found = {(row["group"], row["topic"]): row for row in groups.collect()}
-    answers = {key: (row["method"], row["downstream"], row["rereads"], row["reason"]) for key, row in found.items()}
-
-    assert answers == {
-        ("exact", "t"): ("sync", 130, 0, None),
-        ("between", "t"): ("sync", 131, 14, None),  # 51 to 64
-        ("ahead", "t"): ("sync", 171, 19, None),  # 81 to 99: no more is replicated
-        ("behind", "t"): ("none", None, None, BEFORE_SYNCS),
-        ("told", "t"): ("checkpoint", 80, None, None),
-        ("several", "bare"): ("none", None, None, NO_SYNC),
-        ("several", "gone"): ("none", None, None, NO_REPLICA),
-        ("several", "short"): ("none", None, None, BEYOND_REPLICA),
-        ("several", "t"): ("sync", 170, 0, None),
-    }
-    between = found["between", "t"]
-    assert (between["checkpoint_rereads"], between["target_position"], between["target_state"]) == (44, 160, "Stable")
-    assert found["exact", "t"]["checkpoint_rereads"] == 0
-
-
-def test_only_syncs_since_the_last_rewind_count(spark: SparkSession) -> None:
-    """As in MirrorMaker 2's memory."""
-    written = [sync("t", 9, 9, 1), sync("t", 3, 12, 2), sync("t", 5, 14, 3), sync("u", 1, 1, 4)]
-
-    found = current_syncs(frame(spark, OFFSET_SYNCS, written)).orderBy("log_offset").collect()
-
-    assert [(row["topic"], row["upstream"]) for row in found] == [("t", 3), ("t", 5), ("u", 1)]
-
-
-def test_what_is_found_of_groups(groups: DataFrame) -> None:
-    """A line for each group, and an example of why a partition is not covered."""
-    thresholds = Thresholds(min_coverage=0.5, max_checkpoint_age=600, max_rereads=15)
-    mirrored = ("exact|between|told|several", "told")
-    totals = by_group(groups.withColumn("observed_at", F.lit(NOON)), thresholds, mirrored)
+def test_what_is_found_of_groups(spark: SparkSession) -> None:
+    """A line for each group and kind of failover, and an example of why a partition is not covered."""
+    thresholds = Thresholds(min_coverage=0.75, max_checkpoint_age=600, max_rereads=15)
+    rows = judged_groups(spark).withColumn("observed_at", F.lit(NOON))
+    totals = by_group(rows, thresholds, ("both|planned|several", "planned"))
 
     found = messages(group_verdicts(totals, thresholds, connector="c"))
 
+    asked = "partitions, and 75% are asked for. Partition"
+    lost = "were the source lost now, a failover would translate"
     assert found == [
         (
             "error",
             "checkpoint_old",
             told(
-                "in 1 partitions its checkpoint is older than 600 s and behind what the offset "
-                "syncs allow, so nothing writes checkpoints any more."
+                "in 1 partitions its checkpoint has been behind an offset sync that the group has passed for more than "
+                "600 s, so nothing writes checkpoints any more."
             ),
         ),
+        ("error", "coverage", f"a planned failover now would translate 0 of 1 {asked} `t-0`: no sync tells."),
         (
             "error",
-            "coverage",
-            told(
-                "a failover now would translate 0 of 1 partitions, and 50% are asked for. Partition "
-                f"`t-0`: {BEFORE_SYNCS}."
-            ),
+            "rereads",
+            "after a planned failover now it would read up to 19 records again, more than 15.",
         ),
-        (
-            "error",
-            "coverage",
-            told(
-                "a failover now would translate 1 of 4 partitions, and 50% are asked for. Partition "
-                f"`bare-0`: {NO_SYNC}."
-            ),
-        ),
-        ("error", "rereads", "after a failover now it would read up to 19 records again, more than 15."),
+        ("error", "unplanned_coverage", f"{lost} 0 of 1 {asked} `t-0`: {NO_CHECKPOINT}."),
+        ("error", "unplanned_coverage", f"{lost} 0 of 1 {asked} `t-0`: {NO_CHECKPOINT}."),
+        ("error", "unplanned_coverage", f"{lost} 2 of 4 {asked} `bare-0`: {NO_REPLICA}."),
         (
             "info",
             "target_group",
@@ -477,10 +390,15 @@ def test_what_is_found_of_groups(groups: DataFrame) -> None:
             "warning",
             "checkpoint_missing",
             told(
-                "4 of its 4 partitions have no checkpoint. MirrorMaker 2 gives none to a "
+                "2 of its 4 partitions have no checkpoint. MirrorMaker 2 gives none to a "
                 "group that is behind all its offset syncs, and takes up new groups only every "
                 "refresh.groups.interval.seconds."
             ),
+        ),
+        (
+            "warning",
+            "coverage",
+            f"a planned failover now would translate 3 of 4 partitions. Partition `bare-0`: {NO_REPLICA}.",
         ),
         (
             "warning",

@@ -136,7 +136,10 @@ def read_from(world: World, read: ReadFrom) -> tuple[int | None, int | None]:
 
 def partitions_of(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> DataFrame:
     """Dataset ``mirror_partitions``."""
-    rows = [_partition(number, world, read) for number, world in enumerate(worlds)]
+    rows = [
+        partition_row(number, world, read, there=world.ending is not Ending.BROKEN)
+        for number, world in enumerate(worlds)
+    ]
     return frame_of(spark, rows, struct_type(MIRROR_PARTITIONS))
 
 
@@ -156,7 +159,13 @@ def kept_of(spark: SparkSession, worlds: Sequence[World], *, bisected: bool = Fa
 
     bisected: with those that are found by reading single records
     """
-    return frame_of(spark, _rows(worlds, _with_found if bisected else _proved), struct_type(KEPT_PAIRS))
+
+    def known(world: World) -> list[Pair]:
+        if world.ending is Ending.BROKEN:
+            return []
+        return _with_found(world) if bisected else proved(world)
+
+    return frame_of(spark, _rows(worlds, known), struct_type(KEPT_PAIRS))
 
 
 def digests_of(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> DataFrame:
@@ -174,8 +183,8 @@ def _rows(worlds: Sequence[World], of: Callable[[World], Iterable[tuple[Any, ...
     return [(str(number), 0, *row) for number, world in enumerate(worlds) for row in of(world)]
 
 
-def _partition(number: int, world: World, read: ReadFrom) -> dict[str, Any]:
-    there = world.ending is not Ending.BROKEN
+def partition_row(number: int, world: World, read: ReadFrom, *, there: bool) -> dict[str, Any]:
+    """A row of the dataset ``mirror_partitions``; there: whether the source can be asked."""
     source, target, traits = world.source, world.target, world.traits
     origin = -1 if there and _both_begin(world) else None
     source_from, target_from = read_from(world, read)
@@ -186,7 +195,7 @@ def _partition(number: int, world: World, read: ReadFrom) -> dict[str, Any]:
         "source_start": source.start if there else None,
         "source_end": source.end if there else None,
         "stored": world.flow.stored if there else None,
-        "drained": world.ending is Ending.DRAINED,
+        "drained": there and world.ending is Ending.DRAINED,
         "target_start": target.start,
         "target_end": target.end,
         "origin_upstream": origin,
@@ -211,9 +220,8 @@ def _ends_with_stored(world: World) -> bool | None:
     return None if stored is None else _alike(world, Pair(stored, world.target.end - 1))
 
 
-def _proved(world: World) -> list[Pair]:
-    if world.ending is Ending.BROKEN:
-        return []
+def proved(world: World) -> list[Pair]:
+    """The pairs that resets have kept, as far as the records bear them out."""
     return [pair for pair in dict.fromkeys(world.kept) if _alike(world, pair)]
 
 
@@ -227,9 +235,7 @@ def searched_mappings(worlds: Sequence[World]) -> set[tuple[str, int, int]]:
 
 
 def _with_found(world: World) -> list[Pair]:
-    if world.ending is Ending.BROKEN:
-        return []
-    kept, row = _proved(world), _partition(0, world, ReadFrom.NONE)
+    kept, row = proved(world), _partition(0, world, ReadFrom.NONE)
     return list(dict.fromkeys([*kept, *found_in(world, row, kept, lambda record: _digest(world, record))]))
 
 

@@ -1,0 +1,109 @@
+"""What a failover would make of each group now, either way: exact answers, and the same as a failover gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from mirror_events import Ending, history
+from mirror_looks import flow_of, write_failover_look, write_readiness_look
+from mirror_world import Pair, World
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.pipeline import readiness_job, translate_job
+from airflow_provider_connect_offsets.pipeline.group_readiness import NO_CHECKPOINT
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, join
+from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
+from airflow_provider_connect_offsets.workspace.schemas import GROUP_READINESS, TRANSLATION
+
+HISTORIES = 10
+_ANSWER = ("downstream", "upper", "missing", "exact", "max_rereads", "method")
+_NOTHING = (None, None, None, None, None, None)
+Answers = dict[tuple[str, str], tuple[Any, ...]]
+
+
+def looked(
+    spark: SparkSession, path: Path, worlds: list[World], syncs_on: Side
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """Dataset ``group_readiness`` of a look at the worlds, by group and topic."""
+    directory = ReadinessDirectory(join(path.as_uri(), "readiness"))
+    write_readiness_look(directory, worlds, flow_of(syncs_on))
+    readiness_job.run(spark, directory)
+    return {(row["group"], row["topic"]): row for row in read_dataset(directory.group_readiness, GROUP_READINESS)}
+
+
+def failed_over(spark: SparkSession, path: Path, worlds: list[World], syncs_on: Side, *, planned: bool) -> Answers:
+    """What a failover of the same worlds answers, by group and topic."""
+    directory = FailoverDirectory(join(path.as_uri(), f"failover-{planned}"))
+    write_failover_look(directory, worlds, flow_of(syncs_on), planned=planned)
+    translate_job.run(spark, directory)
+    rows = read_dataset(directory.translation, TRANSLATION)
+    return {(row["group"], row["source_topic"]): (row["upstream"], *(row[n] for n in _ANSWER)) for row in rows}
+
+
+def answers_of(rows: dict[tuple[str, str], dict[str, Any]], kind: str, position: str) -> Answers:
+    """The answers of one kind, by group and topic; those that are not seen left out."""
+    found = {key: (row[position], *(row[f"{kind}_{name}"] for name in _ANSWER)) for key, row in rows.items()}
+    return {key: answer for key, answer in found.items() if answer[1:] != _NOTHING}
+
+
+@pytest.mark.parametrize("syncs_on", Side)
+def test_both_answers_are_those_of_a_failover(spark: SparkSession, tmp_path: Path, syncs_on: Side) -> None:
+    """Whatever has happened: planned for each position, unplanned for those that have a checkpoint."""
+    random = Random(3)
+    worlds = [history(random, ending=Ending.BROKEN) for _ in range(HISTORIES)]
+
+    rows = looked(spark, tmp_path, worlds, syncs_on)
+
+    assert answers_of(rows, "planned", "position") == failed_over(spark, tmp_path, worlds, syncs_on, planned=True)
+    unplanned = answers_of(rows, "unplanned", "unplanned_position")
+    assert unplanned == failed_over(spark, tmp_path, worlds, syncs_on, planned=False)
+    assert 0 < len(unplanned) < len(rows)
+
+
+def running() -> World:
+    """A flow that runs: 12 records, of which 10 are replicated and 8 of them stored; syncs of 0, 5, and 8."""
+    world = World(ending=Ending.BROKEN)
+    world.produce(*range(8))
+    world.flow.replicate()
+    world.flow.restart()
+    world.produce(8, 9, 10, 11)
+    world.flow.replicate(2)
+    world.checkpoints["reader"] = Pair(7, 6)
+    return world
+
+
+def test_a_flow_that_runs(spark: SparkSession, tmp_path: Path) -> None:
+    """Planned: by the syncs, up to the last one, behind which it may have been rewound. Else: by its checkpoint."""
+    rows = looked(spark, tmp_path, [running()], Side.SOURCE)
+    found = {int(group.removeprefix("g")): row for (group, _), row in rows.items()}
+
+    planned = {at: tuple(row[f"planned_{name}"] for name in _ANSWER) for at, row in found.items()}
+    assert planned == {
+        0: (0, 10, None, False, 0, "bracket"),
+        **{at: (at, 10, None, False, 1, "bracket") for at in range(1, 9)},
+        **dict.fromkeys(range(9, 12), (9, 10, None, False, 1, "sync")),
+        12: (9, 10, 0, False, 1, "end"),
+    }
+    assert {at for at, row in found.items() if row["planned_reason"]} == set()
+    unseen = {at: row["unplanned_reason"] for at, row in found.items() if row["unplanned_downstream"] is None}
+    assert unseen == {at: NO_CHECKPOINT for at in range(13) if at != 7}
+    seven = [found[7][name] for name in ("unplanned_position", "unplanned_downstream", "unplanned_method")]
+    assert seven == [7, 6, "checkpoint"]
+    assert (found[7]["checkpoint_downstream"], found[7]["checkpoint_rereads"]) == (6, 2)
+
+
+def test_ready_for_which_failover(spark: SparkSession, tmp_path: Path) -> None:
+    """Groups without a checkpoint are not ready for the loss of the source, and the summary says which way is."""
+    directory = ReadinessDirectory(tmp_path.as_uri())
+    write_readiness_look(directory, [running()], flow_of(Side.TARGET), thresholds={"min_coverage": 0.5})
+
+    summary = readiness_job.run(spark, directory)
+
+    counts = {name: summary[f"group_{name}"] for name in ("partitions", "planned", "unplanned", "covered")}
+    assert counts == {"partitions": 13, "planned": 13, "unplanned": 1, "covered": 1}
+    assert (summary["ready"], summary["ready_for"]) == (False, ["planned"])
