@@ -228,14 +228,14 @@ def proved(world: World) -> list[Pair]:
 def searched_mappings(worlds: Sequence[World]) -> set[tuple[str, int, int]]:
     """Those that a search of single records begins with, without any that a reset has kept: topic and both offsets."""
     told = {
-        str(number): known_in(world, _partition(number, world, ReadFrom.NONE), [])
+        str(number): known_in(world, partition_row(number, world, ReadFrom.NONE, there=True), [])
         for number, world in enumerate(worlds)
     }
     return {(name, *pair) for name, mappings in told.items() for pair in mappings}
 
 
 def _with_found(world: World) -> list[Pair]:
-    kept, row = proved(world), _partition(0, world, ReadFrom.NONE)
+    kept, row = proved(world), partition_row(0, world, ReadFrom.NONE, there=True)
     return list(dict.fromkeys([*kept, *found_in(world, row, kept, lambda record: _digest(world, record))]))
 
 
