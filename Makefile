@@ -108,6 +108,7 @@ bench: setup  ## timings, as ratios
 	$(BIN)/python benchmarks/plan_job.py
 	$(BIN)/python benchmarks/export.py
 	$(BIN)/python benchmarks/translation.py
+	$(BIN)/python benchmarks/stopped_time.py
 
 docs: setup  ## docs/reference.md from the docstrings
 	$(BIN)/python docs/make_reference.py

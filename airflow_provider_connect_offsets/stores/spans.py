@@ -22,8 +22,9 @@ _AT_ONCE, _WAIT = 2000, 0.05
 _DIGEST_BYTES = 16
 # Little is held in memory.
 _LARGE = {"queued.max.messages.kbytes": 4096}
-# A broker gives a batch at least, however little is asked for; and what is asked for next waits for the last answer.
-_SINGLE = {**_LARGE, "fetch.message.max.bytes": 1024, "fetch.wait.max.ms": 20}
+# A broker gives a batch at least, however little is asked for, but of one partition only: where a batch is larger than
+# this, each answer has one. And what is asked for next waits for the last answer.
+_SINGLE = {**_LARGE, "fetch.message.max.bytes": 65_536, "fetch.wait.max.ms": 20}
 
 # Topic and partition, as librdkafka tells them.
 _Place = tuple[str | None, int | None]
