@@ -320,7 +320,8 @@ RESET_TOPICS = _schema(
 )
 
 # Pairs of offsets (source, replica) that are known exactly where a flow was reset, for each partition: the last record
-# replicated before it (null: none), and the next one (null: not known which) with the place that it gets.
+# replicated before it (null: none), and the next one (null: not known which) with the place that it gets. The ids are
+# those that the topics had then.
 REWINDS = _schema(
     "rewinds",
     topic="string",
@@ -330,6 +331,8 @@ REWINDS = _schema(
     opening_upstream="long?",
     opening_downstream="long",
     written_at="timestamp",
+    topic_id="string?",
+    target_topic_id="string?",
 )
 
 FLOW_TOPICS = _schema(
