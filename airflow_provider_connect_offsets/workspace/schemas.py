@@ -283,6 +283,8 @@ TRANSLATION = _schema(
     target_before="long?",
     checkpoint="long?",
     checkpoint_rereads="long?",
+    position_of="string?",
+    position_at="timestamp?",
 )
 
 COMPARE_RANGES = _schema(
@@ -407,6 +409,34 @@ GROUP_READINESS = _schema(
     checkpoint_behind_since="timestamp?",
     target_state="string?",
     target_position="long?",
+)
+
+# What looks at a flow's readiness keep for a failover without the source, each row of a kind: ``log`` (both logs of a
+# partition; ``synced_to``: the last offset sync in its topic; ``renewed``: either topic was created anew since the
+# first look), ``mapping`` (the record at ``upstream`` stands at ``downstream``), ``record`` (the digest of the source's
+# record at ``upstream``), ``position`` (``group`` reads ``upstream`` next). ``observed_at``: of the last look.
+MIRROR_LEDGER = _schema(
+    "mirror_ledger",
+    kind="string",
+    observed_at="timestamp",
+    topic="string",
+    target_topic="string",
+    kafka_partition="int",
+    topic_id="string?",
+    target_topic_id="string?",
+    group="string?",
+    upstream="long?",
+    downstream="long?",
+    digest="binary?",
+    source_start="long?",
+    source_end="long?",
+    target_start="long?",
+    target_end="long?",
+    gapless="boolean?",
+    transformed="boolean?",
+    timed="boolean?",
+    synced_to="long?",
+    renewed="boolean?",
 )
 
 LAG_HISTORY = _schema(
