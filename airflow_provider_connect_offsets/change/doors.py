@@ -93,6 +93,9 @@ class FlowCluster(Logs, Protocol):
     def cluster_id(self) -> str:
         """The id that the cluster gave itself."""
 
+    def topic_ids(self, topics: Iterable[str]) -> Mapping[str, str]:
+        """Topic → the id that the cluster gave it when it was created; those that are not there are left out."""
+
     def partitions(self, topic: str) -> list[TopicPartition]:
         """The partitions of a topic; none where there is no such topic."""
 

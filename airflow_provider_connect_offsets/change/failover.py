@@ -13,6 +13,7 @@ from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.failback import look_back, write_return
 from airflow_provider_connect_offsets.change.flow_look import Group, Look, groups_named, groups_of, write_look
 from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
+from airflow_provider_connect_offsets.change.ledger_look import write_left
 from airflow_provider_connect_offsets.change.replicas import (
     Clusters,
     Pair,
@@ -41,6 +42,7 @@ class FailoverDoors:
 
     ``connect`` leads to the connectors of the flow that goes the same way, ``forward`` to those of the opposite one.
     ``kept`` and ``forward_kept``: where the resets of the one and the other have kept pairs of offsets; may be empty.
+    ``ledger``: where looks at the flow's readiness have kept what is needed without the source; may be empty.
     """
 
     clusters: Clusters
@@ -48,6 +50,7 @@ class FailoverDoors:
     forward: Doors | None = None
     kept: str = ""
     forward_kept: str = ""
+    ledger: str = ""
 
     def asked(self, request: FailoverRequest) -> FailoverDoors:
         """The same doors, to be looked through as MirrorSource does."""
@@ -84,6 +87,9 @@ def look(
     if ranges is not None and request.compared and doors.clusters.source is not None:
         read_from = write_compared(doors.clusters, found.replicas, ranges, directory)
         found = replace(found, read_from=read_from)
+    if request.mode is Mode.UNPLANNED and doors.ledger:
+        left = write_left(request, doors.clusters.target, found.replicas, doors.ledger, directory)
+        found = replace(found, read_from=left)
     if ranges is not None:
         write_checked_claims(doors.clusters, found.replicas, ranges, directory)
     write_look(request, doors.clusters, directory, found)

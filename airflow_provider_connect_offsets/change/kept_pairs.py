@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from airflow_provider_connect_offsets.change.replicas import Clusters, Pair, Replica, same_records
+from airflow_provider_connect_offsets.change.rewinds import TopicIds
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import is_finished, read_dataset
@@ -21,11 +22,11 @@ _RESETS = 20
 def kept_pairs(root: str, clusters: Clusters, replicas: Iterable[Replica]) -> list[dict[str, Any]]:
     """Rows of the dataset ``kept_pairs``; only pairs of which both records are still there, and the same.
 
-    root: where the datasets ``rewinds`` of the flow's resets lie. A replica may have been created anew since, which
-    only the records tell. Raises store errors.
+    root: where the datasets ``rewinds`` of the flow's resets lie. Of topics that were created anew since, by their ids,
+    none is given; where a reset has kept no ids, only the records tell. Raises store errors.
     """
     there = {one.where: one for one in replicas}
-    told = _told(root, there)
+    told = _told(root, there, _ids(clusters, there.values())) if files.list_names(root) else {}
     rows = []
     for number in range(max(map(len, told.values()), default=0)):
         asked = {where: pairs[number] for where, pairs in told.items() if number < len(pairs)}
@@ -35,7 +36,13 @@ def kept_pairs(root: str, clusters: Clusters, replicas: Iterable[Replica]) -> li
     return rows
 
 
-def _told(root: str, there: Mapping[TopicPartition, Replica]) -> dict[TopicPartition, list[Pair]]:
+def _ids(clusters: Clusters, replicas: Iterable[Replica]) -> TopicIds:
+    listed = list(replicas)
+    source = {} if clusters.source is None else clusters.source.logs.topic_ids({one.where.topic for one in listed})
+    return TopicIds(source, clusters.target.logs.topic_ids({one.target_topic for one in listed}))
+
+
+def _told(root: str, there: Mapping[TopicPartition, Replica], ids: TopicIds) -> dict[TopicPartition, list[Pair]]:
     """What the resets say of these replicas, each pair once, as far as it lies in both logs."""
     found: dict[TopicPartition, dict[Pair, None]] = {}
     for name in sorted(files.list_names(root))[-_RESETS:]:
@@ -44,10 +51,21 @@ def _told(root: str, there: Mapping[TopicPartition, Replica]) -> dict[TopicParti
             continue
         for row in read_dataset(join(root, name), REWINDS):
             where = TopicPartition(row["topic"], row["kafka_partition"])
+            if where not in there or not _same_topics(row, there[where], ids):
+                continue
             for pair in _pairs(row):
-                if where in there and _within(there[where], pair):
+                if _within(there[where], pair):
                     found.setdefault(where, {})[pair] = None
     return {where: list(pairs) for where, pairs in found.items()}
+
+
+def _same_topics(row: Mapping[str, Any], one: Replica, ids: TopicIds) -> bool:
+    """Whether both topics have the ids that they had when the row was written, as far as it tells."""
+    kept = (
+        (row["topic_id"], ids.source.get(one.where.topic)),
+        (row["target_topic_id"], ids.target.get(one.target_topic)),
+    )
+    return all(then is None or then == now for then, now in kept)
 
 
 def _pairs(row: Mapping[str, Any]) -> Iterator[Pair]:

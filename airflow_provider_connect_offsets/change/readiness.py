@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +11,14 @@ from typing import Any
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
 from airflow_provider_connect_offsets.change.lag import Replicated, isolation_of, replicated
-from airflow_provider_connect_offsets.change.replicas import Clusters, anchored, replicas_found, replicas_left
+from airflow_provider_connect_offsets.change.ledger_look import records_before
+from airflow_provider_connect_offsets.change.replicas import (
+    Clusters,
+    Replica,
+    anchored,
+    replicas_found,
+    replicas_left,
+)
 from airflow_provider_connect_offsets.change.snapshot import (
     Seen,
     bounds_rows,
@@ -35,8 +42,8 @@ from airflow_provider_connect_offsets.stores.kafka import LogBounds
 from airflow_provider_connect_offsets.stores.remaining import RemainingRecords
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
-from airflow_provider_connect_offsets.workspace.layout import join, unique_segment
-from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
+from airflow_provider_connect_offsets.workspace.layout import join
+from airflow_provider_connect_offsets.workspace.readiness import Kept, ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
     CONNECTORS,
@@ -45,6 +52,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     KEPT_PAIRS,
     LOG_BOUNDS,
     MIRROR_PARTITIONS,
+    RECORD_DIGESTS,
     REMAINING,
     STORED_RECORDS,
 )
@@ -65,27 +73,24 @@ class Looked:
     observed_at: datetime
 
 
-def take_readiness_snapshot(  # noqa: PLR0913 - the three systems of a flow, and where it is written
+def take_readiness_snapshot(
     request: ReadinessRequest,
     doors: Doors,
     source: KafkaCluster,
     target: KafkaCluster,
     directory: ReadinessDirectory,
     *,
-    cluster: str,
-    history: Callable[[str], str],
-    rewinds: str = "",
+    kept: Kept,
 ) -> Looked:
     """Write ``request.json``, the datasets that a judgement needs, and last of all ``snapshot.json``; change nothing.
 
-    cluster: what the datasets call the Connect cluster. history: where the history of a flow is, by a name that no
-    other flow has. rewinds: where resets of the flow have kept pairs of offsets; may be empty. Everything is read in an
-    order in which time makes a lag look larger, never smaller, and offset syncs before the logs that they tell of.
+    Everything is read in an order in which time makes a lag look larger, never smaller, and offset syncs before the
+    logs that they tell of.
 
     Raises :class:`UnknownConnector` with close names, :class:`InvalidRequest` for connectors that are no MirrorMaker
     2's, :class:`InvalidInput` where the flow's names can't be told, and store errors.
     """
-    seen = _connectors(request, doors)
+    seen, cluster = _connectors(request, doors), kept.cluster
     flow, observed_at = Flow.of(seen[0].info.config), datetime.now(tz=UTC)
     files.write_json(directory.request, request.as_json())
     write_dataset(directory.connectors, CONNECTORS, [connector_row(one, cluster, observed_at) for one in seen])
@@ -105,17 +110,27 @@ def take_readiness_snapshot(  # noqa: PLR0913 - the three systems of a flow, and
     write_dataset(directory.log_bounds, LOG_BOUNDS, ends)
     write_dataset(directory.remaining, REMAINING, _remaining_rows(found))
     clusters = Clusters(source, target, isolation_of(seen[0].info.config))
-    read_in = {row["topic"] for row in groups if row["kafka_cluster"] == flow.source_alias}
-    _write_partitions(directory, seen[0], clusters, {w: one for w, one in found.items() if w.topic in read_in}, rewinds)
+    of_source = (row for row in groups if row["kafka_cluster"] == flow.source_alias)
+    positions: dict[TopicPartition, set[int]] = {}
+    for row in of_source:
+        positions.setdefault(TopicPartition(row["topic"], row["kafka_partition"]), set()).add(row["offset"])
+    concerned = {where.topic for where in positions}
+    look = anchored(
+        clusters, replicas_found(seen[0].info, clusters, {w: one for w, one in found.items() if w.topic in concerned})
+    )
+    _write_partitions(directory, flow, clusters, look, kept.rewinds)
+    write_dataset(directory.record_digests, RECORD_DIGESTS, records_before(clusters, look, positions))
     topics = {where.topic for where in bounds} | _stored_topics(seen[0])
     write_dataset(directory.flow_topics, FLOW_TOPICS, _topic_rows(flow, topics, source.logs, target.logs))
-    root = history(unique_segment(f"{cluster}-{request.source_connector}"))
+    aliases = {"source_alias": flow.source_alias, "target_alias": flow.target_alias}
+    entry = f"{_stamp(observed_at)}{_ENTRY}"
     files.write_json(
         directory.snapshot,
         {
             "observed_at": observed_at.isoformat(),
             "flow": flow.as_json(),
-            "next_history": join(root, f"{_stamp(observed_at)}{_ENTRY}"),
+            "next_history": join(kept.history, entry),
+            "next_ledger": join(kept.ledger(target.cluster_id(), **aliases), entry),
         },
     )
     return Looked(len(bounds), len({row["group"] for row in groups}), syncs, checkpoints, observed_at)
@@ -128,8 +143,10 @@ def forget_earlier(summary: Mapping[str, Any], *, keep_under: str) -> list[str]:
     """
     root = str(summary["next_history"]).rpartition("/")[0]
     oldest = _stamp(datetime.fromisoformat(summary["history_since"]))
+    ledgers, _, newest = str(summary["next_ledger"]).rpartition("/")
     # Hadoop keeps a checksum of each file on a local disk, in a hidden file of the same name.
     histories = [join(root, name) for name in files.list_names(root) if name.lstrip(".") < oldest]
+    histories += [join(ledgers, name) for name in files.list_names(ledgers) if name.lstrip(".") < newest]
     runs = [uri for uri in summary["expired"] if uri.startswith(f"{keep_under.rstrip('/')}/")]
     for uri in (*runs, *histories):
         files.remove_tree(uri)
@@ -187,17 +204,15 @@ def _remaining_rows(found: Mapping[TopicPartition, Replicated]) -> Iterator[dict
 
 def _write_partitions(
     directory: ReadinessDirectory,
-    connector: Seen,
+    flow: Flow,
     clusters: Clusters,
-    found: Mapping[TopicPartition, Replicated],
+    replicas: Sequence[Replica],
     rewinds: str,
 ) -> None:
-    """Write what a failover of either kind would see of both logs now, of the partitions ``found``."""
-    replicas = anchored(clusters, replicas_found(connector.info, clusters, found))
+    """Write what a failover of either kind would see of both logs now."""
     write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, (one.row(None) for one in replicas))
-    kept = kept_pairs(rewinds, clusters, replicas) if rewinds else ()
-    write_dataset(directory.kept_pairs, KEPT_PAIRS, kept)
-    left = replicas_left(Flow.of(connector.info.config), clusters.target) if found else ()
+    write_dataset(directory.kept_pairs, KEPT_PAIRS, kept_pairs(rewinds, clusters, replicas))
+    left = replicas_left(flow, clusters.target) if replicas else ()
     write_dataset(directory.left_partitions, MIRROR_PARTITIONS, (one.row(None) for one in left))
 
 

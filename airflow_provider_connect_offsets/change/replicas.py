@@ -42,9 +42,9 @@ _BEGINNING = Pair(-1, -1)
 
 @dataclass(frozen=True, slots=True)
 class ReadFrom:
-    """The offsets from which on the records of both logs of a partition were read."""
+    """The offsets from which on the records of both logs of a partition were read; None: the source is gone."""
 
-    source: int
+    source: int | None
     target: int
 
 

@@ -6,7 +6,8 @@ generation and begins another; of the partitions that it leaves alone, both pair
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,11 +27,27 @@ def keep_rewinds(run: ResetDirectory, plan: OffsetPlan, at_stop: Offsets, doors:
     topics = {row.topic for row in plan.rows if row.topic is not None}
     bounds = replica_bounds(doors.clusters[Side.TARGET], flow, topics)
     ends = {where: found.log_end for where, found in bounds.items()}
-    write_dataset(run.rewinds, REWINDS, rewinds(plan, at_stop, ends, flow, now=datetime.now(tz=UTC)))
+    remote = {flow.target_topic(topic) for topic in topics}
+    ids = TopicIds(doors.clusters[Side.SOURCE].topic_ids(topics), doors.clusters[Side.TARGET].topic_ids(remote))
+    write_dataset(run.rewinds, REWINDS, rewinds(plan, at_stop, ends, flow, now=datetime.now(tz=UTC), ids=ids))
+
+
+@dataclass(frozen=True, slots=True)
+class TopicIds:
+    """Ids of the topics on either cluster, by name."""
+
+    source: Mapping[str, str]
+    target: Mapping[str, str]
 
 
 def rewinds(
-    plan: OffsetPlan, at_stop: Offsets, ends: dict[TopicPartition, int], flow: Flow, *, now: datetime
+    plan: OffsetPlan,
+    at_stop: Offsets,
+    ends: dict[TopicPartition, int],
+    flow: Flow,
+    *,
+    now: datetime,
+    ids: TopicIds,
 ) -> Iterator[dict[str, Any]]:
     """Rows of dataset ``rewinds``. ends: log ends of the replicas, 0 where there is none yet."""
     stored = at_stop.stored()
@@ -48,6 +65,8 @@ def rewinds(
             "opening_upstream": _opening(row, position),
             "opening_downstream": end,
             "written_at": now,
+            "topic_id": ids.source.get(row.topic),
+            "target_topic_id": ids.target.get(flow.target_topic(row.topic)),
         }
 
 

@@ -45,11 +45,26 @@ class OpenedFailover:
     forward: Opened | None = None
 
     def doors_for(self, request: FailoverRequest) -> FailoverDoors:
-        """The doors, with what resets of the connectors that were asked for have kept."""
+        """The doors, with what resets of the connectors that were asked for, and looks at the flow, have kept."""
         return replace(
             self.doors,
             kept=_rewinds(self.connect, request.source_connector),
             forward_kept=_rewinds(self.forward, request.forward_connector),
+            ledger=self._ledger(request),
+        )
+
+    def _ledger(self, request: FailoverRequest) -> str:
+        """Where looks at the flow's readiness have kept their ledgers, where the source is gone."""
+        from airflow_provider_connect_offsets.offsets.failover import Mode  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.layout import ledger_root  # noqa: PLC0415
+
+        if request.mode is Mode.PLANNED:
+            return ""
+        return ledger_root(
+            workspace_uri(),
+            target_cluster=self.doors.clusters.target.cluster_id(),
+            source_alias=request.flow.source_alias,
+            target_alias=request.flow.target_alias,
         )
 
     def connectors(self, request: FailoverRequest) -> list[tuple[Opened, str]]:

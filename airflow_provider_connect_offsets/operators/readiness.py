@@ -96,8 +96,7 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
         """Write the snapshot."""
         from airflow_provider_connect_offsets.change.readiness import take_readiness_snapshot  # noqa: PLC0415
         from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.layout import rewinds_root  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.readiness import history_root  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.readiness import Kept  # noqa: PLC0415
 
         directory = _directory(directory_of(context, part=self.part).uri)
         dag_id = str(context["ti"].dag_id)
@@ -114,9 +113,7 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
                     source,
                     target,
                     directory,
-                    cluster=opened.cluster,
-                    history=lambda flow: history_root(workspace_uri(), dag_id=dag_id, flow=flow),
-                    rewinds=rewinds_root(workspace_uri(), cluster=opened.cluster, connector=request.source_connector),
+                    kept=Kept(workspace_uri(), dag_id, opened.cluster, request.source_connector),
                 )
         self.log.info("Looked at %s; datasets under %s", looked, directory.uri)
         return directory.uri

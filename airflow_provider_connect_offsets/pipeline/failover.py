@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.pipeline.sampling import claims_at_home, m
 from airflow_provider_connect_offsets.pipeline.translate.answers import Known, answers, known
 from airflow_provider_connect_offsets.pipeline.translate.checkpoints import answers_of_checkpoints
 from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
+from airflow_provider_connect_offsets.pipeline.unplanned import Left, Lost, PositionOf
 from airflow_provider_connect_offsets.workspace.schemas import TRANSLATION
 
 _WHY = {
@@ -25,6 +26,8 @@ _WHY = {
     Method.SYNC: "it lies behind the nearest sync before it",
     Method.CHECKPOINT: "it lies behind the nearest checkpoint before it",
 }
+# What tells a position of which nobody can ask the group any more, and when it stood there.
+_AGE = {"position_of": "string", "position_at": "timestamp"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,8 @@ class Seen:
 
     ``latest``: the last checkpoint of each group, topic (as on the target) and partition: upstream, downstream.
     ``syncs``: None where they went with the source. ``claims``: dataset ``checked_claims``, where there is one.
-    ``known``: what syncs, records and kept mappings tell of each partition; None where there are no syncs.
+    ``known``: what syncs, records and kept mappings tell of each partition; None where there are no syncs. ``left``: of
+    a source that is gone, what looks at the flow's readiness have kept; ``lost``: what that tells, with all the rest.
     """
 
     group_offsets: DataFrame
@@ -46,9 +50,14 @@ class Seen:
     kept: DataFrame | None = None
     claims: DataFrame | None = None
     known: Known | None = None
+    left: Left | None = None
+    lost: Lost | None = None
 
     def with_known(self) -> Seen:
         """The same, with what is known of each partition worked out."""
+        if self.left is not None:
+            lost = self.left.lost(self.partitions, self.syncs, self.digests)
+            return replace(self, lost=lost, known=lost.known)
         if self.syncs is None:
             return self
         told = known(self.partitions, syncs=self.syncs, digests=self.digests, kept=self.kept)
@@ -67,7 +76,6 @@ def without_source(partitions: DataFrame) -> DataFrame:
         "origin_upstream",
         "origin_downstream",
         "source_from",
-        "target_from",
     )
     unknown = dict.fromkeys(names, F.lit(None).cast("long"))
     return partitions.withColumns({**unknown, "drained": F.expr("false")})
@@ -81,21 +89,26 @@ def asked_positions(request: FailoverRequest, seen: Seen) -> DataFrame:
     unplanned one those that the checkpoints tell
     """
     names = F.broadcast(seen.partitions.select("target_topic", *KEY))
-    told = _told(seen).join(names, ["target_topic", "kafka_partition"]).drop("target_topic")
+    told = _told(seen) if seen.left is None else seen.left.positions(_told(seen))
+    told = told.join(names, ["target_topic", "kafka_partition"]).drop("target_topic")
     if request.mode is Mode.PLANNED:
         own = seen.group_offsets.where(F.col("kafka_cluster") == request.flow.source_alias)
         own = own.select("group", *KEY, F.col("offset").alias("position"))
-        found = own.join(told.drop("position"), ["group", *KEY], "left")
+        found = own.join(told.select("group", *KEY, "checkpoint"), ["group", *KEY], "left")
     else:
         found = told.where("position >= 0")
     return _selected(found, request)
 
 
 def _told(seen: Seen) -> DataFrame:
-    """What the last checkpoints tell: group, target_topic, kafka_partition, position, checkpoint (null: no place)."""
+    """What the last checkpoints tell.
+
+    returns: group, target_topic, kafka_partition, position, checkpoint (null: no place), position_of, position_at
+    """
     place = F.when(F.col("downstream") >= 0, F.col("downstream")).alias("checkpoint")
     names = F.col("topic").alias("target_topic"), "kafka_partition", F.col("upstream").alias("position")
-    return seen.latest.select("group", *names, place)
+    age = F.lit(PositionOf.CHECKPOINT.value).alias("position_of"), F.col("log_timestamp").alias("position_at")
+    return seen.latest.select("group", *names, place, *age)
 
 
 def _selected(found: DataFrame, request: FailoverRequest) -> DataFrame:
@@ -106,6 +119,8 @@ def _selected(found: DataFrame, request: FailoverRequest) -> DataFrame:
 def translated(request: FailoverRequest, seen: Seen) -> DataFrame:
     """Dataset ``translation``, with checked and mismatched (the records on either side were read, and differ)."""
     found = _answered(request, seen)
+    aged = {name: F.lit(None).cast(kind) for name, kind in _AGE.items() if name not in found.columns}
+    found = found.withColumns(aged)
     still_there = F.col("exact") & (F.col("downstream") >= F.col("target_start"))
     begins = F.when(F.col("downstream").isNotNull(), F.greatest("downstream", "target_start"))
     within = found.withColumns({"downstream": begins, "exact": still_there})
@@ -115,6 +130,8 @@ def translated(request: FailoverRequest, seen: Seen) -> DataFrame:
 
 def _answered(request: FailoverRequest, seen: Seen) -> DataFrame:
     nothing = {"not_at_home": F.lit(None).cast("long"), "by_records": F.lit(None).cast("boolean")}
+    if seen.lost is not None:
+        return seen.lost.answers(asked_positions(request, seen), _by_source_topic(seen)).withColumns(nothing)
     if seen.known is None:
         told = answers_of_checkpoints(_told(seen), seen.partitions).where("position >= 0")
         return _selected(told, request).withColumns(nothing)
@@ -172,6 +189,7 @@ def _judged(known: DataFrame, request: FailoverRequest, seen: Seen) -> DataFrame
         F.coalesce("stays", F.when(F.col("settled"), F.lit("it stands there already")), _why()).alias("reason"),
         F.when(replicated | F.col("not_at_home").isNotNull(), F.col("stays").isNull()).alias("covered"),
         "target_before",
+        *_AGE,
         "checkpoint",
         F.when(F.col("exact"), F.greatest(F.col("downstream") - F.col("checkpoint"), F.lit(0))).alias(
             "checkpoint_rereads"

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_READINESS
 
 NO_REPLICA = "there is no replica of the partition"
-NO_CHECKPOINT = "MirrorMaker 2 has written no checkpoint of it, which alone tells where it is when the source is gone"
+UNSEEN = "neither a checkpoint nor the ledger tells where it is, so nobody knows once the source is gone"
 
 _OF_GROUP = ("group", *KEY)
 _ANSWER = ("downstream", "upper", "missing", "exact", "max_rereads", "method")
@@ -92,9 +92,7 @@ def _compared(found: DataFrame) -> DataFrame:
         {
             "planned_reason": F.when(absent, NO_REPLICA).otherwise(F.col("planned_reason")),
             "unplanned_position": F.col("unplanned_upstream"),
-            "unplanned_reason": F.when(absent, NO_REPLICA)
-            .when(unseen, NO_CHECKPOINT)
-            .otherwise(F.col("unplanned_reason")),
+            "unplanned_reason": F.when(absent, NO_REPLICA).when(unseen, UNSEEN).otherwise(F.col("unplanned_reason")),
             # ``greatest`` passes over null.
             "checkpoint_rereads": F.when(F.col("checkpoint_downstream").isNotNull(), F.col("planned_max_rereads"))
             + ahead,

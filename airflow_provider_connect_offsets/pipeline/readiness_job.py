@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.pipeline.unzipped import is_copy
 
 sys.path.sort(key=is_copy)
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.advice import mirrored_groups
@@ -40,12 +40,14 @@ from airflow_provider_connect_offsets.pipeline.frames import (
 )
 from airflow_provider_connect_offsets.pipeline.group_readiness import group_readiness
 from airflow_provider_connect_offsets.pipeline.group_rules import by_group, group_verdicts
+from airflow_provider_connect_offsets.pipeline.ledger import Observed, ledger
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, latest_checkpoints, offset_syncs
 from airflow_provider_connect_offsets.pipeline.readiness import Seen, as_history, readiness, trend, with_progress
 from airflow_provider_connect_offsets.pipeline.readiness_rules import partition_verdicts
 from airflow_provider_connect_offsets.pipeline.readiness_summary import counted, lines, partition_lines, sums, worst
 from airflow_provider_connect_offsets.pipeline.session import Job
 from airflow_provider_connect_offsets.pipeline.translate.answers import persisted
+from airflow_provider_connect_offsets.pipeline.unplanned import Left
 from airflow_provider_connect_offsets.workspace.layout import join
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
@@ -57,8 +59,10 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     KEPT_PAIRS,
     LAG_HISTORY,
     LOG_BOUNDS,
+    MIRROR_LEDGER,
     MIRROR_PARTITIONS,
     READINESS,
+    RECORD_DIGESTS,
     REMAINING,
     STORED_RECORDS,
     VERDICTS,
@@ -115,13 +119,28 @@ class _Run:
             .where((F.col("run_uri") != self.directory.uri) & (F.col("observed_at") < F.lit(self.observed_at)))
         )
 
-    def append_to_history(self, rows: DataFrame) -> None:
+    def ledger(self) -> DataFrame:
+        """What the look before this one has kept for the loss of the source."""
+        root = self.snapshot["next_ledger"].rpartition("/")[0]
+        shape = struct_type(MIRROR_LEDGER)
+        if not jvm.exists(self.spark, root):
+            return few_rows(self.spark, [], shape)
+        kept = self.spark.read.schema(shape).options(**WHOLE).parquet(root)
+        before = kept.where(F.col("observed_at") < F.lit(self.observed_at))
+        # While a new one is published there are two for a moment.
+        return (
+            before.withColumn("newest", F.max("observed_at").over(Window.partitionBy(F.lit(1))))
+            .where(F.col("observed_at") == F.col("newest"))
+            .drop("newest")
+        )
+
+    def publish(self, rows: DataFrame, schema: Schema, uri: str) -> None:
         """Publish the rows as a file of their own, whole or not at all; a retry replaces it."""
-        scratch = join(self.directory.uri, LAG_HISTORY.name)
+        scratch = join(self.directory.uri, f"next_{schema.name}")
         write_dataset(rows.coalesce(1), scratch)
         part = jvm.first_part(self.spark, scratch)
         if part is not None:
-            jvm.move(self.spark, part, self.snapshot["next_history"])
+            jvm.move(self.spark, part, uri)
         jvm.remove_tree(self.spark, scratch)
 
 
@@ -147,13 +166,13 @@ def _judged(one: _Run, *, keep: int) -> dict[str, Any]:
     syncs = offset_syncs(one.read(directory.stored_syncs, STORED_RECORDS)).persist()
     rows = one.write(readiness(_seen(one, flow, source, syncs)), directory.readiness, READINESS)
     told = latest_checkpoints(checkpoints(one.read(directory.stored_checkpoints, STORED_RECORDS)))
-    groups = _groups(one, flow, rows, syncs, told)
+    groups = _groups(one, flow, rows, syncs, told, _kept(one, flow, syncs))
     syncs.unpersist()
     history = one.history().persist()
     earlier = _runs(history)
     since = min((at for at, _ in earlier[: keep - 1]), default=one.observed_at)
     ours = as_history(rows, run_uri=directory.uri)
-    one.append_to_history(ours)
+    one.publish(ours, LAG_HISTORY, one.snapshot["next_history"])
     kept = history.where(F.col("observed_at") >= F.lit(since)).unionByName(ours)
     write_dataset(trend(kept).coalesce(1), directory.lag_trend)
 
@@ -186,27 +205,51 @@ def _judged(one: _Run, *, keep: int) -> dict[str, Any]:
     return summary
 
 
-def _groups(one: _Run, flow: Flow, rows: DataFrame, syncs: DataFrame, told: DataFrame) -> DataFrame:
-    """Dataset ``group_readiness``, written. rows: dataset ``readiness``; told: the latest ``checkpoints``."""
+def _groups(
+    one: _Run, flow: Flow, rows: DataFrame, syncs: DataFrame, told: DataFrame, kept_now: DataFrame
+) -> DataFrame:
+    """Dataset ``group_readiness``, written.
+
+    rows: dataset ``readiness``; told: the latest ``checkpoints``; kept_now: dataset ``mirror_ledger``
+    """
     directory = one.directory
     planned = failover.Seen(
         group_offsets=one.read(directory.group_offsets, GROUP_OFFSETS),
         partitions=one.read(directory.mirror_partitions, MIRROR_PARTITIONS),
         syncs=syncs,
-        latest=told.select("group", "topic", "kafka_partition", "upstream", "downstream"),
+        latest=told.select("group", "topic", "kafka_partition", "upstream", "downstream", "log_timestamp"),
         members=few_rows(one.spark, [], "group string, on_source boolean, on_target boolean"),
         digests=None,
         kept=one.read(directory.kept_pairs, KEPT_PAIRS),
     ).with_known()
     left = failover.without_source(one.read(directory.left_partitions, MIRROR_PARTITIONS))
     left_syncs = syncs if flow.syncs_on is Side.TARGET else None
-    unplanned = replace(planned, partitions=left, syncs=left_syncs, kept=None, known=None).with_known()
+    ledger_now = Left(kept_now, one.read(directory.flow_topics, FLOW_TOPICS))
+    unplanned = replace(planned, partitions=left, syncs=left_syncs, kept=None, known=None, left=ledger_now).with_known()
     with ExitStack() as kept:
         for known in (planned.known, unplanned.known):
             if known is not None:
                 kept.enter_context(persisted(known))
         found = group_readiness(rows, planned, unplanned, told, flow=flow)
         return one.write(found, directory.group_readiness, GROUP_READINESS)
+
+
+def _kept(one: _Run, flow: Flow, syncs: DataFrame) -> DataFrame:
+    """Keep what a failover without the source will need: dataset ``mirror_ledger``, as it was published."""
+    directory = one.directory
+    of_source = F.col("kafka_cluster") == flow.source_alias
+    seen = Observed(
+        partitions=one.read(directory.mirror_partitions, MIRROR_PARTITIONS),
+        topics=one.read(directory.flow_topics, FLOW_TOPICS),
+        syncs=syncs,
+        kept=one.read(directory.kept_pairs, KEPT_PAIRS),
+        positions=one.read(directory.group_offsets, GROUP_OFFSETS).where(of_source),
+        digests=one.read(directory.record_digests, RECORD_DIGESTS),
+        observed_at=one.observed_at,
+    )
+    uri = one.snapshot["next_ledger"]
+    one.publish(ledger(seen, one.ledger()), MIRROR_LEDGER, uri)
+    return one.spark.read.schema(struct_type(MIRROR_LEDGER)).options(**WHOLE).parquet(uri)
 
 
 def _seen(one: _Run, flow: Flow, source: FlowConnector, syncs: DataFrame) -> Seen:

@@ -40,18 +40,22 @@ from airflow_provider_connect_offsets.pipeline.failover import (
     without_source,
 )
 from airflow_provider_connect_offsets.pipeline.frames import few_rows, is_finished, read_dataset, write_dataset
+from airflow_provider_connect_offsets.pipeline.ledger import newest
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, offset_syncs
 from airflow_provider_connect_offsets.pipeline.sampling import claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.pipeline.session import Job, set_default
 from airflow_provider_connect_offsets.pipeline.translate.answers import persisted
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated
+from airflow_provider_connect_offsets.pipeline.unplanned import Left, PositionOf
 from airflow_provider_connect_offsets.pipeline.worth_reading import write_ranges
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     CHECKED_CLAIMS,
     COMPARE_RANGES,
+    FLOW_TOPICS,
     GROUP_OFFSETS,
     KEPT_PAIRS,
+    MIRROR_LEDGER,
     MIRROR_PARTITIONS,
     RECORD_DIGESTS,
     RETURN_PARTITIONS,
@@ -79,6 +83,9 @@ _TOTALS = {
     "checked": "count_if(covered IS NOT NULL AND checked)",
     "mismatched": "count_if(covered IS NOT NULL AND mismatched)",
     **{f"by_{name}": f"count_if(covered AND method = '{name}')" for name in Method},
+    # Of a source that is gone: positions that no checkpoint tells, and the oldest (milliseconds since 1970).
+    "by_ledger": f"count_if(covered IS NOT NULL AND position_of = '{PositionOf.LEDGER.value}')",
+    "positions_since": "unix_millis(min(CASE WHEN covered IS NOT NULL THEN position_at END))",
     **_SUMS,
     "without_replica": "count_if(covered IS NULL)",
 }
@@ -120,12 +127,21 @@ def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverReq
         partitions=without_source(partitions) if gone else partitions,
         syncs=None if gone and request.flow.syncs_on is Side.SOURCE else _syncs(spark, directory),
         # Of each key the look has kept the last record only.
-        latest=told.select("group", "topic", "kafka_partition", "upstream", "downstream"),
+        latest=told.select("group", "topic", "kafka_partition", "upstream", "downstream", "log_timestamp"),
         members=_members(spark, json.loads(jvm.read_text(spark, directory.members))),
         digests=read_dataset(spark, directory.record_digests, RECORD_DIGESTS) if compared else None,
         kept=None if gone else read_dataset(spark, directory.kept_pairs, KEPT_PAIRS),
         forward=None if request.forward is None else _forward(spark, directory),
         claims=read_dataset(spark, directory.checked_claims, CHECKED_CLAIMS) if checked else None,
+        left=_left(spark, directory) if gone and is_finished(spark, directory.ledger) else None,
+    )
+
+
+def _left(spark: SparkSession, directory: FailoverDirectory) -> Left:
+    """Of a source that is gone: what looks at the flow's readiness have kept."""
+    return Left(
+        ledger=newest(read_dataset(spark, directory.ledger, MIRROR_LEDGER)),
+        topics=read_dataset(spark, directory.flow_topics, FLOW_TOPICS),
     )
 
 
@@ -167,6 +183,7 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
             kept.enter_context(persisted(seen.known))
         if seen.forward is not None:
             kept.callback(seen.forward.elements.persist().unpersist)
+        ledger_at = None if seen.left is None else seen.left.observed_at()
         rows = translated(request, seen)
         totals = Observation()
         # Summed up while they are written: each job of its own takes Spark as long as to plan and to compile it.
@@ -184,7 +201,7 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
             _write_sampled(spark, request, claims_of(own), directory, seed=summary["digest"])
             if seen.forward is not None:
                 _write_sampled(spark, request, claims_of_home(own), directory.forward, seed=summary["digest"])
-    return {**summary, "errors": list(_errors(request, summary))}
+    return {**summary, "ledger_at": ledger_at, "errors": list(_errors(request, summary))}
 
 
 def _write_sampled(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
 
@@ -23,6 +23,7 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import TRANSLATION
 
 MOST_GROUPS = 500
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection).
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -36,6 +37,17 @@ _WAITS = {
         "No outcome is recorded here. Where the run went on, its final translation lies in `final` beside this page.",
     ),
 }
+
+
+_UNPLANNED = (
+    "What a group has read since it reads again. Exact says that from its position on nothing which was replicated is "
+    "skipped or read again; what the source had beyond its last replicated record nobody knows."
+)
+_WITHOUT_LEDGER = (
+    "There is no ledger of this flow. With one, groups without a checkpoint would be moved as well, offset syncs that "
+    "went with the source would still count, and most places would be exact. To have one the next time, schedule "
+    "mirror_readiness for the flow while its source is alive."
+)
 
 
 @dataclass(slots=True)
@@ -125,9 +137,18 @@ class Failover:
             )
         if self.request.mode is Mode.PLANNED:
             return "Planned: positions are those that the groups have committed on the source."
+        return f"{self._positions} {_UNPLANNED}"
+
+    @property
+    def _positions(self) -> str:
+        """What tells where the groups were, and how old that is."""
+        since, at = (_moment(self.summary.get(name)) for name in ("positions_since", "ledger_at"))
+        oldest = f" The oldest is of {since}." if since else ""
+        if at is None:
+            return f"Unplanned: positions are those of MirrorMaker 2's last checkpoints.{oldest} {_WITHOUT_LEDGER}"
         return (
-            "Unplanned: positions are those of MirrorMaker 2's last checkpoints. What a group has read after its "
-            "checkpoint it reads again; what was never replicated is not here."
+            f"Unplanned: positions are the later ones of MirrorMaker 2's last checkpoints and of the ledger that "
+            f"mirror_readiness kept at {at}, which tells {self.summary['by_ledger']:,} of them.{oldest}"
         )
 
     @property
@@ -246,6 +267,10 @@ def write_failover_page(directory: FailoverDirectory, *, pending: Pending | None
     files.write_bytes(directory.table, _csv(iterate_dataset(directory.translation, TRANSLATION)).encode())
     files.write_bytes(directory.report, page.encode())
     return directory.report
+
+
+def _moment(milliseconds: int | None) -> str | None:
+    return None if milliseconds is None else words.moment(_EPOCH + timedelta(milliseconds=milliseconds))
 
 
 def _csv(rows: Iterable[Mapping[str, Any]]) -> str:

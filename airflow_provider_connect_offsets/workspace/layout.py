@@ -11,9 +11,11 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     COMPARE_RANGES,
     CONNECTOR_OFFSETS,
     CONNECTORS,
+    FLOW_TOPICS,
     GROUP_OFFSETS,
     KEPT_PAIRS,
     LOG_BOUNDS,
+    MIRROR_LEDGER,
     MIRROR_PARTITIONS,
     OFFSET_PLAN,
     ORPHANS,
@@ -216,6 +218,16 @@ class FailoverDirectory(Directory):
         return join(self.uri, KEPT_PAIRS.name)
 
     @property
+    def ledger(self) -> str:
+        """Dataset ``mirror_ledger``, where the source is gone and looks at the flow's readiness have kept one."""
+        return join(self.uri, MIRROR_LEDGER.name)
+
+    @property
+    def flow_topics(self) -> str:
+        """Dataset ``flow_topics``, where there is a ledger: the ids that the remote topics have now."""
+        return join(self.uri, FLOW_TOPICS.name)
+
+    @property
     def record_digests(self) -> str:
         """Dataset ``record_digests``."""
         return join(self.uri, RECORD_DIGESTS.name)
@@ -280,6 +292,15 @@ def run_directory(workspace: str, *, dag_id: str, run_id: str, part: str = "") -
 def journal_root(workspace: str) -> str:
     """Where the journals of all connectors lie."""
     return join(workspace, "_journal")
+
+
+def ledger_root(workspace: str, *, target_cluster: str, source_alias: str, target_alias: str) -> str:
+    """Where looks at the readiness of flows between two clusters keep their ledgers, a directory for each connector.
+
+    target_cluster: the id of the target's Kafka cluster, as a failover without the source has no other door.
+    """
+    flow = unique_segment(f"{source_alias}-{target_alias}")
+    return join(workspace, "_mirror", "_ledger", unique_segment(target_cluster), flow)
 
 
 def rewinds_root(workspace: str, *, cluster: str, connector: str) -> str:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_provider_connect_offsets.workspace.layout import Directory, join, unique_segment
+from airflow_provider_connect_offsets.workspace.layout import (
+    Directory,
+    join,
+    ledger_root,
+    rewinds_root,
+    unique_segment,
+)
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
     CONNECTORS,
@@ -16,6 +22,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     LOG_BOUNDS,
     MIRROR_PARTITIONS,
     READINESS,
+    RECORD_DIGESTS,
     REMAINING,
     VERDICTS,
 )
@@ -86,6 +93,11 @@ class ReadinessDirectory(Directory):
         return join(self.uri, KEPT_PAIRS.name)
 
     @property
+    def record_digests(self) -> str:
+        """Dataset ``record_digests``: of a few records of the source, those before the highest positions of groups."""
+        return join(self.uri, RECORD_DIGESTS.name)
+
+    @property
     def readiness(self) -> str:
         """Dataset ``readiness``."""
         return join(self.uri, READINESS.name)
@@ -104,6 +116,37 @@ class ReadinessDirectory(Directory):
     def verdicts(self) -> str:
         """Dataset ``verdicts``."""
         return join(self.uri, VERDICTS.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where looks at flows keep what later ones need.
+
+    ``dag_id``: of the looks; ``cluster``: what the datasets call the Connect cluster; ``connector``: the MirrorSource.
+    """
+
+    workspace: str
+    dag_id: str
+    cluster: str
+    connector: str
+
+    @property
+    def history(self) -> str:
+        """The history of the flow."""
+        name = unique_segment(f"{self.cluster}-{self.connector}")
+        return history_root(self.workspace, dag_id=self.dag_id, flow=name)
+
+    @property
+    def rewinds(self) -> str:
+        """What resets of the flow have kept."""
+        return rewinds_root(self.workspace, cluster=self.cluster, connector=self.connector)
+
+    def ledger(self, target_cluster: str, *, source_alias: str, target_alias: str) -> str:
+        """The ledger of the flow: a file of the dataset ``mirror_ledger``, and while a new one is published two."""
+        root = ledger_root(
+            self.workspace, target_cluster=target_cluster, source_alias=source_alias, target_alias=target_alias
+        )
+        return join(root, unique_segment(f"{self.cluster}-{self.connector}"))
 
 
 def history_root(workspace: str, *, dag_id: str, flow: str) -> str:

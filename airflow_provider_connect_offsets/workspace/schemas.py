@@ -284,6 +284,8 @@ TRANSLATION = _schema(
     target_before="long?",
     checkpoint="long?",
     checkpoint_rereads="long?",
+    position_of="string?",
+    position_at="timestamp?",
 )
 
 # From where on the records of either log are to be read. ``left_out``: how many that would be worth it are not, of both
@@ -324,7 +326,8 @@ RESET_TOPICS = _schema(
 )
 
 # Pairs of offsets (source, replica) that are known exactly where a flow was reset, for each partition: the last record
-# replicated before it (null: none), and the next one (null: not known which) with the place that it gets.
+# replicated before it (null: none), and the next one (null: not known which) with the place that it gets. The ids are
+# those that the topics had then.
 REWINDS = _schema(
     "rewinds",
     topic="string",
@@ -334,6 +337,8 @@ REWINDS = _schema(
     opening_upstream="long?",
     opening_downstream="long",
     written_at="timestamp",
+    topic_id="string?",
+    target_topic_id="string?",
 )
 
 FLOW_TOPICS = _schema(
@@ -408,6 +413,34 @@ GROUP_READINESS = _schema(
     checkpoint_behind_since="timestamp?",
     target_state="string?",
     target_position="long?",
+)
+
+# What looks at a flow's readiness keep for a failover without the source, each row of a kind: ``log`` (both logs of a
+# partition; ``synced_to``: the last offset sync in its topic; ``renewed``: either topic was created anew since the
+# first look), ``mapping`` (the record at ``upstream`` stands at ``downstream``), ``record`` (the digest of the source's
+# record at ``upstream``), ``position`` (``group`` reads ``upstream`` next). ``observed_at``: of the last look.
+MIRROR_LEDGER = _schema(
+    "mirror_ledger",
+    kind="string",
+    observed_at="timestamp",
+    topic="string",
+    target_topic="string",
+    kafka_partition="int",
+    topic_id="string?",
+    target_topic_id="string?",
+    group="string?",
+    upstream="long?",
+    downstream="long?",
+    digest="binary?",
+    source_start="long?",
+    source_end="long?",
+    target_start="long?",
+    target_end="long?",
+    gapless="boolean?",
+    transformed="boolean?",
+    timed="boolean?",
+    synced_to="long?",
+    renewed="boolean?",
 )
 
 LAG_HISTORY = _schema(

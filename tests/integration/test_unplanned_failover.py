@@ -7,10 +7,18 @@ from dataclasses import dataclass
 from random import Random
 
 import pytest
-from failing_over import FailingOver, Flowing, Logs, Positions, commit_groups, contents, rows
+from failing_over import FailingOver, Flowing, Logs, Positions, cluster, commit_groups, contents, rows
 from pyspark.sql import SparkSession
 
+from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.change.readiness import take_readiness_snapshot
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest
+from airflow_provider_connect_offsets.pipeline import readiness_job
+from airflow_provider_connect_offsets.stores.connect import ConnectRest
+from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.workspace.layout import ledger_root
+from airflow_provider_connect_offsets.workspace.readiness import Kept, ReadinessDirectory
 from sandbox import Sandbox, wait_until
 
 pytestmark = pytest.mark.mirror
@@ -18,15 +26,22 @@ pytestmark = pytest.mark.mirror
 
 @dataclass(frozen=True)
 class Lost:
-    """A flow whose source was killed, what was in both logs, and where the groups were by then."""
+    """A flow whose source was killed, what was in both logs, and where the groups were by then.
+
+    looked_at: where they were when its readiness was looked at last; ledger: what that has kept.
+    """
 
     flowing: Flowing
     logs: Logs
     positions: Positions
+    looked_at: Positions
+    ledger: str
 
 
 @pytest.fixture(scope="module", params=["source", "target"])
-def lost(request: pytest.FixtureRequest) -> Iterator[Lost]:
+def lost(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Lost]:
     """Killed in the midst of replication after a rewind; groups have read on since their last checkpoints."""
     with Sandbox() as sandbox:
         flowing = Flowing.start(sandbox, overrides={"offset-syncs.topic.location": request.param}, groups=12)
@@ -40,6 +55,7 @@ def lost(request: pytest.FixtureRequest) -> Iterator[Lost]:
         commit_groups(sandbox.source, at_checkpoint)
         checkpoints = {"checkpoints": lambda: checkpointed(flowing), **sandbox.connect.work}
         wait_until(lambda: checkpointed(flowing) >= 10, 60, "too few checkpoints", progress=checkpoints)
+        ledger = look_at(flowing, spark, tmp_path_factory.mktemp("looks").as_uri())
         positions = {
             group: {where: min(180, position + random.randint(0, 20)) for where, position in offsets.items()}
             for group, offsets in at_checkpoint.items()
@@ -49,7 +65,27 @@ def lost(request: pytest.FixtureRequest) -> Iterator[Lost]:
         source = contents(sandbox.source, flowing.topic)
         sandbox.source.process.kill()
         sandbox.connect.stop(flowing.source_connector)
-        yield Lost(flowing, Logs(source, contents(sandbox.target, flowing.target_topic)), positions)
+        logs = Logs(source, contents(sandbox.target, flowing.target_topic))
+        yield Lost(flowing, logs, positions, at_checkpoint, ledger)
+
+
+def look_at(flowing: Flowing, spark: SparkSession, workspace: str) -> str:
+    """Look at the readiness of the flow, and tell where it has kept its ledger."""
+    sandbox, directory = flowing.sandbox, ReadinessDirectory(f"{workspace}/looks/one")
+    asked = {"source_connector": flowing.source_connector, "checkpoint_connector": flowing.checkpoint_connector}
+    request = ReadinessRequest.parse(**asked, groups=f"{flowing.mark}-.*", thresholds={})
+    with (
+        ConnectRest(ConnectEndpoint((sandbox.connect.url,)), patience=60) as connect,
+        cluster(sandbox.source) as source,
+        cluster(sandbox.target) as target,
+    ):
+        doors = Doors(offsets=connect, control=connect, logs=source.logs)
+        kept = Kept(workspace, "looks", "sandbox", flowing.source_connector)
+        take_readiness_snapshot(request, doors, source, target, directory, kept=kept)
+        cluster_id = target.cluster_id()
+    readiness_job.run(spark, directory)
+    aliases = {"source_alias": flowing.flow.source_alias, "target_alias": flowing.flow.target_alias}
+    return ledger_root(workspace, target_cluster=cluster_id, **aliases)
 
 
 def checkpointed(flowing: Flowing) -> int:
@@ -76,6 +112,23 @@ def test_no_record_is_skipped(lost: Lost, spark: SparkSession, tmp_path_factory:
         again = lost.logs.read_again(partition, position=position, place=place)
         assert again <= row["max_rereads"]
         assert place >= row["checkpoint"]
+
+
+def test_by_a_ledger_places_are_exact(
+    lost: Lost, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Wherever the syncs were, of all groups; each resumes at the very record at which the look has seen it."""
+    flowing = lost.flowing
+    moving = FailingOver(spark, tmp_path_factory.mktemp("kept").as_uri(), flowing, ledger=lost.ledger)
+
+    directory, summary = moving.preview(planned=False, source_connector="")
+
+    assert (summary["errors"], summary["groups"], summary["by_ledger"] > 0) == ([], 12, True)
+    assert summary["exact"] >= 0.95 * summary["covered"] > 0
+    for row in rows(directory):
+        partition, place = row["kafka_partition"], row["downstream"]
+        assert row["upstream"] == lost.looked_at[row["group"]][TopicPartition(flowing.topic, partition)]
+        assert lost.logs.read_again(partition, position=row["upstream"], place=place) <= row["max_rereads"]
 
 
 def test_translated_again_it_is_the_same(

@@ -9,18 +9,19 @@ from typing import Any
 import pytest
 from mirror_events import Ending, history
 from mirror_looks import flow_of, write_failover_look, write_readiness_look
-from mirror_world import Pair, World
+from mirror_rows import NOON
+from mirror_world import Pair, Sync, World
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline import readiness_job, translate_job
-from airflow_provider_connect_offsets.pipeline.group_readiness import NO_CHECKPOINT
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, join
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_READINESS, TRANSLATION
 
 HISTORIES = 10
+NOON_MS = int(NOON.timestamp() * 1000)
 _ANSWER = ("downstream", "upper", "missing", "exact", "max_rereads", "method")
 _NOTHING = (None, None, None, None, None, None)
 Answers = dict[tuple[str, str], tuple[Any, ...]]
@@ -37,9 +38,10 @@ def looked(
 
 
 def failed_over(spark: SparkSession, path: Path, worlds: list[World], syncs_on: Side, *, planned: bool) -> Answers:
-    """What a failover of the same worlds answers, by group and topic."""
+    """What a failover of the same worlds answers, by group and topic; unplanned by what the look has kept."""
     directory = FailoverDirectory(join(path.as_uri(), f"failover-{planned}"))
-    write_failover_look(directory, worlds, flow_of(syncs_on), planned=planned)
+    ledger = "" if planned else join(path.as_uri(), "readiness", "_history", "ledger")
+    write_failover_look(directory, worlds, flow_of(syncs_on), planned=planned, ledger=ledger)
     translate_job.run(spark, directory)
     rows = read_dataset(directory.translation, TRANSLATION)
     return {(row["group"], row["source_topic"]): (row["upstream"], *(row[n] for n in _ANSWER)) for row in rows}
@@ -53,7 +55,7 @@ def answers_of(rows: dict[tuple[str, str], dict[str, Any]], kind: str, position:
 
 @pytest.mark.parametrize("syncs_on", Side)
 def test_both_answers_are_those_of_a_failover(spark: SparkSession, tmp_path: Path, syncs_on: Side) -> None:
-    """Whatever has happened: planned for each position, unplanned for those that have a checkpoint."""
+    """Whatever has happened, planned, and unplanned by the ledger that the look itself keeps."""
     random = Random(3)
     worlds = [history(random, ending=Ending.BROKEN) for _ in range(HISTORIES)]
 
@@ -62,7 +64,27 @@ def test_both_answers_are_those_of_a_failover(spark: SparkSession, tmp_path: Pat
     assert answers_of(rows, "planned", "position") == failed_over(spark, tmp_path, worlds, syncs_on, planned=True)
     unplanned = answers_of(rows, "unplanned", "unplanned_position")
     assert unplanned == failed_over(spark, tmp_path, worlds, syncs_on, planned=False)
-    assert 0 < len(unplanned) < len(rows)
+    assert len(unplanned) == len(rows)
+
+
+def test_what_a_failover_makes_of_the_ledger(spark: SparkSession, tmp_path: Path) -> None:
+    """The look is all that is left, and the syncs are gone: places are exact, and the summary says how old it is."""
+    world = running()
+    world.syncs.append(Sync(9, 9, 99))
+    looked(spark, tmp_path, [world], Side.SOURCE)
+    directory = FailoverDirectory(join(tmp_path.as_uri(), "failover"))
+    ledger = join(tmp_path.as_uri(), "readiness", "_history", "ledger")
+    write_failover_look(directory, [world], flow_of(Side.SOURCE), planned=False, ledger=ledger, read=True)
+
+    summary = translate_job.run(spark, directory)
+
+    rows = read_dataset(directory.translation, TRANSLATION)
+    found = {row["upstream"]: (row["downstream"], row["missing"], row["exact"], row["position_of"]) for row in rows}
+    assert found == {
+        **{at: (at, 0, True, "ledger") for at in range(11)},
+        **dict.fromkeys((11, 12), (10, None, False, "ledger")),
+    }
+    assert (summary["by_ledger"], summary["positions_since"], summary["ledger_at"]) == (13, NOON_MS, NOON_MS)
 
 
 def running() -> World:
@@ -78,7 +100,7 @@ def running() -> World:
 
 
 def test_a_flow_that_runs(spark: SparkSession, tmp_path: Path) -> None:
-    """Planned: by the syncs, up to the last one, behind which it may have been rewound. Else: by its checkpoint."""
+    """By the syncs, up to the last one, behind which it may have been rewound; also by what the look has kept."""
     rows = looked(spark, tmp_path, [running()], Side.SOURCE)
     found = {int(group.removeprefix("g")): row for (group, _), row in rows.items()}
 
@@ -90,10 +112,8 @@ def test_a_flow_that_runs(spark: SparkSession, tmp_path: Path) -> None:
         12: (9, 10, 0, False, 1, "end"),
     }
     assert {at for at, row in found.items() if row["planned_reason"]} == set()
-    unseen = {at: row["unplanned_reason"] for at, row in found.items() if row["unplanned_downstream"] is None}
-    assert unseen == {at: NO_CHECKPOINT for at in range(13) if at != 7}
-    seven = [found[7][name] for name in ("unplanned_position", "unplanned_downstream", "unplanned_method")]
-    assert seven == [7, 6, "checkpoint"]
+    unplanned = {at: (row["unplanned_position"], row["unplanned_downstream"]) for at, row in found.items()}
+    assert unplanned == {at: (at, min(at, 9)) for at in range(13)}
     assert (found[7]["checkpoint_downstream"], found[7]["checkpoint_rereads"]) == (6, 2)
 
 

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.readiness import Thresholds
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.group_readiness import NO_CHECKPOINT, NO_REPLICA
+from airflow_provider_connect_offsets.pipeline.group_readiness import NO_REPLICA, UNSEEN
 from airflow_provider_connect_offsets.pipeline.group_rules import by_group, group_verdicts
 from airflow_provider_connect_offsets.pipeline.readiness import Seen, as_history, readiness, trend, with_progress
 from airflow_provider_connect_offsets.pipeline.readiness_rules import partition_verdicts
@@ -324,7 +324,7 @@ def judged_groups(spark: SparkSession) -> DataFrame:
         return {**place, "group": group, "topic": topic, "target_topic": f"s.{topic}", **told}
 
     checkpoint: dict[str, Any] = {"checkpoint_downstream": 50}
-    unseen = {"unplanned_reason": NO_CHECKPOINT}
+    unseen = {"unplanned_reason": UNSEEN}
     return frame(
         spark,
         GROUP_READINESS,
@@ -365,8 +365,8 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
             "rereads",
             "after a planned failover now it would read up to 19 records again, more than 15.",
         ),
-        ("error", "unplanned_coverage", f"{lost} 0 of 1 {asked} `t-0`: {NO_CHECKPOINT}."),
-        ("error", "unplanned_coverage", f"{lost} 0 of 1 {asked} `t-0`: {NO_CHECKPOINT}."),
+        ("error", "unplanned_coverage", f"{lost} 0 of 1 {asked} `t-0`: {UNSEEN}."),
+        ("error", "unplanned_coverage", f"{lost} 0 of 1 {asked} `t-0`: {UNSEEN}."),
         ("error", "unplanned_coverage", f"{lost} 2 of 4 {asked} `bare-0`: {NO_REPLICA}."),
         (
             "info",

@@ -154,12 +154,13 @@ class Flowing:
 
 @dataclass(frozen=True)
 class FailingOver:
-    """The tasks of a failover."""
+    """The tasks of a failover; ledger: where looks at the flow's readiness have kept theirs."""
 
     spark: SparkSession
     workspace: str
     flowing: Flowing
     run: str = "test/run"
+    ledger: str = ""
 
     @contextmanager
     def doors(self, *, source: bool = True) -> Iterator[FailoverDoors]:
@@ -171,7 +172,7 @@ class FailingOver:
         ):
             doors = Doors(connect, connect, patience=60, cluster="sandbox")
             if not source:
-                yield FailoverDoors(Clusters(None, target), doors)
+                yield FailoverDoors(Clusters(None, target), doors, ledger=self.ledger)
                 return
             with cluster(sandbox.source) as opened:
                 yield FailoverDoors(Clusters(opened, target), doors)

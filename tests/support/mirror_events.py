@@ -40,6 +40,7 @@ class Event(StrEnum):
     GROUPS_MOVE = "groups_move"
     CHECKPOINT = "checkpoint"
     RESET = "reset"
+    LOOK = "look"
 
 
 class Trait(StrEnum):
@@ -62,7 +63,7 @@ _IMPLIED: Mapping[Event, Trait] = {
     Event.COMPACT_TARGET: Trait.COMPACTED,
 }
 _AWKWARD: tuple[Event | Trait, ...] = (
-    *[event for event in Event if event not in {Event.PRODUCE, Event.REPLICATE, *_ORDINARY}],
+    *[event for event in Event if event not in {Event.PRODUCE, Event.REPLICATE, Event.LOOK, *_ORDINARY}],
     *[trait for trait in Trait if trait not in _IMPLIED.values()],
 )
 _HOW_MANY = (0, 1, 1, 1, 2, 2, 2, 2, 3, 3)
@@ -75,23 +76,25 @@ def history(
     ending: Ending,
     kinds: Collection[Event] | None = None,
     traits: Collection[Trait] | None = None,
+    looks: int = 0,
 ) -> World:
     """Make one up.
 
     kinds: the events that it has beside records that are produced and replicated (None: a few, at random); traits:
-    what holds for it, beside what its events imply (None: at random too, or nothing if ``kinds`` are given)
+    what holds for it, beside what its events imply (None: at random too, or nothing if ``kinds`` are given); looks: how
+    often its readiness is looked at, now and then
     """
-    events, holds = _drawn(random) if kinds is None else (sorted(set(kinds)), set())
+    events, holds = drawn(random) if kinds is None else (sorted(set(kinds)), set())
     holds = {*(holds if traits is None else traits), *(_IMPLIED[event] for event in events if event in _IMPLIED)}
     lost = ending is Ending.BROKEN and kinds is None and random.random() < 0.15
     world = World(Traits(**dict.fromkeys(holds, True), syncs_on_target=not lost), ending)
     world.seed = random.getrandbits(32)
     world.happened |= holds
-    _Course(world, random).run(events)
+    _Course(world, random).run(events, looks)
     return world
 
 
-def _drawn(random: Random) -> tuple[list[Event], set[Trait]]:
+def drawn(random: Random) -> tuple[list[Event], set[Trait]]:
     """Draw a few of what is awkward, and now and then some of what is not."""
     drawn = random.sample(_AWKWARD, random.choice(_HOW_MANY))
     ordinary = [event for event in _ORDINARY if random.random() < 0.15]
@@ -110,10 +113,10 @@ class _Course:
         self.each = random.choice((2, 8, 1000)) if repeats else 1
         self.number = 0
 
-    def run(self, events: Collection[Event]) -> None:
+    def run(self, events: Collection[Event], looks: int) -> None:
         """Let each event happen, once or twice, in any order, with records produced and replicated between them."""
         random = self.random
-        order = [*events, *[event for event in events if random.random() < 0.2]]
+        order = [*events, *[event for event in events if random.random() < 0.2], *[Event.LOOK] * looks]
         random.shuffle(order)
         if Event.STALE_SYNCS in order and random.random() < 0.5:
             order.remove(Event.STALE_SYNCS)
@@ -250,6 +253,10 @@ class _Course:
             self.world.send_sync(Pair(upstream, downstream))
         self.world.happened.add(Event.STALE_SYNCS)
 
+    def look(self) -> None:
+        """Its readiness is looked at, and what can be seen is kept."""
+        self.world.look()
+
     def groups_move(self) -> None:
         log = self.world.source
         self.world.groups = {group: self.some(log.start, log.end) for group in self.world.groups}
@@ -281,4 +288,5 @@ _HAPPENS: Mapping[Event, Callable[[_Course], None]] = {
     Event.GROUPS_MOVE: _Course.groups_move,
     Event.CHECKPOINT: _Course.checkpoint,
     Event.RESET: _Course.reset,
+    Event.LOOK: _Course.look,
 }

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from mirror_rows import NOON, ReadFrom, partition_row, proved
+from mirror_rows import NOON, ReadFrom, digest_of, partition_row, proved
 from mirror_world import World
 from written_failover import text
 
@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, join
+from airflow_provider_connect_offsets.workspace.layout import MARKER, FailoverDirectory, join
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
@@ -29,6 +29,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     KEPT_PAIRS,
     LOG_BOUNDS,
     MIRROR_PARTITIONS,
+    RECORD_DIGESTS,
     REMAINING,
     STORED_RECORDS,
 )
@@ -42,8 +43,20 @@ def flow_of(side: Side) -> Flow:
     return Flow(source_alias="source", target_alias="target", syncs_on=side)
 
 
-def write_failover_look(directory: FailoverDirectory, worlds: Sequence[World], flow: Flow, *, planned: bool) -> None:
-    """What a failover sees of the worlds: planned, of a flow that runs; else of a source that is gone."""
+def write_failover_look(
+    directory: FailoverDirectory,
+    worlds: Sequence[World],
+    flow: Flow,
+    *,
+    planned: bool,
+    ledger: str = "",
+    read: bool = False,
+) -> None:
+    """What a failover sees of the worlds: planned, of a flow that runs; else of a source that is gone.
+
+    ledger: the directory of the ledger that looks at its readiness have kept, if any has; read: whether the remote
+    topics were read.
+    """
     request = FailoverRequest.parse(
         planned=planned, flow=flow, groups=".*", source_connector="mirror" if planned else "", min_coverage=0
     )
@@ -52,7 +65,19 @@ def write_failover_look(directory: FailoverDirectory, worlds: Sequence[World], f
     _write_common(directory, worlds)
     if planned:
         write_dataset(directory.kept_pairs, KEPT_PAIRS, _kept(worlds))
-    write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, _partitions(worlds, there=planned))
+    if ledger:
+        newest = max(name for name in files.list_names(ledger) if not name.startswith("."))
+        content = files.read_bytes(join(ledger, newest))
+        assert content is not None
+        files.write_bytes(join(directory.ledger, "part-00000.parquet"), content)
+        files.write_bytes(join(directory.ledger, MARKER), b"")
+        write_dataset(directory.flow_topics, FLOW_TOPICS, [_topic(*one) for one in enumerate(worlds)])
+    partitions = _partitions(worlds, there=planned)
+    if read:
+        partitions = [{**row, "target_from": row["target_start"]} for row in partitions]
+        digests = [row for one in enumerate(worlds) for row in _read(*one)]
+        write_dataset(directory.record_digests, RECORD_DIGESTS, digests)
+    write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, partitions)
 
 
 def write_readiness_look(
@@ -68,8 +93,10 @@ def write_readiness_look(
     request = {"source_connector": "mirror", "checkpoint_connector": "checkpoint", "groups": ""}
     files.write_json(directory.request, {**request, "thresholds": dict(thresholds or {})})
     root = history or join(directory.uri, "_history")
-    told = {"observed_at": at.isoformat(), "flow": flow.as_json(), "next_history": join(root, f"{at:%H%M%S}.parquet")}
-    files.write_json(directory.snapshot, told)
+    entry = f"{at:%H%M%S}.parquet"
+    kept = {"next_history": join(root, "lag", entry), "next_ledger": join(root, "ledger", entry)}
+    files.write_json(directory.snapshot, {"observed_at": at.isoformat(), "flow": flow.as_json(), **kept})
+    write_dataset(directory.record_digests, RECORD_DIGESTS, [])
     _write_common(directory, worlds)
     write_dataset(directory.kept_pairs, KEPT_PAIRS, _kept(worlds))
     write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, _partitions(worlds, there=True))
@@ -117,6 +144,12 @@ def _checkpoints(number: int, world: World) -> Iterator[dict[str, Any]]:
 def _record(key: bytes, value: bytes, offset: int) -> dict[str, Any]:
     place = {"topic": "internal", "kafka_partition": 0, "log_offset": offset, "written_at": NOON}
     return {**place, "key": key, "value": value}
+
+
+def _read(number: int, world: World) -> Iterator[dict[str, Any]]:
+    for offset, record in world.target.records.items():
+        where = {"side": "target", "topic": str(number), "kafka_partition": 0, "log_offset": offset}
+        yield {**where, "digest": digest_of(world, record)}
 
 
 def _position(number: int, position: int) -> dict[str, Any]:

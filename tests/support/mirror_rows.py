@@ -54,6 +54,7 @@ class Answer:
     exact: bool
     max_rereads: int | None
     method: str
+    known_to: int | None = None
 
     @property
     def wrong(self) -> str:
@@ -67,10 +68,20 @@ class Answer:
         }
         return next((name for name, is_so in checks.items() if is_so), "")
 
+    @property
+    def can_be_exact(self) -> bool:
+        """Whether all that it has yet to read stands from one offset on, and nothing else of what it has read."""
+        best = max(self._best, self.world.target.start)
+        return self._missing == 0 and not rereads(self.world, best, self.position)
+
     def __str__(self) -> str:
         told = f"lower {self.lower}, upper {self.upper}, missing {self.missing}, rereads {self.max_rereads}"
-        true = f"best {self._best}, missing {missing(self.world, self.position)}"
+        true = f"best {self._best}, missing {self._missing}"
         return f"{self.wrong}: {self.position} -> {told}, exact {self.exact}, {self.method}; {true} in {self.world}"
+
+    @property
+    def _missing(self) -> int | None:
+        return missing(self.world, self.position, self.known_to)
 
     @property
     def _best(self) -> int:
@@ -84,12 +95,12 @@ class Answer:
     @property
     def _is_exact(self) -> bool:
         start = self._start
-        whole = start == self._best and missing(self.world, self.position) == 0
+        whole = start == self._best and self._missing == 0
         return start is not None and whole and not rereads(self.world, start, self.position)
 
     @property
     def _misses_more(self) -> bool:
-        true = missing(self.world, self.position)
+        true = self._missing
         return self.missing is not None and true is not None and true > self.missing
 
     @property
@@ -236,16 +247,16 @@ def searched_mappings(worlds: Sequence[World]) -> set[tuple[str, int, int]]:
 
 def _with_found(world: World) -> list[Pair]:
     kept, row = proved(world), partition_row(0, world, ReadFrom.NONE, there=True)
-    return list(dict.fromkeys([*kept, *found_in(world, row, kept, lambda record: _digest(world, record))]))
+    return list(dict.fromkeys([*kept, *found_in(world, row, kept, lambda record: digest_of(world, record))]))
 
 
 def _alike(world: World, pair: Pair) -> bool:
     """Whether both records are still there, and look the same."""
     one, other = world.source.records.get(pair.upstream), world.target.records.get(pair.downstream)
-    return one is not None and other is not None and _digest(world, one) == _digest(world, other)
+    return one is not None and other is not None and digest_of(world, one) == digest_of(world, other)
 
 
-def _digest(world: World, record: Record) -> bytes:
+def digest_of(world: World, record: Record) -> bytes:
     """Tell a record from others as far as can be seen; timestamps that the remote topic sets itself say nothing."""
     if world.traits.log_append_time:
         return b"%d" % record.content
@@ -262,4 +273,4 @@ def _digests(number: int, world: World, read: ReadFrom) -> Iterator[tuple[Any, .
 def _digests_from(start: int, number: int, world: World, side: Side, log: Log) -> Iterator[tuple[Any, ...]]:
     for offset, record in log.records.items():
         if offset >= start:
-            yield side.value, str(number), 0, offset, _digest(world, record)
+            yield side.value, str(number), 0, offset, digest_of(world, record)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mirror_world import World
+from mirror_world import Ending, World
 
 
 def best(world: World, position: int) -> int:
@@ -23,10 +23,16 @@ def skipped(world: World, position: int, start: int) -> list[int]:
     return [offset for offset in unread(world, position) if offset in lasts and lasts[offset] < start]
 
 
-def missing(world: World, position: int) -> int | None:
-    """Count the unread records without a copy; None if a transform may have dropped those."""
+def missing(world: World, position: int, known_to: int | None = None) -> int | None:
+    """Count the unread records without a copy; None if a transform may have dropped those.
+
+    Of a source that is lost, those up to the last one that was replicated, or up to ``known_to``: what came after it
+    nobody knows.
+    """
     lasts = last_copies(world)
-    found = sum(offset not in lasts for offset in unread(world, position))
+    known = max(lasts, default=-1) if world.ending is Ending.BROKEN else world.source.end
+    last = known if known_to is None else min(known, known_to)
+    found = sum(offset not in lasts for offset in unread(world, position) if offset <= last)
     return None if found and world.traits.drops else found
 
 

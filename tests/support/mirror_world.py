@@ -6,6 +6,7 @@ A world does what it is told and decides nothing by chance, unless its flow is g
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import StrEnum
 from random import Random
@@ -47,7 +48,8 @@ class World:
     """One partition at either end of a flow.
 
     kept: pairs that resets have kept, true or not; groups: committed positions; checkpoints: the current one of each
-    group; happened: the events and traits of its history; seed: for whatever is to be chosen at random about it.
+    group; happened: the events and traits of its history; seed: for whatever is to be chosen at random about it; looks:
+    what it was like when its readiness was looked at.
     """
 
     traits: Traits = field(default_factory=Traits)
@@ -62,6 +64,7 @@ class World:
     seed: int = 0
     clock: int = 0
     synced: int = 0
+    looks: list[World] = field(default_factory=list)
     flow: Flow = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -99,6 +102,14 @@ class World:
     def recreate_target(self) -> None:
         """Delete and create the remote topic; the flow goes on where it is."""
         self.target = self.target.anew()
+
+    def look(self) -> None:
+        """Look at its readiness, and keep what can be seen."""
+        looks, self.looks = self.looks, []
+        seen = deepcopy(self)
+        self.looks = [*looks, seen]
+        stored = -1 if seen.flow.stored is None else seen.flow.stored
+        seen.ending = Ending.STOPPED if any(offset > stored for offset in seen.source.records) else Ending.DRAINED
 
     def send_sync(self, pair: Pair) -> None:
         """Write an offset sync."""

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.stores.connect import ConnectRest
 from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.layout import join, run_directory
-from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory, history_root
+from airflow_provider_connect_offsets.workspace.readiness import Kept, ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_READINESS, READINESS, VERDICTS
 from sandbox import Broker, Sandbox, wait_for, wait_until
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
@@ -163,8 +163,7 @@ class Lookout:
                 source,
                 target,
                 directory,
-                cluster="sandbox",
-                history=lambda name: history_root(self.workspace, dag_id=DAG_ID, flow=name),
+                kept=Kept(self.workspace, DAG_ID, "sandbox", flow.name),
             )
         summary = readiness_job.run(self.spark, directory, keep=keep)
         forget_earlier(summary, keep_under=join(self.workspace, DAG_ID))

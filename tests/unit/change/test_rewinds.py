@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from airflow_provider_connect_offsets.change import kept_pairs
 from airflow_provider_connect_offsets.change.flow_stages import FoundTopic
 from airflow_provider_connect_offsets.change.new_syncs import Opening, misfit, openings
-from airflow_provider_connect_offsets.change.rewinds import rewinds
+from airflow_provider_connect_offsets.change.replicas import Pair, Replica
+from airflow_provider_connect_offsets.change.rewinds import TopicIds, rewinds
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
@@ -20,11 +22,15 @@ from airflow_provider_connect_offsets.offsets.flow_reset import OwnTopic
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.request import Request
 from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync
+from airflow_provider_connect_offsets.stores.kafka import LogBounds
 from airflow_provider_connect_offsets.stores.mirror_cluster import CleanupPolicy
 from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import join
+from airflow_provider_connect_offsets.workspace.schemas import REWINDS
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+IDS = TopicIds({"t": "source"}, {"eu.t": "target"})
 
 
 def row(partition: int, before: int | None, after: int | None, action: Action) -> PlanRow:
@@ -44,7 +50,7 @@ def told(rows: list[PlanRow], ends: dict[int, int]) -> list[tuple[int | None, ..
     at_stop = Offsets.of(Entry(one.partition, one.before) for one in rows if one.before)
     flow = Flow.of({"source.cluster.alias": "eu"})
     bounds = {TopicPartition("eu.t", number): end for number, end in ends.items()}
-    return [tuple(found.values())[1:6] for found in rewinds(plan, at_stop, bounds, flow, now=NOON)]
+    return [tuple(found.values())[1:6] for found in rewinds(plan, at_stop, bounds, flow, now=NOON, ids=IDS)]
 
 
 def test_pairs_that_are_known() -> None:
@@ -72,7 +78,31 @@ def test_a_reset_that_ended_before_its_time_is_passed_over(tmp_path: Path) -> No
     """Half a directory tells nothing, and keeps nobody from moving groups."""
     files.write_bytes(join(tmp_path.as_uri(), "20260131T120000Z-0123456789ab", "part-00000.parquet"), b"PAR1")
 
-    assert kept_pairs._told(tmp_path.as_uri(), {}) == {}
+    assert kept_pairs._told(tmp_path.as_uri(), {}, IDS) == {}
+
+
+def test_pairs_of_topics_that_were_created_anew_are_not_believed(tmp_path: Path) -> None:
+    """Their ids tell, on either side; of a row without ids the records have to."""
+    rows = [
+        {**reset(number), "topic_id": of_source, "target_topic_id": of_target}
+        for number, (of_source, of_target) in enumerate(
+            [("source", "target"), ("before", "target"), ("source", "before"), (None, None)]
+        )
+    ]
+    write_dataset(join(tmp_path.as_uri(), "20260131T120000Z-0123456789ab"), REWINDS, rows)
+    log = LogBounds(0, 100)
+    there = {where: Replica(where, "eu.t", log, log) for where in (TopicPartition("t", at) for at in range(4))}
+
+    assert kept_pairs._told(tmp_path.as_uri(), there, IDS) == {
+        TopicPartition("t", number): [Pair(9, 19), Pair(5, 20)] for number in (0, 3)
+    }
+
+
+def reset(partition: int) -> dict[str, Any]:
+    """A row of ``rewinds``."""
+    closing = {"closing_upstream": 9, "closing_downstream": 19}
+    opening = {"opening_upstream": 5, "opening_downstream": 20}
+    return {"topic": "t", "kafka_partition": partition, **closing, **opening, "written_at": NOON}
 
 
 def test_syncs_of_another_time() -> None:

@@ -74,11 +74,26 @@ def test_partitions_beyond_the_limit_are_named(directory: FailoverDirectory) -> 
     assert "What will not be compared" not in page_of(directory)
 
 
-def test_unplanned_says_what_is_read_again(directory: FailoverDirectory) -> None:
-    """Nothing is stopped then."""
-    write_failover(directory, ROWS, planned=False)
+def test_unplanned_without_a_ledger_says_how_to_get_one(directory: FailoverDirectory) -> None:
+    """What a ledger would have given, how old the positions are, and what is read again."""
+    write_failover(directory, ROWS, planned=False, ledger_at=None, by_ledger=0, positions_since=1_769_860_800_000)
 
-    assert "What a group has read after its checkpoint it reads again" in failover_question(Failover.read(directory))
+    asked = failover_question(Failover.read(directory))
+
+    assert "positions are those of MirrorMaker 2's last checkpoints. The oldest is of 2026-01-31 12:00:00" in asked
+    assert "With one, groups without a checkpoint would be moved as well" in asked
+    assert "schedule mirror_readiness for the flow while its source is alive" in asked
+    assert "What a group has read since it reads again" in asked
+
+
+def test_unplanned_with_a_ledger_says_how_old_it_is(directory: FailoverDirectory) -> None:
+    """And how many positions it tells."""
+    write_failover(directory, ROWS, planned=False, ledger_at=1_769_860_800_000, by_ledger=2, positions_since=None)
+
+    asked = failover_question(Failover.read(directory))
+
+    assert "of the ledger that mirror_readiness kept at 2026-01-31 12:00:00 UTC, which tells 2 of them." in asked
+    assert "There is no ledger" not in asked
 
 
 def test_the_table_for_the_log(directory: FailoverDirectory) -> None:

@@ -1,0 +1,160 @@
+"""What looks at a flow's readiness keep, how little of it, and what it is worth once the source is lost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import timedelta
+from random import Random
+
+import pytest
+from frames import frame_of
+from mirror_events import Ending, Event, Trait, drawn, history
+from mirror_ledger import answered_with_ledger, kept_ledger
+from mirror_rows import NOON, Answer
+from mirror_world import World
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.pipeline.frames import struct_type
+from airflow_provider_connect_offsets.pipeline.ledger import MAPPING, MOST_MAPPINGS, newest, thinned
+from airflow_provider_connect_offsets.pipeline.unplanned import Left
+from airflow_provider_connect_offsets.workspace.schemas import FLOW_TOPICS, MIRROR_LEDGER
+
+HISTORIES = int(os.environ.get("HISTORIES", "100"))
+SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
+# Looks in each history, at any time of it.
+LOOKS = 3
+_MAPPINGS = "topic string, kafka_partition int, upstream long, downstream long, target_start long"
+_TOLD = (
+    "group string, target_topic string, kafka_partition int, position long, checkpoint long, position_of string, "
+    "position_at timestamp"
+)
+# Nobody is left to be asked whether a record is a copy, or which topic of that name the source had.
+_UNKNOWABLE = {Event.FOREIGN, Event.SECOND_FLOW, Event.SOURCE_ANEW, Trait.REPEATS}
+
+
+def test_mappings_that_add_nothing_are_left_out(spark: SparkSession) -> None:
+    """Those between two at the same distance, and those before the remote topic begins."""
+    pairs = [(0, 0), (5, 5), (10, 10), (15, 15), (20, 20), (12, 21), (17, 26), (22, 31), (40, 50)]
+    mappings = frame_of(spark, [("t", 0, *pair, 8) for pair in pairs], _MAPPINGS)
+
+    found = thinned(mappings).orderBy("downstream").collect()
+
+    assert [(row["upstream"], row["downstream"]) for row in found] == [(0, 0), (20, 20), (12, 21), (22, 31), (40, 50)]
+
+
+def test_no_more_mappings_than_that(spark: SparkSession) -> None:
+    """Where each has another distance, the last ones."""
+    pairs = [(at, at * 2) for at in range(MOST_MAPPINGS + 10)]
+    mappings = frame_of(spark, [("t", 0, *pair, 0) for pair in pairs], _MAPPINGS)
+
+    found = [row["upstream"] for row in thinned(mappings).collect()]
+
+    assert sorted(found) == list(range(10, MOST_MAPPINGS + 10))
+
+
+def looked_at_twice(*, anew: bool) -> World:
+    """A flow of 12 records, looked at after 6 of them, and once more at the end, when its first syncs are gone."""
+    world = World(ending=Ending.BROKEN)
+    world.produce(*range(6))
+    world.flow.replicate()
+    world.flow.commit()
+    world.look()
+    if anew:
+        world.recreate_target()
+    world.produce(*range(6, 12))
+    world.flow.replicate()
+    world.flow.commit()
+    world.syncs[:2] = []
+    world.look()
+    return world
+
+
+def test_mappings_outlive_the_syncs_but_not_the_topic(spark: SparkSession) -> None:
+    """Kept from the first look on; of a remote topic with another id only what came since."""
+    rows = kept_ledger(spark, [looked_at_twice(anew=False), looked_at_twice(anew=True)])
+
+    kept: dict[str, list[tuple[int, int]]] = {"0": [], "1": []}
+    for row in rows.where(F.col("kind") == MAPPING).orderBy("downstream").collect():
+        kept[row["topic"]].append((row["upstream"], row["downstream"]))
+    assert kept["0"] == [(0, 0), (11, 11)]
+    assert (0, 0) not in kept["1"]
+    assert all(upstream >= 6 for upstream, _ in kept["1"])
+
+
+def test_of_two_connectors_the_newer_ledger_counts(spark: SparkSession) -> None:
+    """Where both have replicated a partition; another one only the older has seen."""
+    rows = [
+        ("position", at, "t", "s.t", partition, None, None, "reader", position, *[None] * 11)
+        for at, partition, position in (
+            (NOON, 0, 7),
+            (NOON - timedelta(days=1), 0, 3),
+            (NOON - timedelta(days=1), 1, 4),
+        )
+    ]
+
+    found = newest(frame_of(spark, rows, struct_type(MIRROR_LEDGER))).orderBy("kafka_partition").collect()
+
+    assert [(row["kafka_partition"], row["upstream"]) for row in found] == [(0, 7), (1, 4)]
+
+
+def test_the_later_of_a_look_and_a_checkpoint_counts(spark: SparkSession) -> None:
+    """By time, as a group may have gone back; within a minute, the lower one."""
+    hour = timedelta(hours=1)
+    place = ("t", "s.t", 0)
+    looks = [("rewound", 50), ("further", 50), ("no checkpoint", 50), ("at once", 50)]
+    rows = [("position", NOON, *place, None, None, name, at, *[None] * 11) for name, at in looks]
+    told = [
+        ("rewound", "s.t", 0, 90, 90, "checkpoint", NOON - hour),
+        ("further", "s.t", 0, 60, 60, "checkpoint", NOON + hour),
+        ("at once", "s.t", 0, 60, 60, "checkpoint", NOON + timedelta(seconds=10)),
+        ("not looked at", "s.t", 0, 7, 7, "checkpoint", NOON),
+    ]
+    left = Left(frame_of(spark, rows, struct_type(MIRROR_LEDGER)), frame_of(spark, [], struct_type(FLOW_TOPICS)))
+
+    found = left.positions(frame_of(spark, told, _TOLD)).collect()
+
+    assert {row["group"]: (row["position"], row["position_of"]) for row in found} == {
+        "rewound": (50, "ledger"),
+        "further": (60, "checkpoint"),
+        "no checkpoint": (50, "ledger"),
+        "at once": (50, "ledger"),
+        "not looked at": (7, "checkpoint"),
+    }
+
+
+def lost(seed: int, *, ordinary: bool) -> list[World]:
+    """Histories that end with the loss of the source, looked at now and then; half of them lose their syncs too."""
+    random = Random(seed)
+    worlds = []
+    for number in range(HISTORIES):
+        kinds, traits = ([Event.RESTART, Event.REWIND, Event.PAUSE], set()) if ordinary else drawn(random)
+        world = history(random, ending=Ending.BROKEN, kinds=kinds, traits=traits, looks=LOOKS)
+        if number % 2:
+            world.syncs.clear()
+        worlds.append(world)
+    return worlds
+
+
+def shortest(wrong: Iterable[Answer]) -> str:
+    """The simplest of those that are wrong."""
+    return min((str(answer) for answer in wrong), key=len, default="")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ordinary_flows_are_exact(spark: SparkSession, seed: int) -> None:
+    """With restarts, rewinds and pauses: nothing is skipped, and 95 of 100 places are exact, with or without syncs."""
+    found = answered_with_ledger(spark, lost(seed, ordinary=True))
+
+    assert not shortest(one for one in found if one.wrong)
+    can_be = [one for one in found if one.can_be_exact]
+    assert sum(one.exact for one in can_be) >= 0.95 * len(can_be)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_whatever_else_has_happened(spark: SparkSession, seed: int) -> None:
+    """Nothing is skipped, and what is called exact is, but for what can't be known without the source."""
+    found = answered_with_ledger(spark, lost(seed, ordinary=False))
+
+    assert not shortest(one for one in found if one.wrong and not _UNKNOWABLE & one.world.happened)
