@@ -56,6 +56,9 @@ class MadeUpCluster:
     def topics(self) -> dict[str, int]:
         return {name: len(logs) for name, logs in sorted(self.topics_held.items())}
 
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        return {name: f"id of {name}" for name in topics if name in self.topics_held}
+
     def bounds(self, partitions: Iterable[TopicPartition], **_more: Any) -> dict[TopicPartition, LogBounds]:
         return {where: self._log(where).bounds for where in partitions}
 
