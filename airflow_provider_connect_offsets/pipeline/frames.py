@@ -78,6 +78,14 @@ def write_dataset(frame: DataFrame, uri: str) -> None:
     frame.write.mode("overwrite").option(_MARKED, "true").parquet(uri)
 
 
+def worked_out(frame: DataFrame) -> DataFrame:
+    """Work a frame out once, for what asks for it many times: without its plan, which would be planned as many times.
+
+    An executor that is lost takes its part along: then the job fails, and the task that submitted it tries again.
+    """
+    return frame.localCheckpoint()
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What a plan is made from.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -46,7 +45,6 @@ from airflow_provider_connect_offsets.pipeline.readiness import Seen, as_history
 from airflow_provider_connect_offsets.pipeline.readiness_rules import partition_verdicts
 from airflow_provider_connect_offsets.pipeline.readiness_summary import counted, lines, partition_lines, sums, worst
 from airflow_provider_connect_offsets.pipeline.session import Job
-from airflow_provider_connect_offsets.pipeline.translate.answers import persisted
 from airflow_provider_connect_offsets.pipeline.unplanned import Left
 from airflow_provider_connect_offsets.workspace.layout import join
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
@@ -226,12 +224,8 @@ def _groups(
     left_syncs = syncs if flow.syncs_on is Side.TARGET else None
     ledger_now = Left(kept_now, one.read(directory.flow_topics, FLOW_TOPICS))
     unplanned = replace(planned, partitions=left, syncs=left_syncs, kept=None, known=None, left=ledger_now).with_known()
-    with ExitStack() as kept:
-        for known in (planned.known, unplanned.known):
-            if known is not None:
-                kept.enter_context(persisted(known))
-        found = group_readiness(rows, planned, unplanned, told, flow=flow)
-        return one.write(found, directory.group_readiness, GROUP_READINESS)
+    found = group_readiness(rows, planned, unplanned, told, flow=flow)
+    return one.write(found, directory.group_readiness, GROUP_READINESS)
 
 
 def _kept(one: _Run, flow: Flow, syncs: DataFrame) -> DataFrame:

@@ -39,12 +39,17 @@ from airflow_provider_connect_offsets.pipeline.failover import (
     translated,
     without_source,
 )
-from airflow_provider_connect_offsets.pipeline.frames import few_rows, is_finished, read_dataset, write_dataset
+from airflow_provider_connect_offsets.pipeline.frames import (
+    few_rows,
+    is_finished,
+    read_dataset,
+    worked_out,
+    write_dataset,
+)
 from airflow_provider_connect_offsets.pipeline.ledger import newest
 from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, offset_syncs
 from airflow_provider_connect_offsets.pipeline.sampling import claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.pipeline.session import Job, set_default
-from airflow_provider_connect_offsets.pipeline.translate.answers import persisted
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated
 from airflow_provider_connect_offsets.pipeline.unplanned import Left, PositionOf
 from airflow_provider_connect_offsets.pipeline.worth_reading import write_ranges
@@ -153,11 +158,13 @@ def _forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
     return Forward(
         here=read_dataset(spark, directory.return_partitions, RETURN_PARTITIONS),
         partitions=partitions,
-        elements=replicated(
-            partitions,
-            syncs=_syncs(spark, own),
-            digests=read_dataset(spark, own.record_digests, RECORD_DIGESTS) if compared else None,
-            kept=read_dataset(spark, own.kept_pairs, KEPT_PAIRS),
+        elements=worked_out(
+            replicated(
+                partitions,
+                syncs=_syncs(spark, own),
+                digests=read_dataset(spark, own.record_digests, RECORD_DIGESTS) if compared else None,
+                kept=read_dataset(spark, own.kept_pairs, KEPT_PAIRS),
+            )
         ),
         claims=read_dataset(spark, own.checked_claims, CHECKED_CLAIMS) if checked else None,
     )
@@ -180,9 +187,6 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
         if seen.known is not None:
             # Or their bytes would be decoded anew for whatever is asked of them: Catalyst takes filters down to them.
             kept.callback(seen.latest.persist().unpersist)
-            kept.enter_context(persisted(seen.known))
-        if seen.forward is not None:
-            kept.callback(seen.forward.elements.persist().unpersist)
         ledger_at = None if seen.left is None else seen.left.observed_at()
         rows = translated(request, seen)
         totals = Observation()

@@ -25,7 +25,6 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.ledger import Observed, ledger
-from airflow_provider_connect_offsets.pipeline.translate.answers import persisted
 from airflow_provider_connect_offsets.pipeline.unplanned import Left, PositionOf
 from airflow_provider_connect_offsets.workspace.schemas import (
     FLOW_TOPICS,
@@ -119,6 +118,5 @@ def answered_with_ledger(spark: SparkSession, worlds: Sequence[World]) -> list[A
         lost.partitions.select("topic", "kafka_partition", "known_to"), ["topic", "kafka_partition"]
     )
     names = ("downstream", "upper", "missing", "exact", "max_rereads", "method", "known_to")
-    with persisted(lost.known):
-        rows = found.select("topic", "position", *names).collect()
+    rows = found.select("topic", "position", *names).collect()
     return [Answer(worlds[int(row["topic"])], row["position"], *(row[name] for name in names)) for row in rows]

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.translate.answers import answers, known, persisted
+from airflow_provider_connect_offsets.pipeline.translate.answers import answers, known
 from airflow_provider_connect_offsets.workspace.schemas import (
     KEPT_PAIRS,
     MIRROR_PARTITIONS,
@@ -128,9 +128,8 @@ def answered(
         partitions, syncs=syncs_of(spark, worlds), digests=digests, kept=kept_of(spark, worlds, bisected=bisected)
     )
     names = ("downstream", "upper", "missing", "exact", "max_rereads", "method")
-    with persisted(told):
-        found = answers(asked_of(spark, worlds), partitions, told, checkpoints_of(spark, worlds))
-        rows = found.select("topic", "position", *names).collect()
+    found = answers(asked_of(spark, worlds), partitions, told, checkpoints_of(spark, worlds))
+    rows = found.select("topic", "position", *names).collect()
     return [Answer(worlds[int(row["topic"])], row["position"], *(row[name] for name in names)) for row in rows]
 
 

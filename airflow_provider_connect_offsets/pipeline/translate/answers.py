@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -11,6 +9,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY
+from airflow_provider_connect_offsets.pipeline.frames import worked_out
 from airflow_provider_connect_offsets.pipeline.translate.bounds import CHECKPOINT, bounded
 from airflow_provider_connect_offsets.pipeline.translate.elements import POINT, RECORD, RUN, STRETCH, elements
 from airflow_provider_connect_offsets.pipeline.translate.later import with_later
@@ -49,27 +48,17 @@ def known(
     partitions: dataset ``mirror_partitions``; syncs: dataset ``offset_syncs``; kept: dataset ``kept_pairs``, or None
     digests: dataset ``record_digests``, of each partition from ``source_from`` and ``target_from`` on; None: nothing
     was read
+
+    It is worked out at once, as each position's answer asks for it several times.
     """
     mappings, anew = known_mappings(syncs, partitions, kept), created_anew(syncs, partitions)
     if digests is None:
         unread = partitions.withColumns(dict.fromkeys(("source_from", "target_from"), F.lit(None).cast("long")))
         found = elements(unread, mappings)
-        return Known(with_later(found), uncovered(unread, found), anew)
+        return Known(worked_out(with_later(found)), worked_out(uncovered(unread, found)), anew)
     source = source_records(digests)
     found = elements(partitions, mappings, remote_records(digests, partitions, mappings), source)
-    return Known(with_later(found), uncovered(partitions, found, source), anew)
-
-
-@contextmanager
-def persisted(of: Known) -> Iterator[None]:
-    """Keep it for as long as the block lasts: each position's answer asks for it several times."""
-    of.elements.persist()
-    of.uncovered.persist()
-    try:
-        yield
-    finally:
-        of.elements.unpersist()
-        of.uncovered.unpersist()
+    return Known(worked_out(with_later(found)), worked_out(uncovered(partitions, found, source)), anew)
 
 
 def answers(positions: DataFrame, partitions: DataFrame, of: Known, checkpoints: DataFrame | None = None) -> DataFrame:

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR, union_of
+from airflow_provider_connect_offsets.pipeline.frames import worked_out
 
 # So many records in a row with digests as expected are no chance.
 COMPANY = 3
@@ -47,21 +48,16 @@ def rebuilt(partitions: DataFrame, mappings: DataFrame, digests: DataFrame, ledg
     read_whole = (F.col("target_from") <= F.col("target_start")) & F.col("kept.gapless") & ~F.col("kept.transformed")
     kept = facts.select(*KEY, F.struct("source_start", "gapless", "transformed").alias("kept"))
     asked = partitions.join(F.broadcast(kept), list(KEY)).where(read_whole & F.col("gapless"))
-    numbered = _cut(_numbered(_placed(digests, mappings, asked)))
+    numbered = worked_out(_numbered(_placed(digests, mappings, asked)))
     told = ledger.where("kind = 'record'").select(
         *KEY, F.col("upstream").alias("number"), F.col("digest").alias("told")
     )
-    good = _cut(_believed(numbered, asked, told))
+    good = worked_out(_believed(numbered, asked, told))
     source = numbered.join(F.broadcast(good.select(*KEY)), list(KEY)).select(*KEY, "number", "digest").distinct()
     of_source = source.select(
         F.lit(Side.SOURCE.value).alias("side"), *KEY, F.col("number").alias("log_offset"), "digest"
     )
-    return Rebuilt(_cut(_as_drained(partitions, good)), _cut(digests.unionByName(of_source)))
-
-
-def _cut(frame: DataFrame) -> DataFrame:
-    """The same, worked out once, and without the plan that it comes from: all that follows asks for it many times."""
-    return frame.localCheckpoint()
+    return Rebuilt(worked_out(_as_drained(partitions, good)), worked_out(digests.unionByName(of_source)))
 
 
 def _placed(digests: DataFrame, mappings: DataFrame, asked: DataFrame) -> DataFrame:
