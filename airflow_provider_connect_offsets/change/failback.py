@@ -13,7 +13,6 @@ from typing import Any
 
 from airflow_provider_connect_offsets.change.compared import write_checked_claims, write_compared
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.flow_look import stored_of_topic
 from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
 from airflow_provider_connect_offsets.change.lag import isolation_of
 from airflow_provider_connect_offsets.change.replicas import (
@@ -39,7 +38,6 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     KEPT_PAIRS,
     MIRROR_PARTITIONS,
     RETURN_PARTITIONS,
-    STORED_RECORDS,
 )
 
 # Records beyond the last sync among which the last one from home is looked for.
@@ -143,9 +141,6 @@ def write_return(back: Back, directory: FailoverDirectory, ranges: FailoverDirec
         read_from = write_compared(clusters, _replicated_only(back), ranges.forward, own)
     if ranges is not None:
         write_checked_claims(clusters, back.forward, ranges.forward, own)
-    syncs_on = clusters.on(back.flow.syncs_on)
-    syncs = () if syncs_on is None else stored_of_topic(syncs_on, back.flow.offset_syncs_topic)
-    write_dataset(own.stored_syncs, STORED_RECORDS, syncs)
     write_dataset(own.kept_pairs, KEPT_PAIRS, back.kept)
     write_dataset(own.mirror_partitions, MIRROR_PARTITIONS, [one.row(read_from.get(one.where)) for one in back.forward])
     write_dataset(directory.return_partitions, RETURN_PARTITIONS, back.rows())

@@ -11,7 +11,14 @@ from airflow_provider_connect_offsets.change.bisected import bisected, current, 
 from airflow_provider_connect_offsets.change.compared import write_checked_claims, write_compared
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.failback import look_back, write_return
-from airflow_provider_connect_offsets.change.flow_look import Group, Look, groups_named, groups_of, write_look
+from airflow_provider_connect_offsets.change.flow_look import (
+    Group,
+    Look,
+    groups_named,
+    groups_of,
+    write_look,
+    write_told,
+)
 from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
 from airflow_provider_connect_offsets.change.ledger_look import write_left
 from airflow_provider_connect_offsets.change.replicas import (
@@ -78,6 +85,7 @@ def look(
     to be replicated. Raises :class:`InvalidRequest` and store errors.
     """
     doors = doors.asked(request)
+    write_told(request, doors.clusters, directory)
     found = _planned(request, doors, ranges) if request.mode is Mode.PLANNED else _unplanned(request, doors)
     if request.forward is not None:
         topics = _concerned(found.of_source, request)
@@ -92,7 +100,7 @@ def look(
         found = replace(found, read_from=left)
     if ranges is not None:
         write_checked_claims(doors.clusters, found.replicas, ranges, directory)
-    write_look(request, doors.clusters, directory, found)
+    write_look(request, directory, found)
     return found
 
 

@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.change.replicas import Clusters, ReadFrom,
 from airflow_provider_connect_offsets.change.stored_records import stored_rows
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
 from airflow_provider_connect_offsets.stores.groups import Committed
 from airflow_provider_connect_offsets.stores.topic_reader import TopicReader, TopicRecord
@@ -71,14 +71,29 @@ class Look:
     kept: Sequence[Mapping[str, Any]] = ()
 
 
-def write_look(request: FailoverRequest, clusters: Clusters, directory: FailoverDirectory, look: Look) -> None:
-    """Write what a translation is made from, with the syncs and checkpoints that stand there now."""
-    flow, syncs_on = request.flow, clusters.on(request.flow.syncs_on)
+def write_told(request: FailoverRequest, clusters: Clusters, directory: FailoverDirectory) -> None:
+    """Write what is asked for, and what MirrorMaker 2 has told so far: syncs and checkpoints.
+
+    To be done before the logs are looked at: one that tells of a record beyond their ends would be taken for one of an
+    earlier topic of that name.
+    """
     files.write_json(directory.request, request.as_json())
-    syncs = () if syncs_on is None else stored_of_topic(syncs_on, flow.offset_syncs_topic)
-    write_dataset(directory.stored_syncs, STORED_RECORDS, syncs)
-    checkpoints = stored_of_topic(clusters.target, flow.checkpoints_topic, TopicReader.latest)
+    _write_syncs(request.flow, clusters.on(request.flow.syncs_on), directory)
+    if request.forward is not None:
+        here = clusters.source if request.forward.syncs_on is Side.TARGET else clusters.target
+        _write_syncs(request.forward, here, directory.forward)
+    checkpoints = stored_of_topic(clusters.target, request.flow.checkpoints_topic, TopicReader.latest)
     write_dataset(directory.stored_checkpoints, STORED_RECORDS, checkpoints)
+
+
+def _write_syncs(flow: Flow, cluster: KafkaCluster | None, directory: FailoverDirectory) -> None:
+    syncs = () if cluster is None else stored_of_topic(cluster, flow.offset_syncs_topic)
+    write_dataset(directory.stored_syncs, STORED_RECORDS, syncs)
+
+
+def write_look(request: FailoverRequest, directory: FailoverDirectory, look: Look) -> None:
+    """Write what was seen of groups and logs."""
+    flow = request.flow
     sides = {Side.SOURCE: look.of_source, Side.TARGET: look.of_target}
     rows = [*group_rows(flow.source_alias, look.of_source), *group_rows(flow.target_alias, look.of_target)]
     write_dataset(directory.group_offsets, GROUP_OFFSETS, rows)
@@ -108,7 +123,9 @@ def group_rows(alias: str, groups: Mapping[str, Group]) -> Iterator[dict[str, An
 
 
 def stored_of_topic(
-    cluster: KafkaCluster, name: str, read: Callable[[TopicReader], Iterable[TopicRecord]] = TopicReader.records
+    cluster: KafkaCluster,
+    name: str,
+    read: Callable[[TopicReader], Iterable[TopicRecord]] = lambda topic: topic.records(),
 ) -> Iterator[dict[str, Any]]:
     """Records of an internal topic, as rows of ``stored_records``; none where MirrorMaker 2 has not created it."""
     if name in cluster.logs.topics():

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from failing_over import cluster
 
-from airflow_provider_connect_offsets.change.flow_look import Look, write_look
+from airflow_provider_connect_offsets.change.flow_look import write_told
 from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
 from airflow_provider_connect_offsets.change.replicas import Clusters, Replica
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
@@ -30,7 +30,7 @@ def test_of_each_checkpoint_the_last_one(sandbox: Sandbox, tmp_path: Path) -> No
     directory = FailoverDirectory(tmp_path.as_uri())
 
     with cluster(sandbox.target) as target:
-        write_look(request, Clusters(None, target), directory, Look({}, {}, []))
+        write_told(request, Clusters(None, target), directory)
 
     found = read_dataset(directory.stored_checkpoints, STORED_RECORDS)
     assert {(row["key"], row["value"], row["log_offset"]) for row in found} == {

@@ -152,5 +152,5 @@ def written(made_up: MadeUpFlow, directory: FailoverDirectory, look: Look) -> li
     request = FailoverRequest.parse(
         planned=True, flow=Flow.of(made_up.info().config), groups=".*", source_connector="mirror"
     )
-    write_look(request, made_up.clusters, directory, look)
+    write_look(request, directory, look)
     return read_dataset(directory.mirror_partitions, MIRROR_PARTITIONS)
