@@ -118,12 +118,13 @@ def test_a_flow_that_runs(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_ready_for_which_failover(spark: SparkSession, tmp_path: Path) -> None:
-    """Groups without a checkpoint are not ready for the loss of the source, and the summary says which way is."""
+    """Groups without a checkpoint are ready for the loss of the source too, as the look has kept where they are."""
     directory = ReadinessDirectory(tmp_path.as_uri())
     write_readiness_look(directory, [running()], flow_of(Side.TARGET), thresholds={"min_coverage": 0.5})
 
     summary = readiness_job.run(spark, directory)
 
     counts = {name: summary[f"group_{name}"] for name in ("partitions", "planned", "unplanned", "covered")}
-    assert counts == {"partitions": 13, "planned": 13, "unplanned": 1, "covered": 1}
-    assert (summary["ready"], summary["ready_for"]) == (False, ["planned"])
+    assert counts == {"partitions": 13, "planned": 13, "unplanned": 13, "covered": 13}
+    assert (summary["ready"], summary["ready_for"]) == (True, ["planned", "unplanned"])
+    assert summary["rules"] == {"checkpoint_missing": 12}

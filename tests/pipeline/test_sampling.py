@@ -63,7 +63,7 @@ def test_chance_decides_and_does_so_again(spark: SparkSession) -> None:
 
 def test_what_will_be_read_anyway_is_not_picked(spark: SparkSession) -> None:
     """It takes both records; of a partition that won't be read, all are."""
-    ranges = frame_of(spark, [("orders", "here.orders", 0, 3, 11)], struct_type(COMPARE_RANGES))
+    ranges = frame_of(spark, [("orders", "here.orders", 0, 3, 11, 0)], struct_type(COMPARE_RANGES))
 
     found = picked(claims(spark, {0: 6, 1: 2}), ranges)
 
