@@ -43,7 +43,6 @@ from airflow_provider_connect_offsets.pipeline.frames import (
     few_rows,
     is_finished,
     read_dataset,
-    worked_out,
     write_dataset,
 )
 from airflow_provider_connect_offsets.pipeline.ledger import newest
@@ -158,13 +157,11 @@ def _forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
     return Forward(
         here=read_dataset(spark, directory.return_partitions, RETURN_PARTITIONS),
         partitions=partitions,
-        elements=worked_out(
-            replicated(
-                partitions,
-                syncs=_syncs(spark, own),
-                digests=read_dataset(spark, own.record_digests, RECORD_DIGESTS) if compared else None,
-                kept=read_dataset(spark, own.kept_pairs, KEPT_PAIRS),
-            )
+        elements=replicated(
+            partitions,
+            syncs=_syncs(spark, own),
+            digests=read_dataset(spark, own.record_digests, RECORD_DIGESTS) if compared else None,
+            kept=read_dataset(spark, own.kept_pairs, KEPT_PAIRS),
         ),
         claims=read_dataset(spark, own.checked_claims, CHECKED_CLAIMS) if checked else None,
     )

@@ -12,7 +12,6 @@ from mirror_world import World
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.pipeline.frames import worked_out
 from airflow_provider_connect_offsets.pipeline.translate.home import places_at_home, replicated
 
 _POSITIONS = "topic string, kafka_partition int, position long"
@@ -56,9 +55,7 @@ def placed(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> list
     # Whatever is left at home, nothing comes behind what is stored.
     partitions = partitions_of(spark, worlds, read).withColumn("drained", F.col("stored").isNotNull())
     digests = None if read is ReadFrom.NONE else digests_of(spark, worlds, read)
-    found = worked_out(
-        replicated(partitions, syncs=syncs_of(spark, worlds), digests=digests, kept=kept_of(spark, worlds))
-    )
+    found = replicated(partitions, syncs=syncs_of(spark, worlds), digests=digests, kept=kept_of(spark, worlds))
     asked = [(str(number), 0, at) for number, world in enumerate(worlds) for at in range(world.target.end + 1)]
     rows = places_at_home(frame_of(spark, asked, _POSITIONS), partitions, found).collect()
     names = ("downstream", "exact", "max_rereads", "method")

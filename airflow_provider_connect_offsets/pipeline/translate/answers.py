@@ -49,15 +49,16 @@ def known(
     digests: dataset ``record_digests``, of each partition from ``source_from`` and ``target_from`` on; None: nothing
     was read
 
-    It is worked out at once, as each position's answer asks for it several times.
+    It is worked out at once, step by step, as each of them asks for the one before it several times.
     """
-    mappings, anew = known_mappings(syncs, partitions, kept), created_anew(syncs, partitions)
+    mappings, anew = worked_out(known_mappings(syncs, partitions, kept)), created_anew(syncs, partitions)
     if digests is None:
         unread = partitions.withColumns(dict.fromkeys(("source_from", "target_from"), F.lit(None).cast("long")))
-        found = elements(unread, mappings)
+        found = worked_out(elements(unread, mappings))
         return Known(worked_out(with_later(found)), worked_out(uncovered(unread, found)), anew)
     source = source_records(digests)
-    found = elements(partitions, mappings, remote_records(digests, partitions, mappings), source)
+    records = worked_out(remote_records(digests, partitions, mappings))
+    found = worked_out(elements(partitions, mappings, records, source))
     return Known(worked_out(with_later(found)), worked_out(uncovered(partitions, found, source)), anew)
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import ASKED, KEY, KNOWN, SO_FAR, asked_events, union_of
+from airflow_provider_connect_offsets.pipeline.frames import worked_out
 from airflow_provider_connect_offsets.pipeline.translate.answers import method_of_kind
 from airflow_provider_connect_offsets.pipeline.translate.elements import BLIND, POINT, RECORD, elements
 from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
@@ -42,16 +43,17 @@ def replicated(
     partitions: dataset ``mirror_partitions``, ``drained`` where ``stored`` tells what was replicated last
     syncs: dataset ``offset_syncs``; kept: dataset ``kept_pairs``, or None; digests: dataset ``record_digests`` of what
     ``worth_reading`` names; None: nothing was read
-    returns: elements, of ``with_earlier``
+    returns: elements, of ``with_earlier``, worked out
     """
     # What retention has taken of the remote topic may have been read before.
     ever = partitions.withColumn("target_start", F.when(F.col("target_end").isNotNull(), F.lit(0)).cast("long"))
-    mappings = known_mappings(syncs, ever, kept)
+    mappings = worked_out(known_mappings(syncs, ever, kept))
     if digests is None:
         unread = ever.withColumns(dict.fromkeys(("source_from", "target_from"), F.lit(None).cast("long")))
-        return with_earlier(elements(unread, mappings), ever)
-    records = remote_records(digests, ever, mappings)
-    return with_earlier(elements(ever, mappings, records, source_records(digests)), ever)
+        return worked_out(with_earlier(worked_out(elements(unread, mappings)), ever))
+    records = worked_out(remote_records(digests, ever, mappings))
+    found = worked_out(elements(ever, mappings, records, source_records(digests)))
+    return worked_out(with_earlier(found, ever))
 
 
 def places_at_home(positions: DataFrame, partitions: DataFrame, found: DataFrame) -> DataFrame:
