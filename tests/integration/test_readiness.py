@@ -98,7 +98,7 @@ def test_a_flow_that_is_well_is_ready(story: Story) -> None:
     late = story.well.groups[story.flow.name, story.flow.topic("late")]
     assert (late["planned_downstream"], late["planned_exact"]) == (RECORDS, True)
     assert late["checkpoint_downstream"] == RECORDS
-    assert (late["unplanned_downstream"], late["unplanned_method"]) == (RECORDS, "checkpoint")
+    assert (late["unplanned_downstream"], late["unplanned_method"]) == (RECORDS, "end")
 
 
 def test_lag_is_found(story: Story) -> None:
