@@ -18,8 +18,6 @@ from airflow_provider_connect_offsets.offsets.bisecting import (
     search,
 )
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.sync_record import parse_sync
-from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
 from airflow_provider_connect_offsets.stores.spans import Spans
 
 
@@ -89,18 +87,6 @@ def current(one: Replica, syncs: Sequence[Pair], kept: Iterable[Pair]) -> list[O
         told.append(Pair(one.stored, one.target.log_end - 1))
     mapped = [OffsetMapping(*pair) for pair in (*_since_created(told, one.source.log_end, one.stored), *kept)]
     return mapped if all(pair.downstream < one.target.log_end for pair in mapped) else []
-
-
-def syncs_by_partition(cluster: KafkaCluster, name: str) -> dict[TopicPartition, list[Pair]]:
-    """Read the offset syncs that a topic holds, in their order; none where MirrorMaker 2 has not created it."""
-    found: dict[TopicPartition, list[Pair]] = {}
-    if name in cluster.logs.topics():
-        with cluster.topic(name) as topic:
-            for record in topic.records():
-                sync = parse_sync(record.key, record.value)
-                if sync is not None and sync.upstream >= 0 and sync.downstream >= 0:
-                    found.setdefault(sync.where, []).append(Pair(sync.upstream, sync.downstream))
-    return found
 
 
 def _since_created(told: Sequence[Pair], source_end: int, stored: int | None) -> Sequence[Pair]:

@@ -27,9 +27,7 @@ from airflow_provider_connect_offsets.change.replicas import (
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.flow import Flow, Policy
-from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync, parse_sync
-from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
+from airflow_provider_connect_offsets.offsets.flow import Policy
 from airflow_provider_connect_offsets.stores.kafka import LogBounds
 from airflow_provider_connect_offsets.stores.spans import Span
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
@@ -57,6 +55,22 @@ class Copies:
 
 
 @dataclass(frozen=True, slots=True)
+class HomeEvidence:
+    """What tells of the flow from home before its logs are looked at.
+
+    ``syncs``: its offset syncs, of ``flow_look.told_syncs``; ``kept``: where its resets have kept pairs of offsets.
+    """
+
+    syncs: Mapping[TopicPartition, Sequence[Pair]] = field(default_factory=dict)
+    kept: str = ""
+
+    def last_sync(self, where: TopicPartition) -> Pair | None:
+        """The newest sync of a partition of the source; None where there is none."""
+        found = self.syncs.get(where)
+        return found[-1] if found else None
+
+
+@dataclass(frozen=True, slots=True)
 class Back:
     """What was seen of both ways.
 
@@ -65,8 +79,8 @@ class Back:
     dataset ``kept_pairs`` of the flow from home.
     """
 
-    flow: Flow
     clusters: Clusters
+    told: HomeEvidence
     compares: bool
     kept: Sequence[Mapping[str, Any]]
     here: Mapping[TopicPartition, LogBounds]
@@ -97,12 +111,12 @@ def look_back(
     topics: set[str],
     replicas: Sequence[Replica],
     *,
-    kept: str = "",
+    told: HomeEvidence,
 ) -> Back:
     """Look at the flow that brought records of ``topics`` to the cluster that groups leave; changes nothing.
 
-    doors: to its connectors; clusters and ``replicas``: of the way back; kept: where its resets have kept pairs of
-    offsets. Raises :class:`InvalidRequest` and store errors.
+    doors: to its connectors; clusters and ``replicas``: of the way back; told: of the flow from home. Raises
+    :class:`InvalidRequest` and store errors.
     """
     away = clusters.source
     if doors is None or request.forward is None or away is None:
@@ -119,7 +133,7 @@ def look_back(
     here = away.logs.bounds(TopicPartition(topic, n) for topic in topics for n in range(counts.get(topic, 0)))
     copies: dict[TopicPartition, Copies] = {}
     if flow.policy is Policy.IDENTITY:
-        made = _ended(flow, there, made)
+        made = _ended(there, made, told)
         copies = _copies(there, made, here)
         mixed = {one.on_target for one in made}
         replicas = [
@@ -129,8 +143,8 @@ def look_back(
             for one in replicas
         ]
     made = anchored(there, made)
-    pairs = kept_pairs(kept, there, made) if kept else []
-    return Back(flow, there, request.compared > 0, pairs, here, made, replicas, copies)
+    pairs = kept_pairs(told.kept, there, made) if told.kept else []
+    return Back(there, told, request.compared > 0, pairs, here, made, replicas, copies)
 
 
 def write_return(back: Back, directory: FailoverDirectory, ranges: FailoverDirectory | None) -> None:
@@ -151,33 +165,32 @@ def _replicated_only(back: Back) -> list[Replica]:
 
     A flow that broke off has stored less than it has replicated, but no more of it than stands behind its last sync.
     """
-    on = back.clusters.on(back.flow.syncs_on)
-    last = {} if on is None else _last_syncs(on, back.flow.offset_syncs_topic)
     return [
         replace(one, source=replace(one.source, log_end=min(one.source.log_end, _come_to(one.stored, log, sync))))
         if one.source is not None and log is not None and one.stored is not None and sync is not None
         else one
         for one in back.forward
-        for log, sync in [(one.target, last.get(one.where))]
+        for log, sync in [(one.target, back.told.last_sync(one.where))]
     ]
 
 
-def _come_to(stored: int, log: LogBounds, sync: OffsetSync) -> int:
+def _come_to(stored: int, log: LogBounds, sync: Pair) -> int:
     """Before which offset everything lies that may have been replicated, with room for gaps."""
     behind = max(log.log_end - sync.downstream, 0)
     return max(stored + 1, sync.upstream + 2 * behind + _BEYOND)
 
 
-def _ended(flow: Flow, clusters: Clusters, made: Iterable[Replica]) -> list[Replica]:
-    """Find where the part of each log ends that ``flow`` has written; leave out where that isn't found.
+def _ended(clusters: Clusters, made: Iterable[Replica], told: HomeEvidence) -> list[Replica]:
+    """Find where the part of each log ends that the flow from home has written; leave out where that isn't found.
 
     Its last record is that at the stored offset, which lies a little behind the last sync.
     """
-    source, on = clusters.source, clusters.on(flow.syncs_on)
-    last = {} if on is None else _last_syncs(on, flow.offset_syncs_topic)
+    source = clusters.source
+    listed = list(made)
+    last = {one.where: sync for one in listed if (sync := told.last_sync(one.where)) is not None}
     asked = {
         one.where: (one, one.target, one.stored)
-        for one in made
+        for one in listed
         if one.where in last and one.stored is not None and one.source and one.source.log_start <= one.stored
         if one.target is not None
     }
@@ -199,7 +212,7 @@ def _ended(flow: Flow, clusters: Clusters, made: Iterable[Replica]) -> list[Repl
     ]
 
 
-def _about(log: LogBounds, sync: OffsetSync, stored: int) -> Span:
+def _about(log: LogBounds, sync: Pair, stored: int) -> Span:
     """Where the copy of the record at ``stored`` may stand: behind the sync, with room for gaps and repetitions."""
     start = min(max(sync.downstream, log.log_start), log.log_end)
     return Span(start, min(start + 2 * max(stored - sync.upstream, 0) + _BEYOND, log.log_end))
@@ -246,16 +259,4 @@ def _copies(
             if begins is not None and where not in found:
                 found[where] = Copies(Pair(begins - 1, digest.offset - 1), passed.get(where, 0))
             passed[where] = passed.get(where, 0) + 1
-    return found
-
-
-def _last_syncs(cluster: KafkaCluster, name: str) -> dict[TopicPartition, OffsetSync]:
-    """The newest sync of each partition of the source."""
-    found = {}
-    if name in cluster.logs.topics():
-        with cluster.topic(name) as topic:
-            for record in topic.latest():
-                sync = parse_sync(record.key, record.value)
-                if sync is not None:
-                    found[sync.where] = sync
     return found

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from airflow_provider_connect_offsets.change.bisected import bisected, current, syncs_by_partition
+from airflow_provider_connect_offsets.change.bisected import bisected, current
 from airflow_provider_connect_offsets.change.compared import write_checked_claims, write_compared
 from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.failback import look_back, write_return
+from airflow_provider_connect_offsets.change.failback import HomeEvidence, look_back, write_return
 from airflow_provider_connect_offsets.change.flow_look import (
     Group,
     Look,
     groups_named,
     groups_of,
+    told_syncs,
     write_look,
     write_told,
 )
@@ -86,10 +87,14 @@ def look(
     """
     doors = doors.asked(request)
     write_told(request, doors.clusters, directory)
-    found = _planned(request, doors, ranges) if request.mode is Mode.PLANNED else _unplanned(request, doors)
+    if request.mode is Mode.PLANNED:
+        found = _planned(request, doors, told_syncs(directory), ranges)
+    else:
+        found = _unplanned(request, doors)
     if request.forward is not None:
         topics = _concerned(found.of_source, request)
-        back = look_back(request, doors.forward, doors.clusters, topics, found.replicas, kept=doors.forward_kept)
+        told = HomeEvidence(told_syncs(directory.forward), doors.forward_kept)
+        back = look_back(request, doors.forward, doors.clusters, topics, found.replicas, told=told)
         write_return(back, directory, ranges)
         found = replace(found, replicas=back.replicas)
     if ranges is not None and request.compared and doors.clusters.source is not None:
@@ -125,38 +130,38 @@ def await_drained(request: FailoverRequest, doors: FailoverDoors, *, patience: f
         )
 
 
-def refuse_undrained(found: Look) -> None:
+def refuse_undrained(replicas: Iterable[Replica]) -> None:
     """Raise :class:`NotDrained` where a record came after the last look, or the connector had not stored its offset."""
-    _refuse(found.replicas)
-
-
-def _refuse(replicas: Iterable[Replica]) -> None:
     left = _left(replicas)
     if left:
         raise NotDrained(f"No group was moved: with the connector stopped, {_told(left)}. Are its producers stopped?")
 
 
-def _planned(request: FailoverRequest, doors: FailoverDoors, ranges: FailoverDirectory | None) -> Look:
+def _planned(
+    request: FailoverRequest,
+    doors: FailoverDoors,
+    syncs: Mapping[TopicPartition, Sequence[Pair]],
+    ranges: FailoverDirectory | None,
+) -> Look:
     of_source = groups_of(_source(doors), request.groups)
     of_target = groups_named(doors.clusters.target, of_source)
     replicas = _replicas(request, doors, _concerned(of_source, request))
     if ranges is not None:
-        _refuse(replicas)  # before anything long is read
+        refuse_undrained(replicas)  # before anything long is read
     replicas = anchored(doors.clusters, replicas)
     kept = kept_pairs(doors.kept, doors.clusters, replicas) if doors.kept else []
     earlier = read_dataset(ranges.kept_pairs, KEPT_PAIRS) if ranges is not None else []
-    found = bisected(
-        doors.clusters, replicas, _mappings(request, doors, replicas, [*kept, *earlier]), _lowest(of_source)
-    )
+    known = _mappings(replicas, syncs, [*kept, *earlier])
+    found = bisected(doors.clusters, replicas, known, _lowest(of_source))
     return Look(of_source, of_target, replicas, kept=[*kept, *found])
 
 
 def _mappings(
-    request: FailoverRequest, doors: FailoverDoors, replicas: Iterable[Replica], kept: Iterable[Mapping[str, Any]]
+    replicas: Iterable[Replica],
+    syncs: Mapping[TopicPartition, Sequence[Pair]],
+    kept: Iterable[Mapping[str, Any]],
 ) -> dict[TopicPartition, list[OffsetMapping]]:
     """Offset mappings that are known without any record, but for those that an earlier look has found already."""
-    there = doors.clusters.on(request.flow.syncs_on)
-    syncs = {} if there is None else syncs_by_partition(there, request.flow.offset_syncs_topic)
     pairs: dict[TopicPartition, list[Pair]] = {}
     for row in kept:
         where = TopicPartition(row["topic"], row["kafka_partition"])

@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow_provider_connect_offsets.change.replicas import Clusters, ReadFrom, Replica
+from airflow_provider_connect_offsets.change.replicas import Clusters, Pair, ReadFrom, Replica
 from airflow_provider_connect_offsets.change.stored_records import stored_rows
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
+from airflow_provider_connect_offsets.offsets.sync_record import parse_sync
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
 from airflow_provider_connect_offsets.stores.groups import Committed
 from airflow_provider_connect_offsets.stores.topic_reader import TopicReader, TopicRecord
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     GROUP_OFFSETS,
@@ -89,6 +90,16 @@ def write_told(request: FailoverRequest, clusters: Clusters, directory: Failover
 def _write_syncs(flow: Flow, cluster: KafkaCluster | None, directory: FailoverDirectory) -> None:
     syncs = () if cluster is None else stored_of_topic(cluster, flow.offset_syncs_topic)
     write_dataset(directory.stored_syncs, STORED_RECORDS, syncs)
+
+
+def told_syncs(directory: FailoverDirectory) -> dict[TopicPartition, list[Pair]]:
+    """Offset syncs of each partition of the source, in their order, as ``write_told`` has written them."""
+    found: dict[TopicPartition, list[Pair]] = {}
+    for row in iterate_dataset(directory.stored_syncs, STORED_RECORDS):
+        sync = parse_sync(row["key"], row["value"])
+        if sync is not None and sync.upstream >= 0 and sync.downstream >= 0:
+            found.setdefault(sync.where, []).append(Pair(sync.upstream, sync.downstream))
+    return found
 
 
 def write_look(request: FailoverRequest, directory: FailoverDirectory, look: Look) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from airflow_provider_connect_offsets.change.replicas import Clusters, ReadFrom, Replica, timed_topics
+from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
@@ -61,7 +62,10 @@ def write_left(
         return {}
     files.remove_tree(directory.ledger)
     for number, uri in enumerate(newest):
-        files.write_bytes(join(directory.ledger, f"part-{number:05}.parquet"), files.read_bytes(uri) or b"")
+        content = files.read_bytes(uri)
+        if content is None:
+            raise DatasetError(f"{uri} was there a moment ago, and is gone: run mirror_failover again, to look anew")
+        files.write_bytes(join(directory.ledger, f"part-{number:05}.parquet"), content)
     files.write_bytes(join(directory.ledger, MARKER), b"")
     listed = list(replicas)
     names = {one.where.topic: one.target_topic for one in listed}

@@ -9,11 +9,10 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY
+from airflow_provider_connect_offsets.pipeline.translate.answers import ANSWER, PARTITION
 from airflow_provider_connect_offsets.pipeline.translate.home import places_at_home, worth_reading
 
-_PARTITION = ("target_topic", "target_start", "target_end")
-_PLACE = (*_PARTITION, "downstream", "upper", "missing", "exact", "max_rereads", "method")
-_ALL = (*_PLACE, "not_at_home", "by_records")
+_ALL = (*ANSWER, "not_at_home", "by_records")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +41,9 @@ def both_ways(asked: DataFrame, answered: DataFrame, forward: Forward) -> DataFr
     What came from home and stands before the position is told by the flow from home; what was produced on the spot by
     the other one, with what home itself holds before its copies.
     """
-    by_copies = answered.select(*asked.columns, F.struct(*_PLACE).alias("copied"))
+    by_copies = answered.select(*asked.columns, F.struct(*ANSWER).alias("copied"))
     both = by_copies.join(F.broadcast(forward.here), list(KEY), "left").join(
-        _by_origin(asked, forward).select("group", *KEY, F.struct(*_PLACE, "stored_end", "by_records").alias("home")),
+        _by_origin(asked, forward).select("group", *KEY, F.struct(*ANSWER, "stored_end", "by_records").alias("home")),
         ["group", *KEY],
         "left",
     )
@@ -106,7 +105,7 @@ def _chosen() -> Column:
 
 
 def _copied(not_at_home: Column) -> Column:
-    own = [F.col(f"copied.{name}").alias(name) for name in _PLACE]
+    own = [F.col(f"copied.{name}").alias(name) for name in ANSWER]
     return F.struct(*own, not_at_home.cast("long").alias("not_at_home"), _unknown().alias("by_records"))
 
 
@@ -159,5 +158,5 @@ def _struct(**told: Column) -> Column:
     """A place at home, in the order of the columns."""
     types = {"exact": "boolean", "method": "string", "by_records": "boolean"}
     known = {name: value.cast(types.get(name, "long")) for name, value in told.items()}
-    home = {name: F.col(f"home.{name}") for name in _PARTITION}
+    home = {name: F.col(f"home.{name}") for name in PARTITION}
     return F.struct(*[{**home, **known}[name].alias(name) for name in _ALL])

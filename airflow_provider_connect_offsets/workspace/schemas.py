@@ -381,8 +381,9 @@ READINESS = _schema(
 
 # What ``mirror_failover`` would make of a group's position now, either way, in the words of ``translation``: planned,
 # by the position itself and without records that are read; unplanned, by ``unplanned_position``, which its last
-# checkpoint tells. ``…_reason``: why it would be left alone (null: it is translated). ``checkpoint_behind_since``:
-# since when an offset sync that the group has passed lies beyond its checkpoint (null: none does).
+# checkpoint or the ledger tells. ``…_reason``: why it would be left alone (null: it is translated).
+# ``checkpoint_behind_since``: since when an offset sync that the group has passed lies beyond its checkpoint (null:
+# none does).
 GROUP_READINESS = _schema(
     "group_readiness",
     group="string",

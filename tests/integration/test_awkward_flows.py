@@ -158,4 +158,4 @@ def assert_not_drained(moving: FailingOver) -> None:
         with pytest.raises(NotDrained, match=f"Nothing was stopped.*{told}"):
             failover.await_drained(request, doors, patience=30)
         with pytest.raises(NotDrained, match=f"No group was moved.*{told}"):
-            failover.refuse_undrained(failover.look(request, doors, moving.directory()))
+            failover.refuse_undrained(failover.look(request, doors, moving.directory()).replicas)

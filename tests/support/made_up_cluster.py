@@ -13,6 +13,7 @@ from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, ca
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.family import ConnectorType
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
+from airflow_provider_connect_offsets.stores.groups import Committed, GroupState, GroupStatus
 from airflow_provider_connect_offsets.stores.kafka import LogBounds
 from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.stores.remaining import Remaining
@@ -102,6 +103,24 @@ class MadeUpCluster:
 
     def _log(self, where: TopicPartition) -> MadeUpLog:
         return self.topics_held[where.topic][where.partition]
+
+
+class WithReader(MadeUpCluster):
+    """A cluster with one group, which has nobody in it and has read nothing of the topic ``orders``."""
+
+    @property
+    def groups(self) -> WithReader:
+        """What ``stores.groups.ConsumerGroups`` tells."""
+        return self
+
+    def list_groups(self, _pattern: str) -> list[str]:
+        return ["reader"]
+
+    def states(self, names: Iterable[str]) -> dict[str, GroupStatus]:
+        return {name: GroupStatus(name, GroupState.EMPTY, 0) for name in names}
+
+    def offsets_of(self, names: Iterable[str]) -> dict[str, Mapping[TopicPartition, Committed]]:
+        return {name: {TopicPartition("orders", 0): Committed(0, "")} for name in names}
 
 
 @dataclass(frozen=True)

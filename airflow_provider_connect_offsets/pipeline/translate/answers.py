@@ -24,8 +24,9 @@ _METHODS = {
     RECORD: Method.RECORD,
     CHECKPOINT: Method.CHECKPOINT,
 }
-_PARTITION = ("target_topic", "target_start", "target_end")
-_ANSWER = (*_PARTITION, "downstream", "upper", "missing", "exact", "max_rereads", "method")
+#: Of the remote partition, and all of an answer.
+PARTITION = ("target_topic", "target_start", "target_end")
+ANSWER = (*PARTITION, "downstream", "upper", "missing", "exact", "max_rereads", "method")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,10 @@ def answers(positions: DataFrame, partitions: DataFrame, of: Known, checkpoints:
     No unread record that has a copy stands before ``downstream`` only. ``exact`` says that the first one stands there,
     that none is without a copy, and none is read again.
     """
-    facts = partitions.select(*KEY, *_PARTITION, "source_start", "source_end", "drained")
+    facts = partitions.select(*KEY, *PARTITION, "source_start", "source_end", "drained")
     believed = None if checkpoints is None else checkpoints.join(F.broadcast(of.anew), list(KEY), "left_anti")
     found = bounded(positions, partitions, of.elements, of.uncovered, believed)
-    return _decided(found.join(F.broadcast(facts), list(KEY), "left")).select(*positions.columns, *_ANSWER)
+    return _decided(found.join(F.broadcast(facts), list(KEY), "left")).select(*positions.columns, *ANSWER)
 
 
 def _decided(found: DataFrame) -> DataFrame:

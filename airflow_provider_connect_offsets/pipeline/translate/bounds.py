@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.events import ASKED, KEY, KNOWN, SO_FAR, asked_events, union_of
-from airflow_provider_connect_offsets.pipeline.translate.elements import BLIND, POINT, STRETCH
+from airflow_provider_connect_offsets.pipeline.translate.elements import BLIND, POINT, STRETCH, is_single
 from airflow_provider_connect_offsets.pipeline.translate.later import reach_last, reach_unread
 
 #: What ``lower`` rests on where a checkpoint tells more than the elements do.
@@ -62,7 +62,7 @@ def _downwards(positions: DataFrame, found: DataFrame, uncovered: DataFrame) -> 
 def _upwards(seen: DataFrame, partitions: DataFrame, found: DataFrame, checkpoints: DataFrame | None) -> DataFrame:
     """From the lowest position up: where the last record stands that lies before it, and what checkpoints tell."""
     bounds = _at_elements(seen, partitions, found)
-    stands = found.where(~_is_single()).withColumn("at", F.col("low") + 1)
+    stands = found.where(~is_single()).withColumn("at", F.col("low") + 1)
     events = [asked_events(bounds), _events(stands, before=F.struct("start", "end", "certain", "upstream", "high"))]
     if checkpoints is not None:
         events.append(_events(checkpoints.withColumn("at", F.col("upstream")), told=F.col("downstream")))
@@ -101,7 +101,7 @@ def _at_elements(seen: DataFrame, partitions: DataFrame, found: DataFrame) -> Da
     of_partition = Window.partitionBy(*KEY)
     # A mapping tells of a copy, whether or not it is there still.
     own_end = F.max(F.when(F.col("certain") | (F.col("kind") == POINT), F.col("end") + 1))
-    behind = _is_single() & (F.col("start") >= F.coalesce("own_end", F.lit(0)))
+    behind = is_single() & (F.col("start") >= F.coalesce("own_end", F.lit(0)))
     own = (
         found.withColumn("own_end", own_end.over(of_partition))
         .groupBy(*KEY)
@@ -134,11 +134,6 @@ def _rereads(lower: Column) -> Column:
     ahead = F.when(F.col("unread.doubts_low") < F.col("position"), F.col("unread.doubts"))
     doubts = F.when(F.col("unread").isNull(), F.col("tail_doubts")).otherwise(ahead)
     return F.greatest(F.coalesce(end - lower + 1, F.lit(0)), F.lit(0)) + F.coalesce(doubts, F.lit(0))
-
-
-def _is_single() -> Column:
-    """Whether an element is one record of which it is not certain what it is."""
-    return (F.col("start") == F.col("end")) & ~F.col("certain")
 
 
 def _first(element: str, hidden_from: str, hidden_to: str) -> Column:

@@ -7,9 +7,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
-
-_PARTITION = ("target_topic", "target_start", "target_end")
-_ANSWER = (*_PARTITION, "downstream", "upper", "missing", "exact", "max_rereads", "method")
+from airflow_provider_connect_offsets.pipeline.translate.answers import ANSWER, PARTITION
 
 
 def answers_of_checkpoints(told: DataFrame, partitions: DataFrame) -> DataFrame:
@@ -21,7 +19,7 @@ def answers_of_checkpoints(told: DataFrame, partitions: DataFrame) -> DataFrame:
     returns: topic (of the source) and what ``answers`` gives, of partitions that have a remote topic; never exact, as
     the source may have had more than was replicated
     """
-    facts = partitions.where("target_end is not null").select(*KEY, *_PARTITION)
+    facts = partitions.where("target_end is not null").select(*KEY, *PARTITION)
     found = told.join(F.broadcast(facts), ["target_topic", "kafka_partition"])
     # By range: of checkpoints at the same position each tells the others too.
     upwards = Window.partitionBy(*KEY).orderBy("position").rangeBetween(*SO_FAR)
@@ -37,4 +35,4 @@ def answers_of_checkpoints(told: DataFrame, partitions: DataFrame) -> DataFrame:
             "method": by,
         }
     )
-    return answered.select("topic", *[name for name in told.columns if name not in _ANSWER], *_ANSWER)
+    return answered.select("topic", *[name for name in told.columns if name not in ANSWER], *ANSWER)

@@ -40,6 +40,11 @@ def elements(
     return by_mappings.unionByName(_by_records(records, source))
 
 
+def is_single() -> Column:
+    """Whether an element is one record of which it is not certain what it is."""
+    return (F.col("start") == F.col("end")) & ~F.col("certain")
+
+
 def _with_ends(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
     """Mappings with what follows each, and a row without a mapping for what lies before the first."""
     facts = partitions.where("target_end is not null").select(

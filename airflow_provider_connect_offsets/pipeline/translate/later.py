@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
+from airflow_provider_connect_offsets.pipeline.translate.elements import is_single
 
 
 def with_later(found: DataFrame) -> DataFrame:
@@ -29,7 +30,6 @@ def with_later(found: DataFrame) -> DataFrame:
     chained = chained.withColumn("last_chain", F.max("chain").over(of_partition))
     lowest = F.when(F.col("certain"), F.col("upstream"))
     is_last = F.col("chain") == F.col("last_chain")
-    doubtful = ~F.col("certain") & (F.col("start") == F.col("end"))
     holds = F.col("low") <= F.col("high")
     later = (Window.unboundedPreceding, -1)
     backwards = Window.partitionBy(*KEY).orderBy(F.desc("start"))
@@ -42,8 +42,8 @@ def with_later(found: DataFrame) -> DataFrame:
             "final_end": F.first(F.when(is_last, F.col("next")), ignorenulls=True).over(backwards.rowsBetween(*later)),
             "later_low": F.min(F.when(holds, F.col("low"))).over(backwards.rowsBetween(*later)),
             "later_high": F.max(F.when(holds, F.col("high"))).over(backwards.rowsBetween(*later)),
-            "doubts": F.sum(F.when(doubtful, 1).otherwise(0)).over(backwards.rowsBetween(*SO_FAR)),
-            "doubts_low": F.min(F.when(doubtful, F.col("low"))).over(backwards.rowsBetween(*SO_FAR)),
+            "doubts": F.sum(F.when(is_single(), 1).otherwise(0)).over(backwards.rowsBetween(*SO_FAR)),
+            "doubts_low": F.min(F.when(is_single(), F.col("low"))).over(backwards.rowsBetween(*SO_FAR)),
         }
     )
     meet = (F.col("final_from") <= F.col("rest_end")) & (F.col("rest_from") <= F.col("final_end"))

@@ -11,9 +11,8 @@ import pytest
 from made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
 from airflow_provider_connect_offsets.change.compared import write_checked_claims, write_compared
-from airflow_provider_connect_offsets.change.failback import look_back
+from airflow_provider_connect_offsets.change.failback import HomeEvidence, look_back
 from airflow_provider_connect_offsets.change.failover import refuse_undrained
-from airflow_provider_connect_offsets.change.flow_look import Look
 from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
 from airflow_provider_connect_offsets.change.replicas import Clusters, Replica, anchored, replicas_of
 from airflow_provider_connect_offsets.exceptions import NotDrained
@@ -110,13 +109,13 @@ def test_what_the_connector_does_not_replicate_is_no_business_of_the_flow(config
 def test_records_that_the_target_lacks_refuse_a_planned_failover() -> None:
     """By topic and partition; an empty partition refuses nothing."""
     made_up = flow(THREE)
-    refuse_undrained(Look({}, {}, list(seen(flow(EMPTY)).values())))
+    refuse_undrained(seen(flow(EMPTY)).values())
 
     with pytest.raises(
         NotDrained,
         match=r"topic 'orders', partition 1 ends at 3 and the target's 'here\.orders' has no such partition, .*refresh",
     ):
-        refuse_undrained(Look({}, {}, list(seen(made_up).values())))
+        refuse_undrained(seen(made_up).values())
 
 
 def test_no_record_of_it_is_compared(tmp_path: Path) -> None:
@@ -148,7 +147,7 @@ def test_a_failback_is_not_held_up_by_it() -> None:
         planned=True, flow=forward.reversed(), groups=".*", forward=forward, forward_connector="mirror"
     )
 
-    found = look_back(request, made_up.doors, back, {"here.orders"}, [])
+    found = look_back(request, made_up.doors, back, {"here.orders"}, [], told=HomeEvidence())
 
     assert [(one.where.partition, one.ends_with_stored) for one in found.forward] == [(0, True)]
     assert [(row["kafka_partition"], row["forward_end"]) for row in found.rows()] == [(0, 3)]

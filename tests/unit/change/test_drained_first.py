@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
+from made_up_cluster import MadeUpFlow, MadeUpLog, WithReader
 
 from airflow_provider_connect_offsets.change.failover import FailoverDoors, look
 from airflow_provider_connect_offsets.exceptions import NotDrained
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.stores.groups import Committed, GroupState, GroupStatus
 from airflow_provider_connect_offsets.stores.spans import Digest, Span
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 
-class Unread(MadeUpCluster):
+class Unread(WithReader):
     """A cluster with one group, whose logs must not be read whole."""
-
-    @property
-    def groups(self) -> Unread:
-        """What ``stores.groups.ConsumerGroups`` tells."""
-        return self
-
-    def list_groups(self, _pattern: str) -> list[str]:
-        return ["reader"]
-
-    def states(self, names: Iterable[str]) -> dict[str, GroupStatus]:
-        return {name: GroupStatus(name, GroupState.EMPTY, 0) for name in names}
-
-    def offsets_of(self, names: Iterable[str]) -> dict[str, Mapping[TopicPartition, Committed]]:
-        return {name: {TopicPartition("orders", 0): Committed(0, "")} for name in names}
 
     def digests(self, spans: Mapping[TopicPartition, Span], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
         del timed

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
+from made_up_cluster import MadeUpFlow, MadeUpLog, WithReader
 
 from airflow_provider_connect_offsets.change.failover import FailoverDoors, look
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.stores.groups import Committed, GroupState, GroupStatus
 from airflow_provider_connect_offsets.stores.kafka import LogBounds
 from airflow_provider_connect_offsets.stores.topic_reader import TopicRecord
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
@@ -24,22 +23,10 @@ from airflow_provider_connect_offsets.workspace.schemas import MIRROR_PARTITIONS
 SYNCS = "mm2-offset-syncs.there.internal"
 
 
-class Busy(MadeUpCluster):
+class Busy(WithReader):
     """A cluster with one group, to whose topic a record comes, and a sync of it, with each look at the one or other."""
 
-    @property
-    def groups(self) -> Busy:
-        """What ``stores.groups.ConsumerGroups`` tells."""
-        return self
-
-    def list_groups(self, _pattern: str) -> list[str]:
-        return ["reader"]
-
-    def states(self, names: Iterable[str]) -> dict[str, GroupStatus]:
-        return {name: GroupStatus(name, GroupState.EMPTY, 0) for name in names}
-
-    def offsets_of(self, names: Iterable[str]) -> dict[str, Mapping[TopicPartition, Committed]]:
-        return {name: {TopicPartition("orders", 0): Committed(0, "")} for name in names}
+    asked = 0
 
     def topics(self) -> dict[str, int]:
         return {**super().topics(), SYNCS: 1}
@@ -51,6 +38,7 @@ class Busy(MadeUpCluster):
     @contextmanager
     def topic(self, _name: str) -> Iterator[Busy]:
         """What ``stores.topic_reader.TopicReader`` reads of the topic of syncs."""
+        self.asked += 1
         self._replicate()
         yield self
 
@@ -80,3 +68,4 @@ def test_no_sync_tells_of_a_record_beyond_the_end_of_its_log(tmp_path: Path) -> 
     [sync] = read_dataset(directory.stored_syncs, STORED_RECORDS)
     [partition] = read_dataset(directory.mirror_partitions, MIRROR_PARTITIONS)
     assert struct.unpack(">qq", sync["value"])[0] < partition["source_end"]
+    assert source.asked == 1  # or what is looked for by single records would go by others
