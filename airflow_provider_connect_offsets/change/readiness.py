@@ -84,8 +84,8 @@ def take_readiness_snapshot(
 ) -> Looked:
     """Write ``request.json``, the datasets that a judgement needs, and last of all ``snapshot.json``; change nothing.
 
-    Everything is read in an order in which time makes a lag look larger, never smaller, and offset syncs before the
-    logs that they tell of.
+    Everything is read in an order in which time makes a lag look larger, never smaller: checkpoints before the groups'
+    positions, and offset syncs before the logs that they tell of.
 
     Raises :class:`UnknownConnector` with close names, :class:`InvalidRequest` for connectors that are no MirrorMaker
     2's, :class:`InvalidInput` where the flow's names can't be told, and store errors.
@@ -97,11 +97,11 @@ def take_readiness_snapshot(
     offsets = offset_rows(seen[0], cluster, doors.origin, observed_at)
     write_dataset(directory.connector_offsets, CONNECTOR_OFFSETS, offsets)
 
+    checkpoints = _write_records(directory.stored_checkpoints, target, flow.checkpoints_topic)
     groups = _group_rows(request.groups, flow, source.groups, target.groups) if len(seen) > 1 else []
     write_dataset(directory.group_offsets, GROUP_OFFSETS, groups)
     syncs_on = source if flow.syncs_on is Side.SOURCE else target
     syncs = _write_records(directory.stored_syncs, syncs_on, flow.offset_syncs_topic)
-    checkpoints = _write_records(directory.stored_checkpoints, target, flow.checkpoints_topic)
 
     found = replicated(doors, seen[0].info, source.logs)
     bounds = {where: one.bounds for where, one in found.items()}

@@ -34,7 +34,8 @@ _AGE = {"position_of": "string", "position_at": "timestamp"}
 class Seen:
     """What a look at a flow has found; each a dataset of that name, ``members`` as group, on_source, on_target.
 
-    ``latest``: the last checkpoint of each group, topic (as on the target) and partition: upstream, downstream.
+    ``latest``: the last checkpoint of each group, topic (as on the target) and partition: upstream, downstream,
+    log_offset, log_timestamp.
     ``syncs``: None where they went with the source. ``claims``: dataset ``checked_claims``, where there is one.
     ``known``: what syncs, records and kept mappings tell of each partition; None where there are no syncs. ``left``: of
     a source that is gone, what looks at the flow's readiness have kept; ``lost``: what that tells, with all the rest.
@@ -89,7 +90,7 @@ def asked_positions(request: FailoverRequest, seen: Seen) -> DataFrame:
     unplanned one those that the checkpoints tell
     """
     names = F.broadcast(seen.partitions.select("target_topic", *KEY))
-    told = _told(seen) if seen.left is None else seen.left.positions(_told(seen))
+    told = _told(seen) if seen.left is None else seen.left.positions(_told(seen, "log_offset"))
     told = told.join(names, ["target_topic", "kafka_partition"]).drop("target_topic")
     if request.mode is Mode.PLANNED:
         own = seen.group_offsets.where(F.col("kafka_cluster") == request.flow.source_alias)
@@ -100,15 +101,16 @@ def asked_positions(request: FailoverRequest, seen: Seen) -> DataFrame:
     return _selected(found, request)
 
 
-def _told(seen: Seen) -> DataFrame:
+def _told(seen: Seen, *more: str) -> DataFrame:
     """What the last checkpoints tell.
 
-    returns: group, target_topic, kafka_partition, position, checkpoint (null: no place), position_of, position_at
+    returns: group, target_topic, kafka_partition, position, checkpoint (null: no place), position_of, position_at, and
+    more columns of ``latest``
     """
     place = F.when(F.col("downstream") >= 0, F.col("downstream")).alias("checkpoint")
     names = F.col("topic").alias("target_topic"), "kafka_partition", F.col("upstream").alias("position")
     age = F.lit(PositionOf.CHECKPOINT.value).alias("position_of"), F.col("log_timestamp").alias("position_at")
-    return seen.latest.select("group", *names, place, *age)
+    return seen.latest.select("group", *names, place, *age, *more)
 
 
 def _selected(found: DataFrame, request: FailoverRequest) -> DataFrame:

@@ -28,13 +28,15 @@ _IDS = ("topic_id", "target_topic_id")
 class Observed:
     """What a look has seen; each a dataset of that name, of the flow's own source and target.
 
-    ``positions``: dataset ``group_offsets`` of the source; ``digests``: ``record_digests`` of the source.
+    ``positions``: dataset ``group_offsets`` of the source, read after ``checkpoints``; ``digests``: dataset
+    ``record_digests`` of the source.
     """
 
     partitions: DataFrame
     topics: DataFrame
     syncs: DataFrame
     kept: DataFrame
+    checkpoints: DataFrame
     positions: DataFrame
     digests: DataFrame
     observed_at: datetime
@@ -60,9 +62,7 @@ def ledger(seen: Observed, earlier: DataFrame) -> DataFrame:
     rows = (
         logs.withColumn("kind", F.lit(LOG)),
         _mappings(seen, earlier, logs),
-        _on_target(seen.positions, there).select(
-            *_place(), F.lit(POSITION).alias("kind"), "group", F.col("offset").alias("upstream")
-        ),
+        _positions(seen, there),
         _on_target(seen.digests.where(F.col("side") == Side.SOURCE.value), there).select(
             *_place(), F.lit(RECORD).alias("kind"), F.col("log_offset").alias("upstream"), "digest"
         ),
@@ -134,6 +134,13 @@ def _mappings(seen: Observed, earlier: DataFrame, logs: DataFrame) -> DataFrame:
     sure = places.withColumn("level", level).where(~F.col("weak") | F.col("level"))
     placed = sure.join(F.broadcast(logs.select(*_place(), "target_start")), list(KEY))
     return thinned(placed).select(*_place(), F.lit(MAPPING).alias("kind"), "upstream", "downstream")
+
+
+def _positions(seen: Observed, there: DataFrame) -> DataFrame:
+    end = seen.checkpoints.agg((F.max("log_offset") + 1).alias("checkpoints_end"))
+    told = _on_target(seen.positions, there).crossJoin(F.broadcast(end))
+    kind, position = F.lit(POSITION).alias("kind"), F.col("offset").alias("upstream")
+    return told.select(*_place(), kind, "group", position, "checkpoints_end")
 
 
 def _synced_to(syncs: DataFrame) -> DataFrame:

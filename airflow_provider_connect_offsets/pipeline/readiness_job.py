@@ -164,7 +164,7 @@ def _judged(one: _Run, *, keep: int) -> dict[str, Any]:
     syncs = offset_syncs(one.read(directory.stored_syncs, STORED_RECORDS)).persist()
     rows = one.write(readiness(_seen(one, flow, source, syncs)), directory.readiness, READINESS)
     told = latest_checkpoints(checkpoints(one.read(directory.stored_checkpoints, STORED_RECORDS)))
-    groups = _groups(one, flow, rows, syncs, told, _kept(one, flow, syncs))
+    groups = _groups(one, flow, rows, syncs, told, _kept(one, flow, syncs, told))
     syncs.unpersist()
     history = one.history().persist()
     earlier = _runs(history)
@@ -215,7 +215,7 @@ def _groups(
         group_offsets=one.read(directory.group_offsets, GROUP_OFFSETS),
         partitions=one.read(directory.mirror_partitions, MIRROR_PARTITIONS),
         syncs=syncs,
-        latest=told.select("group", "topic", "kafka_partition", "upstream", "downstream", "log_timestamp"),
+        latest=told.drop("metadata"),
         members=few_rows(one.spark, [], "group string, on_source boolean, on_target boolean"),
         digests=None,
         kept=one.read(directory.kept_pairs, KEPT_PAIRS),
@@ -228,7 +228,7 @@ def _groups(
     return one.write(found, directory.group_readiness, GROUP_READINESS)
 
 
-def _kept(one: _Run, flow: Flow, syncs: DataFrame) -> DataFrame:
+def _kept(one: _Run, flow: Flow, syncs: DataFrame, told: DataFrame) -> DataFrame:
     """Keep what a failover without the source will need: dataset ``mirror_ledger``, as it was published."""
     directory = one.directory
     of_source = F.col("kafka_cluster") == flow.source_alias
@@ -237,6 +237,7 @@ def _kept(one: _Run, flow: Flow, syncs: DataFrame) -> DataFrame:
         topics=one.read(directory.flow_topics, FLOW_TOPICS),
         syncs=syncs,
         kept=one.read(directory.kept_pairs, KEPT_PAIRS),
+        checkpoints=told,
         positions=one.read(directory.group_offsets, GROUP_OFFSETS).where(of_source),
         digests=one.read(directory.record_digests, RECORD_DIGESTS),
         observed_at=one.observed_at,

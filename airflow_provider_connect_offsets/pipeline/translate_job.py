@@ -131,7 +131,7 @@ def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverReq
         partitions=without_source(partitions) if gone else partitions,
         syncs=None if gone and request.flow.syncs_on is Side.SOURCE else _syncs(spark, directory),
         # Of each key the look has kept the last record only.
-        latest=told.select("group", "topic", "kafka_partition", "upstream", "downstream", "log_timestamp"),
+        latest=told.drop("metadata"),
         members=_members(spark, json.loads(jvm.read_text(spark, directory.members))),
         digests=read_dataset(spark, directory.record_digests, RECORD_DIGESTS) if compared else None,
         kept=None if gone else read_dataset(spark, directory.kept_pairs, KEPT_PAIRS),

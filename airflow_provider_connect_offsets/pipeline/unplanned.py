@@ -17,8 +17,6 @@ from airflow_provider_connect_offsets.pipeline.translate.lost import rebuilt
 from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
 from airflow_provider_connect_offsets.workspace.schemas import KEPT_PAIRS, OFFSET_SYNCS
 
-# Clocks that differ by less than this (seconds) don't decide which of two positions is the later one.
-_CLOCKS = 60
 _ON_TARGET = ("group", "target_topic", "kafka_partition")
 
 
@@ -64,30 +62,30 @@ class Left:
     def positions(self, told: DataFrame) -> DataFrame:
         """Where the groups were, by the later of a look and a checkpoint.
 
-        told: group, target_topic, kafka_partition, position, checkpoint, position_of, position_at (of the last
-        checkpoints)
+        told: group, target_topic, kafka_partition, position, checkpoint, position_of, position_at, log_offset (of the
+        last checkpoints)
         returns: told + checkpoint_upstream, of all groups that either tells of
 
-        MirrorMaker 2 writes a checkpoint only when it tells something new, so an older one says less than a look. Of
-        two at about the same time the lower one counts.
+        A look reads the checkpoints before the positions: one that it has seen is older than its position, any other
+        one was written after it began. No clock is asked, as those of Airflow and of Connect's workers may differ.
         """
         seen = self.ledger.where(F.col("kind") == POSITION).select(
-            *_ON_TARGET, F.col("upstream").alias("seen"), F.col("observed_at").alias("seen_at")
+            *_ON_TARGET,
+            F.col("upstream").alias("seen"),
+            F.col("observed_at").alias("seen_at"),
+            F.coalesce("checkpoints_end", F.lit(0)).alias("checkpoints_end"),
         )
         renamed = told.withColumnsRenamed({"position": "checkpoint_upstream", "position_at": "told_at"})
         both = renamed.join(seen, list(_ON_TARGET), "full")
-        later = F.unix_seconds("told_at") - F.unix_seconds("seen_at")
-        lower = F.col("checkpoint_upstream") < F.col("seen")
-        by_checkpoint = F.col("seen").isNull() | F.coalesce(
-            (later >= _CLOCKS) | (later > -_CLOCKS) & lower, F.expr("false")
-        )
+        since = F.coalesce(F.col("log_offset") >= F.col("checkpoints_end"), F.expr("false"))
+        by_checkpoint = F.col("seen").isNull() | since
         return both.withColumns(
             {
                 "position": F.when(by_checkpoint, F.col("checkpoint_upstream")).otherwise(F.col("seen")),
                 "position_of": F.when(by_checkpoint, PositionOf.CHECKPOINT.value).otherwise(PositionOf.LEDGER.value),
                 "position_at": F.when(by_checkpoint, F.col("told_at")).otherwise(F.col("seen_at")),
             }
-        ).drop("seen", "seen_at", "told_at")
+        ).drop("seen", "seen_at", "told_at", "log_offset", "checkpoints_end")
 
 
 @dataclass(frozen=True, slots=True)

@@ -419,7 +419,8 @@ GROUP_READINESS = _schema(
 # What looks at a flow's readiness keep for a failover without the source, each row of a kind: ``log`` (both logs of a
 # partition; ``synced_to``: the last offset sync in its topic; ``renewed``: either topic was created anew since the
 # first look), ``mapping`` (the record at ``upstream`` stands at ``downstream``), ``record`` (the digest of the source's
-# record at ``upstream``), ``position`` (``group`` reads ``upstream`` next). ``observed_at``: of the last look.
+# record at ``upstream``), ``position`` (``group`` reads ``upstream`` next; ``checkpoints_end``: all checkpoints before
+# this offset of their topic are older than that, null where there was none). ``observed_at``: of the last look.
 MIRROR_LEDGER = _schema(
     "mirror_ledger",
     kind="string",
@@ -442,6 +443,7 @@ MIRROR_LEDGER = _schema(
     timed="boolean?",
     synced_to="long?",
     renewed="boolean?",
+    checkpoints_end="long?",
 )
 
 LAG_HISTORY = _schema(

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from frames import frame_of
 from mirror_events import Ending, Event, Trait, drawn, history
-from mirror_ledger import answered_with_ledger, kept_ledger
+from mirror_ledger import TOLD, answered_with_ledger, kept_ledger
 from mirror_rows import NOON, Answer
 from mirror_world import World
 from pyspark.sql import SparkSession
@@ -26,10 +26,6 @@ SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
 # Looks in each history, at any time of it.
 LOOKS = 3
 _MAPPINGS = "topic string, kafka_partition int, upstream long, downstream long, target_start long"
-_TOLD = (
-    "group string, target_topic string, kafka_partition int, position long, checkpoint long, position_of string, "
-    "position_at timestamp"
-)
 # Nobody is left to be asked whether a record is a copy, or which topic of that name the source had.
 _UNKNOWABLE = {Event.FOREIGN, Event.SECOND_FLOW, Event.SOURCE_ANEW, Trait.REPEATS}
 
@@ -86,7 +82,7 @@ def test_mappings_outlive_the_syncs_but_not_the_topic(spark: SparkSession) -> No
 def test_of_two_connectors_the_newer_ledger_counts(spark: SparkSession) -> None:
     """Where both have replicated a partition; another one only the older has seen."""
     rows = [
-        ("position", at, "t", "s.t", partition, None, None, "reader", position, *[None] * 11)
+        ("position", at, "t", "s.t", partition, None, None, "reader", position, *[None] * 12)
         for at, partition, position in (
             (NOON, 0, 7),
             (NOON - timedelta(days=1), 0, 3),
@@ -100,26 +96,27 @@ def test_of_two_connectors_the_newer_ledger_counts(spark: SparkSession) -> None:
 
 
 def test_the_later_of_a_look_and_a_checkpoint_counts(spark: SparkSession) -> None:
-    """By time, as a group may have gone back; within a minute, the lower one."""
-    hour = timedelta(hours=1)
-    place = ("t", "s.t", 0)
-    looks = [("rewound", 50), ("further", 50), ("no checkpoint", 50), ("at once", 50)]
-    rows = [("position", NOON, *place, None, None, name, at, *[None] * 11) for name, at in looks]
+    """By the checkpoints that the look has seen, whatever the clocks say, as a group may have gone back."""
+    place, hour = ("t", "s.t", 0), timedelta(hours=1)
+    looks = [("rewound", 400), ("further", 400), ("back since", 400), ("no checkpoint", 400), ("the first", None)]
+    rows = [("position", NOON, *place, None, None, name, 50, *[None] * 11, end) for name, end in looks]
     told = [
-        ("rewound", "s.t", 0, 90, 90, "checkpoint", NOON - hour),
-        ("further", "s.t", 0, 60, 60, "checkpoint", NOON + hour),
-        ("at once", "s.t", 0, 60, 60, "checkpoint", NOON + timedelta(seconds=10)),
-        ("not looked at", "s.t", 0, 7, 7, "checkpoint", NOON),
+        ("rewound", "s.t", 0, 90, 90, "checkpoint", NOON + hour, 399),
+        ("further", "s.t", 0, 60, 60, "checkpoint", NOON - hour, 400),
+        ("back since", "s.t", 0, 20, 20, "checkpoint", NOON, 401),
+        ("the first", "s.t", 0, 60, 60, "checkpoint", NOON, 0),
+        ("not looked at", "s.t", 0, 7, 7, "checkpoint", NOON, 12),
     ]
     left = Left(frame_of(spark, rows, struct_type(MIRROR_LEDGER)), frame_of(spark, [], struct_type(FLOW_TOPICS)))
 
-    found = left.positions(frame_of(spark, told, _TOLD)).collect()
+    found = left.positions(frame_of(spark, told, TOLD)).collect()
 
     assert {row["group"]: (row["position"], row["position_of"]) for row in found} == {
         "rewound": (50, "ledger"),
         "further": (60, "checkpoint"),
+        "back since": (20, "checkpoint"),
         "no checkpoint": (50, "ledger"),
-        "at once": (50, "ledger"),
+        "the first": (60, "checkpoint"),
         "not looked at": (7, "checkpoint"),
     }
 

@@ -27,6 +27,7 @@ from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.ledger import Observed, ledger
 from airflow_provider_connect_offsets.pipeline.unplanned import Left, PositionOf
 from airflow_provider_connect_offsets.workspace.schemas import (
+    CHECKPOINTS,
     FLOW_TOPICS,
     GROUP_OFFSETS,
     MIRROR_LEDGER,
@@ -36,9 +37,10 @@ from airflow_provider_connect_offsets.workspace.schemas import (
 
 # So many groups have an offset in each partition; of the records before each of these so many are kept.
 GROUPS, BEFORE = 5, 3
-_TOLD = (
+#: What the last checkpoints tell, as ``Left.positions`` takes it.
+TOLD = (
     "group string, target_topic string, kafka_partition int, position long, checkpoint long, position_of string, "
-    "position_at timestamp"
+    "position_at timestamp, log_offset long"
 )
 
 
@@ -74,6 +76,7 @@ def observed(spark: SparkSession, seen: dict[int, World], number: int) -> Observ
         topics=topics_of(spark, seen),
         syncs=syncs_of(spark, worlds).where(F.col("topic").isin(there)),
         kept=kept_of(spark, worlds).where(F.col("topic").isin(there)),
+        checkpoints=frame_of(spark, [], struct_type(CHECKPOINTS)),
         positions=frame_of(spark, positions, struct_type(GROUP_OFFSETS)),
         digests=frame_of(spark, digests, struct_type(RECORD_DIGESTS)),
         observed_at=NOON + timedelta(hours=number),
@@ -111,7 +114,7 @@ def answered_with_ledger(spark: SparkSession, worlds: Sequence[World]) -> list[A
         for offset, record in world.target.records.items()
     ]
     lost = left.lost(partitions, syncs_of(spark, worlds), frame_of(spark, digests, struct_type(RECORD_DIGESTS)))
-    asked = left.positions(frame_of(spark, [], _TOLD)).where(F.col("position_of") == PositionOf.LEDGER.value)
+    asked = left.positions(frame_of(spark, [], TOLD)).where(F.col("position_of") == PositionOf.LEDGER.value)
     places = partitions.select("topic", "target_topic", "kafka_partition")
     positions = asked.drop("topic").join(places, ["target_topic", "kafka_partition"]).drop("target_topic")
     found = lost.answers(positions, checkpoints_of(spark, worlds)).join(
