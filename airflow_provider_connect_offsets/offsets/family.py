@@ -138,6 +138,12 @@ def plain(config: Config, name: str, default: str | None = None) -> str | None:
     return None if value is not None and "${" in value else value
 
 
+def flag(config: Config, name: str, *, default: bool) -> bool:
+    """Give a configured boolean as ``ConfigDef.parseType`` reads it; the default where a config provider hides it."""
+    value = (plain(config, name) or "").strip().lower()
+    return value == "true" if value in {"true", "false"} else default
+
+
 def topic_partition(partition: JsonMap, topic_field: str, partition_field: str) -> TopicPartition | None:
     """Read a Kafka partition from two fields, None where they don't hold one."""
     topic, number = partition.get(topic_field), partition.get(partition_field)

@@ -13,9 +13,10 @@ from enum import StrEnum
 from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.offsets.family import Config
+from airflow_provider_connect_offsets.offsets.family import Config, plain
 
 _HEARTBEATS = "heartbeats"
+_KEEPS_SEPARATOR = "replication.policy.internal.topic.separator.enabled"
 
 
 class Side(StrEnum):
@@ -55,13 +56,13 @@ class Flow:
         only the worker can resolve.
         """
         separator = _told(config, "replication.policy.separator") or "."
-        kept = _told(config, "replication.policy.internal.topic.separator.enabled").lower() != "false"
+        _told(config, _KEEPS_SEPARATOR)
         return cls(
             source_alias=_told(config, "source.cluster.alias") or "source",
             target_alias=_told(config, "target.cluster.alias") or "target",
             policy=_policy(_told(config, "replication.policy.class")),
             separator=separator,
-            internal_separator=separator if kept else ".",
+            internal_separator=separator if keeps_separator(config) else ".",
             syncs_on=_side(_told(config, "offset-syncs.topic.location")),
         )
 
@@ -149,6 +150,14 @@ def _side(location: str) -> Side:
         raise InvalidInput(
             f"offset-syncs.topic.location is {location!r}; MirrorMaker 2 knows source and target."
         ) from None
+
+
+def keeps_separator(config: Config) -> bool:
+    """Whether internal topics are named with the policy's separator too, as it is where nobody can tell.
+
+    ``DefaultReplicationPolicy.configure`` asks ``Boolean.parseBoolean``: whatever is not ``true`` is false.
+    """
+    return (plain(config, _KEEPS_SEPARATOR) or "true").lower() == "true"
 
 
 def _told(config: Config, name: str) -> str:

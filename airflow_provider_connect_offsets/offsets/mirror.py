@@ -18,11 +18,12 @@ from airflow_provider_connect_offsets.offsets.family import (
     OffsetReset,
     TopicPartition,
     error,
+    flag,
     plain,
     topic_partition,
     whole_field,
 )
-from airflow_provider_connect_offsets.offsets.flow import internal_topics
+from airflow_provider_connect_offsets.offsets.flow import internal_topics, keeps_separator
 from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule
 
 
@@ -65,9 +66,7 @@ class MirrorSource(Family):
         if not config.get("topic.filter.class", "DefaultTopicFilter").endswith("DefaultTopicFilter"):
             return None
         topics = plain(config, "topics", ".*")
-        heartbeats = (
-            [r"(?:.*[.])?heartbeats"] if plain(config, "heartbeats.replication.enabled", "true") != "false" else []
-        )
+        heartbeats = [r"(?:.*[.])?heartbeats"] if flag(config, "heartbeats.replication.enabled", default=True) else []
         return None if topics is None else _alternatives(topics, *heartbeats)
 
     def excluded_topics(self, config: Config) -> str | None:
@@ -79,8 +78,7 @@ class MirrorSource(Family):
         """
         excluded = plain(config, "topics.exclude", r"mm2.*\.internal,.*\.replica,__.*") or ""
         named = config.get("replication.policy.separator") or "."
-        kept = config.get("replication.policy.internal.topic.separator.enabled", "").lower() != "false"
-        never = [r".*[-.]internal", *internal_topics(named if kept else ".")]
+        never = [r".*[-.]internal", *internal_topics(named if keeps_separator(config) else ".")]
         if config.get("replication.policy.class", "DefaultReplicationPolicy").endswith("DefaultReplicationPolicy"):
             separator = re.escape(named)
             never.append(f"(?:.*{separator})?{re.escape(_alias(config, 'target'))}{separator}.*")

@@ -174,6 +174,8 @@ def test_topics_of_a_sink(config: dict[str, str], yes: list[str], no: list[str])
         ),
         ({"topics": "or.*,c"}, ["orders", "c", "heartbeats", "b.heartbeats"], ["xor", "cc"]),
         ({"topics": "or.*", "heartbeats.replication.enabled": "false"}, ["orders"], ["heartbeats", "b.heartbeats"]),
+        ({"topics": "or.*", "heartbeats.replication.enabled": " False"}, ["orders"], ["heartbeats", "b.heartbeats"]),
+        ({"topics": "or.*", "heartbeats.replication.enabled": "${env:ON}"}, ["orders", "heartbeats"], ["b"]),
         ({"topics.exclude": "secret.*"}, ["orders", "a.replica"], ["secrets", "x.internal"]),
         ({"target.cluster.alias": "b.c"}, ["b", "bxc.orders"], ["b.c.orders", "a.b.c.orders"]),
         ({"target.cluster.alias": "b", "replication.policy.separator": "-"}, ["b.orders"], ["b-orders", "a-b-orders"]),

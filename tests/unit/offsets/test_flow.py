@@ -42,6 +42,14 @@ def test_a_separator_stands_in_internal_names_too() -> None:
     )
 
 
+@pytest.mark.parametrize(("told", "separator"), [("TRUE", "_"), ("False", "."), ("no", "."), (" true", ".")])
+def test_a_separator_is_kept_as_java_reads_it(told: str, separator: str) -> None:
+    """Nothing is true but that word itself."""
+    flow = Flow.of({"replication.policy.separator": "_", "replication.policy.internal.topic.separator.enabled": told})
+
+    assert flow.internal_separator == separator
+
+
 def test_syncs_on_the_target_bear_the_sources_alias() -> None:
     """``offset-syncs.topic.location=target``."""
     flow = Flow.of({"offset-syncs.topic.location": "target", "source.cluster.alias": "eu"})
