@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
+from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR, union_of
 
 #: By what an element is known.
 RUN, POINT, STRETCH, BLIND, RECORD = "run", "point", "stretch", "blind", "record"
@@ -34,10 +34,11 @@ def elements(
         # One that the records disprove may be of another incarnation, and so may all others.
         refuted = records.where("refuted").select(*KEY).distinct()
         believed = mappings.join(refuted, list(KEY), "left_anti")
-    by_mappings = _by_mappings(_with_ends(believed, partitions))
+    pieces = _by_mappings(_with_ends(believed, partitions))
+    by_mappings = _cut(pieces).select(*_COLUMNS)
     if records is None or source is None:
         return by_mappings
-    return by_mappings.unionByName(_by_records(records, source))
+    return by_mappings.unionByName(_by_records(_narrowed(records, pieces), source))
 
 
 def is_single() -> Column:
@@ -65,7 +66,7 @@ def _with_ends(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
     distance = F.col("downstream") - F.col("upstream")
     following = places.unionByName(nobody).withColumns(
         {
-            "after": F.lead(F.struct("upstream", "downstream")).over(in_order),
+            "after": F.lead(F.struct("upstream", "downstream", "weak")).over(in_order),
             "level": F.coalesce(distance == F.lag(distance).over(in_order), F.expr("false")),
         }
     )
@@ -94,6 +95,7 @@ def _by_mappings(mappings: DataFrame) -> DataFrame:
         F.when(straight, F.col("after.upstream") - 1).otherwise(F.col("upstream")).alias("high"),
         certain.alias("certain"),
         F.when(straight, F.lit(RUN)).otherwise(F.lit(POINT)).alias("kind"),
+        (~F.col("weak")).alias("firm"),
     )
     between = mappings.where(~straight).select(
         *KEY,
@@ -108,8 +110,9 @@ def _by_mappings(mappings: DataFrame) -> DataFrame:
         _stretch_high().alias("high"),
         F.expr("false").alias("certain"),
         F.when(F.col("downstream").isNull(), F.lit(BLIND)).otherwise(F.lit(STRETCH)).alias("kind"),
+        (~(F.col("weak") | F.coalesce("after.weak", F.expr("false")))).alias("firm"),
     )
-    return _cut(here.unionByName(between)).select(*_COLUMNS)
+    return here.unionByName(between)
 
 
 def _stretch_low() -> Column:
@@ -161,6 +164,37 @@ def _cut(found: DataFrame) -> DataFrame:
     )
 
 
+def _narrowed(records: DataFrame, pieces: DataFrame) -> DataFrame:
+    """Records that may be a copy of no more than what the mappings around them leave room for.
+
+    Adds come_to: what replication had come to behind a record at the end of a stretch, where that is known.
+    """
+    # Where nothing surely tells how replication went on, nothing bounds what was there.
+    stretches = pieces.where(~F.col("certain") & F.col("next").isNotNull() & F.col("firm")).select(
+        *KEY, F.col("start").alias("downstream"), F.struct("start", "end", "next", "low", "high").alias("around")
+    )
+    in_order = Window.partitionBy(*KEY).orderBy("downstream", F.col("around").isNull()).rowsBetween(*SO_FAR)
+    around = F.last("around", ignorenulls=True).over(in_order)
+    within = F.coalesce(F.col("downstream") <= F.col("around.end"), F.expr("false"))
+    low, high = F.greatest("low", "around.low"), F.least("high", "around.high")
+    # One that doesn't fit in is somebody else's, or the mappings leave out something.
+    fits = within & F.col("upstream").isNull() & F.col("low").isNotNull() & (low <= high)
+    ends = within & (F.col("downstream") == F.col("around.end"))
+    return (
+        union_of(records.withColumn("is_record", F.expr("true")), stretches)
+        .withColumn("around", around)
+        .where("is_record")
+        .withColumns(
+            {
+                "low": F.when(fits, low).otherwise(F.col("low")),
+                "high": F.when(fits, high).otherwise(F.col("high")),
+                "come_to": F.when(ends, F.col("around.next")),
+            }
+        )
+        .drop("is_record", "around")
+    )
+
+
 def _by_records(records: DataFrame, source: DataFrame) -> DataFrame:
     """Records that follow each other on either side make a run, any other stands by itself."""
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
@@ -168,10 +202,11 @@ def _by_records(records: DataFrame, source: DataFrame) -> DataFrame:
         F.col("downstream") == F.col("before.downstream") + 1
     )
     begins = F.when(F.coalesce(follows, F.expr("false")), F.lit(0)).otherwise(F.lit(1))
-    nexts = source.select(*KEY, "upstream", F.coalesce("next", F.col("upstream") + 1).alias("next"))
+    nexts = source.select(*KEY, "upstream", "next")
     runs = (
         records.where("low is not null")
         .join(nexts, [*KEY, "upstream"], "left")
+        .withColumn("next", F.coalesce("next", F.col("upstream") + 1, "come_to"))
         .withColumn("before", F.lag(F.struct("upstream", "downstream")).over(in_order))
         .withColumn("number", F.sum(begins).over(in_order.rowsBetween(*SO_FAR)))
     )

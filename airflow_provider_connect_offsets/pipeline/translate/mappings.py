@@ -54,6 +54,13 @@ def created_anew(syncs: DataFrame, partitions: DataFrame) -> DataFrame:
     return marked.where(~_is_current()).select(*KEY).distinct()
 
 
+def gaps_of(mappings: DataFrame) -> DataFrame:
+    """Tell whether some record surely has no copy behind the one before it: topic, kafka_partition, has_gaps."""
+    after = F.lead(F.struct("upstream", "downstream")).over(Window.partitionBy(*KEY).orderBy("downstream"))
+    rise, length = F.col("after.upstream") - F.col("upstream"), F.col("after.downstream") - F.col("downstream")
+    return mappings.withColumn("after", after).groupBy(*KEY).agg(F.max(length < rise).alias("has_gaps"))
+
+
 def _of_this_topic(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
     """Leave out what is of earlier topics of these names."""
     return _marked(mappings, partitions).where(_is_current()).select(*KEY, "seq", "upstream", "downstream")

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
+from airflow_provider_connect_offsets.pipeline.translate.mappings import gaps_of
 
 # Below the lowest position that is asked for, so that a record before it is among those that are read.
 MARGIN = 200
@@ -37,7 +38,8 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
     may be a copy of what lies between; null: of none that is unread or read), refuted (a mapping says otherwise)
 
     Certain is a record whose digest only one of the source has, where none that was not read can have it as well; one
-    of which a mapping tells, or that stands straight between two certain ones, and has the digest of that record.
+    of which a mapping tells, or that stands straight between two certain ones, and has the digest of that record, if
+    that was read.
     """
     source = source_records(digests)
     alike = source.groupBy(*KEY, "digest").agg(
@@ -52,9 +54,12 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
         .withColumn("copies", F.count("*").over(Window.partitionBy(*KEY, "digest")))
         .join(alike, [*KEY, "digest"], "left")
         .join(_points(mappings, source), [*KEY, "downstream"], "left")
-        .join(F.broadcast(_partition_facts(partitions, alike)), list(KEY))
+        .join(F.broadcast(_partition_facts(partitions, alike, mappings)), list(KEY))
     )
-    told = F.col("told_digest") == F.col("digest")
+    # What a transform has changed has another digest, and its sync tells of it all the same.
+    changed = F.col("transformed") & F.col("gapless") & ~F.col("weak")
+    told = F.col("told").isNotNull() & (_may_be(F.col("told"), F.col("told_digest")) | changed)
+    denied = F.col("told_digest") != F.col("digest")
     numbered = F.when(F.col("times") == 1, F.col("number"))
     # Where contents repeat, one that stands there twice may be somebody else's.
     alone = (F.col("times") == 1) & ~F.col("may_hide") & ((F.col("copies") == 1) | ~F.col("repeats"))
@@ -64,27 +69,31 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
                 told & ~F.col("weak"), F.col("told")
             ),
             "perhaps": F.when(told, F.col("told")),
-            "refuted": F.coalesce(~told & ~F.col("transformed") & ~F.col("weak"), F.expr("false")),
+            "refuted": F.coalesce(denied & ~F.col("transformed") & ~F.col("weak"), F.expr("false")),
         }
     )
     return _straight(seen, source).select(*KEY, "downstream", "upstream", _low(), _high(), "refuted")
 
 
 def _points(mappings: DataFrame, source: DataFrame) -> DataFrame:
-    """What mappings say of the record at an offset of the remote topic: downstream, told, told_digest, weak."""
+    """What mappings say of the record at an offset of the remote topic: downstream, told, told_digest, weak.
+
+    told_digest: null where that record of the source was not read
+    """
     told = (
         mappings.where("upstream >= 0")
         .groupBy(*KEY, "downstream")
         .agg(F.max("upstream").alias("upstream"), F.min("weak").alias("weak"))
     )
     digests = source.select(*KEY, "upstream", F.col("digest").alias("told_digest"))
-    return told.join(digests, [*KEY, "upstream"]).withColumnRenamed("upstream", "told")
+    return told.join(digests, [*KEY, "upstream"], "left").withColumnRenamed("upstream", "told")
 
 
-def _partition_facts(partitions: DataFrame, alike: DataFrame) -> DataFrame:
+def _partition_facts(partitions: DataFrame, alike: DataFrame, mappings: DataFrame) -> DataFrame:
     """What decides how far a digest is to be believed; repeats: two records may have the same.
 
-    may_hide: one that was not read may have any of them.
+    may_hide: one that was not read may have any of them; edge: the last mapping before those of the remote topic that
+    were read; believed: what lies straight between two mappings needs no digest
     """
     repeats = alike.groupBy(*KEY).agg((F.max("times") > 1).alias("repeats"))
     read = partitions.where("target_from is not null").select(*KEY, *_FACTS)
@@ -92,8 +101,25 @@ def _partition_facts(partitions: DataFrame, alike: DataFrame) -> DataFrame:
     known = read.join(repeats, list(KEY), "left").withColumn(
         "repeats", F.coalesce("repeats", F.expr("false")) | ~F.col("timed")
     )
-    whole = F.col("source_from") <= F.col("source_start")
-    return known.withColumn("whole", whole).withColumn("may_hide", (unread | F.col("transformed")) & F.col("repeats"))
+    begins = F.broadcast(partitions.select(*KEY, "target_from"))
+    edges = mappings.where(~F.col("weak")).join(begins, list(KEY)).where(F.col("downstream") < F.col("target_from"))
+    edge = edges.groupBy(*KEY).agg(F.max_by(F.struct("upstream", "downstream"), "downstream").alias("edge"))
+    straight = F.col("gapless") & ~F.col("transformed") & ~F.coalesce("has_gaps", F.expr("false"))
+    told = known.join(edge, list(KEY), "left").join(gaps_of(mappings), list(KEY), "left")
+    return told.withColumns(
+        {
+            "whole": F.col("source_from") <= F.col("source_start"),
+            "may_hide": (unread | F.col("transformed")) & F.col("repeats"),
+            "believed": straight,
+        }
+    ).drop("has_gaps")
+
+
+def _may_be(offset: Column, digest: Column) -> Column:
+    """Whether it may be a copy of that record of the source, which has this digest (null: it was not read)."""
+    elsewhere = F.col("times").isNotNull() & ~F.col("repeats")
+    unread = digest.isNull() & (offset < F.col("source_from")) & F.col("believed") & ~elsewhere
+    return F.coalesce(digest == F.col("digest"), unread)
 
 
 def _in_company() -> Column:
@@ -123,11 +149,12 @@ def _straight(records: DataFrame, source: DataFrame) -> DataFrame:
             "after": F.last(maybe, ignorenulls=True).over(backwards.rowsBetween(*SO_FAR)),
         }
     )
-    along = F.col("before.upstream") + F.col("downstream") - F.col("before.downstream")
-    level = _distance("before") == _distance("after")
-    expected = near.withColumn("expected", F.when(F.col("upstream").isNull() & level, along))
+    since = near.withColumn("since", F.coalesce("before", "edge"))
+    along = F.col("since.upstream") + F.col("downstream") - F.col("since.downstream")
+    level = _distance("since") == _distance("after")
+    expected = since.withColumn("expected", F.when(F.col("upstream").isNull() & level, along))
     there = source.select(*KEY, F.col("upstream").alias("expected"), F.col("digest").alias("expected_digest"))
-    agreed = F.when(F.col("expected_digest") == F.col("digest"), F.col("expected"))
+    agreed = F.when(_may_be(F.col("expected"), F.col("expected_digest")), F.col("expected"))
     joined = expected.join(there, [*KEY, "expected"], "left")
     # Only where each copy of it would have been recognised.
     plain = F.col("whole") & ~F.col("repeats")

@@ -1,0 +1,86 @@
+"""How good translated offsets are: the share of exact ones, and how much is read again at the others, for each event.
+
+On the made-up histories of the tests, of which all is known. Says too how often each thing happened, and ends with 1
+where an answer is wrong::
+
+    python benchmarks/exactness.py --histories 2000
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from random import Random
+
+from pyspark.sql import SparkSession
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+
+from mirror_events import Ending, Event, Trait, history
+from mirror_rows import Answer, ReadFrom, answered
+from mirror_world import World
+
+HISTORIES, SEED = 1_000, 1
+ENDINGS = {
+    "records of both logs": (ReadFrom.ALL, [Ending.DRAINED] * 3 + [Ending.STOPPED]),
+    "some of them": (ReadFrom.SOME, [Ending.DRAINED] * 3 + [Ending.STOPPED]),
+    "none": (ReadFrom.NONE, [Ending.DRAINED] * 3 + [Ending.STOPPED]),
+    "source lost": (ReadFrom.NONE, [Ending.BROKEN]),
+}
+
+
+def made_up(count: int, seed: int, endings: Sequence[Ending]) -> list[World]:
+    """So many histories, drawn by ``seed``."""
+    random = Random(seed)
+    return [history(random, ending=random.choice(endings)) for _ in range(count)]
+
+
+def told(found: Sequence[Answer]) -> str:
+    """The share of exact answers, and the median bound of the others."""
+    if not found:
+        return f"{'-':>16}"
+    bounds = [one.max_rereads for one in found if not one.exact and one.max_rereads is not None]
+    median = f"{statistics.median(bounds):4.0f}" if bounds else "   -"
+    return f"{sum(one.exact for one in found) / len(found):9.1%} {median:>6}"
+
+
+def report(columns: Sequence[Sequence[Answer]], worlds: Sequence[World]) -> Iterable[str]:
+    """The table, line by line; worlds: those of the first column."""
+    yield f"{'':>18} {'happens':>8}" + "".join(f"{name:>26}" for name in ENDINGS)
+    yield f"{'all':>18} {'':>8}" + "".join(f"{told(found):>26}" for found in columns)
+    for kind in [*Event, *Trait]:
+        if not (share := sum(kind in world.happened for world in worlds) / len(worlds)):
+            continue
+        of_kind = [told([one for one in found if kind in one.world.happened]) for found in columns]
+        yield f"{kind:>18} {share:8.1%}" + "".join(f"{one:>26}" for one in of_kind)
+
+
+def main() -> int:
+    """Print the table, and the answers that are wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--histories", type=int, default=HISTORIES)
+    parser.add_argument("--seed", type=int, default=SEED)
+    options = parser.parse_args()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    spark = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.memory", "2g").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    columns: list[list[Answer]] = []
+    first: list[World] = []
+    for read, endings in ENDINGS.values():
+        worlds = made_up(options.histories, options.seed, endings)
+        first = first or worlds
+        columns.append(answered(spark, worlds, read))
+    print("\n".join(report(columns, first)))
+    anew = {Event.SOURCE_ANEW, Event.TARGET_ANEW}  # of those only topic ids tell
+    wrong = [str(one) for found in columns for one in found if one.wrong and not anew & one.world.happened]
+    print("\n".join(f"WRONG: {one}" for one in wrong[:10]), file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
