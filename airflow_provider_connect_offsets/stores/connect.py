@@ -94,8 +94,7 @@ class ConnectRest:
     def status(self, connector: str) -> ConnectorStatus:
         """State of the connector and of its tasks; for a connector created a moment ago the state it gets at last."""
         call = _call("GET", connector, "/status", "read the state of")
-        # The worker says "no status" of a new connector and of one that isn't there; the configuration tells which.
-        return _shaped(call, _status, self._transport.send(call, unless_unknown=_info_call(connector)))
+        return _shaped(call, _status, self._transport.send(call))
 
     def require_offset_changes(self) -> None:
         """Raise :class:`Unsupported` where the worker's Kafka is too old to change offsets."""
@@ -188,12 +187,21 @@ class ConnectRest:
 def _call(
     method: str, connector: str, suffix: str, verb: str, *, body: object = None, needs: Feature | None = None
 ) -> Call:
-    path = f"/connectors/{_segment(connector)}{suffix}"
-    return Call(method, path, f"{verb} connector {connector!r}", connector, body, needs)
+    path = f"/connectors/{_segment(connector)}"
+    return Call(
+        method,
+        path + suffix,
+        f"{verb} connector {connector!r}",
+        connector,
+        body,
+        needs,
+        if_unknown=_info_call(connector),
+    )
 
 
 def _info_call(connector: str) -> Call:
-    return _call("GET", connector, "", "read the configuration of")
+    path = f"/connectors/{_segment(connector)}"
+    return Call("GET", path, f"read the configuration of connector {connector!r}", connector)
 
 
 def _segment(connector: str) -> str:

@@ -29,7 +29,7 @@ _LONGEST_TEXT = 4000
 class Call:
     """One REST call: what is sent, and in people's words what for (``purpose``: "stop connector 'x'").
 
-    ``needs``: what older workers lack of it.
+    ``needs``: what older workers lack of it. ``if_unknown``: asked where a worker says that it knows no such connector.
     """
 
     method: str
@@ -38,6 +38,7 @@ class Call:
     connector: str | None = None
     body: object = None
     needs: Feature | None = None
+    if_unknown: Call | None = None
 
     @property
     def changes(self) -> bool:
@@ -68,11 +69,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A call that did not succeed. ``repeat``: it may be sent again; ``elsewhere``: another worker may know better."""
+    """A call that did not succeed.
+
+    ``repeat``: it may be sent again; ``elsewhere``: another worker may know better; ``doubted``: the worker knows no
+    such connector, or no status of it, which is also what it says while it starts.
+    """
 
     error: StoreError
     repeat: bool = False
     elsewhere: bool = False
+    doubted: bool = False
 
 
 def refusal_of(call: Call, answer: Answer) -> Refusal:
@@ -108,13 +114,13 @@ def _not_found(said: _Said) -> Refusal:
         return _no_such_call(said)
     if "No status found for connector" in said.message:
         text = f"Connector {said.call.connector!r} has no status yet on {said.url}: it was created a moment ago."
-        return Refusal(NotReady(f"{text} Try again."), repeat=True)
+        return Refusal(NotReady(f"{text} Try again."), repeat=True, doubted=True)
     return _unknown_connector(said)
 
 
 def _unknown_connector(said: _Said) -> Refusal:
     advice = f"Check the name {said.call.connector!r} (case counts), and that this is its Connect cluster."
-    return Refusal(UnknownConnector(f"{said.sentence}. {advice}"))
+    return Refusal(UnknownConnector(f"{said.sentence}. {advice}"), doubted=True)
 
 
 def _no_such_call(said: _Said) -> Refusal:

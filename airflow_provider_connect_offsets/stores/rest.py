@@ -77,18 +77,15 @@ class Transport:
         """Close all connections."""
         self._session.close()
 
-    def send(self, call: Call, *, unless_unknown: Call | None = None) -> Any:
+    def send(self, call: Call) -> Any:
         """Send ``call`` and return the JSON body of the answer, None where it has none.
 
-        ``unless_unknown`` is asked before a repetition; where the worker knows no such connector, that is the answer.
         Raises the :class:`StoreError` that fits the refusal.
         """
         deadline = self._clock.now() + self._patience
 
         def before_repetition(state: tenacity.RetryCallState) -> None:
             log.info("%s Trying again in %.1f s.", _refusal(state).error, state.upcoming_sleep)
-            if unless_unknown is not None:
-                self._raise_if_refused_for_good(unless_unknown)
 
         repeating = tenacity.Retrying(
             retry=tenacity.retry_if_result(lambda outcome: isinstance(outcome, Refusal) and outcome.repeat),
@@ -98,15 +95,24 @@ class Transport:
             before_sleep=before_repetition,
             retry_error_callback=_refusal,
         )
-        outcome = repeating(self._send_once, call)
+        outcome = repeating(self._send_surely, call)
         if isinstance(outcome, Refusal):
             raise outcome.error
         return outcome.body
 
-    def _raise_if_refused_for_good(self, call: Call) -> None:
+    def _send_surely(self, call: Call) -> _Done | Refusal:
+        """Believe no worker at once that it knows no such connector, or none with a status.
+
+        One that starts says so of each, for a moment: it answers before it has read the configurations. What
+        ``if_unknown`` asks for it answers after that (it goes through the herder's queue, as KIP-875's stop does).
+        """
         outcome = self._send_once(call)
-        if isinstance(outcome, Refusal) and not outcome.repeat:
-            raise outcome.error
+        if call.if_unknown is None or not isinstance(outcome, Refusal) or not outcome.doubted:
+            return outcome
+        told = self._send_once(call.if_unknown)
+        if isinstance(told, _Done):
+            return Refusal(NotReady(f"{outcome.error} It knows the connector, and may still be starting."), repeat=True)
+        return outcome if told.doubted and not outcome.repeat else told
 
     def _send_once(self, call: Call) -> _Done | Refusal:
         """Ask the workers in turn, the one that answered last first, until one has something to say."""

@@ -25,8 +25,12 @@ from airflow_provider_connect_offsets.stores.protocols import State
 
 Connect = Callable[..., ConnectRest]
 CHANGES = Offsets.of([Entry.of({"kafka_topic": "orders", "kafka_partition": 0}, {"kafka_offset": 7})])
+READ = "GET /connectors/c/offsets"
 PATCH = "PATCH /connectors/c/offsets"
 STOP = "PUT /connectors/c/stop"
+INFO = "GET /connectors/c"
+UNKNOWN = error(404, "Connector c not found")
+KNOWN = Reply(200, {"name": "c", "config": {}, "tasks": [], "type": "sink"})
 
 STALE = (
     "Cannot complete request momentarily due to stale configuration (typically caused by a concurrent config change)"
@@ -49,7 +53,7 @@ GROUP_NOT_EMPTY = (
 @pytest.mark.parametrize(
     ("reply", "meaning"),
     [
-        (error(404, "Connector c not found"), UnknownConnector),
+        (UNKNOWN, UnknownConnector),
         (error(500, "No connector `c` configured"), UnknownConnector),
         (error(400, NOT_STOPPED), NotStopped),
         (error(400, "Partitions / offsets need to be provided for an alter offsets request"), Rejected),
@@ -89,12 +93,13 @@ def test_a_refused_change_has_its_meaning_and_is_never_repeated(
 ) -> None:
     """A refusal that isn't known to be safe ends the call at once, as the error that fits, with the server's words."""
     worker.answers(PATCH, reply)
+    worker.answers(INFO, UNKNOWN)
 
     with pytest.raises(StoreError) as caught:
         connect_to(worker.url).write_offsets("c", CHANGES)
 
     assert type(caught.value) is meaning
-    assert worker.calls == [PATCH]
+    assert worker.calls == ([PATCH, INFO] if meaning is UnknownConnector else [PATCH])
     assert "'c'" in str(caught.value)
     assert "hidden" not in str(caught.value)
     if isinstance(reply.body, dict) and "message" in reply.body and reply.status not in (401, 403):
@@ -168,7 +173,7 @@ def test_a_connector_that_exists_is_not_a_rebalance(connect_to: Connect, worker:
         (Reply(404, JETTY_404), True),
         (Reply(502, "<html>"), True),
         (Reply(hang_up=True), True),
-        (error(404, "Connector c not found"), False),
+        (UNKNOWN, False),
         (error(500, "Failed to retrieve offsets"), False),
         (Reply(401, ""), False),
         (Reply(200, "<html>Please log in</html>"), False),
@@ -180,7 +185,8 @@ def test_a_reading_call_is_repeated_after_what_passes(
     connect_to: Connect, worker: Worker, reply: Reply, *, repeated: bool
 ) -> None:
     """Reads come through whatever passes by itself, and fail at once at what doesn't."""
-    worker.answers("GET /connectors/c/offsets", reply, Reply(200, {"offsets": []}))
+    worker.answers(READ, reply, Reply(200, {"offsets": []}))
+    worker.answers(INFO, UNKNOWN)
     store = connect_to(worker.url)
 
     if repeated:
@@ -189,14 +195,14 @@ def test_a_reading_call_is_repeated_after_what_passes(
     else:
         with pytest.raises(StoreError):
             store.read_offsets("c")
-        assert len(worker.calls) == 1
+        assert worker.calls == ([READ, INFO] if reply is UNKNOWN else [READ])
 
 
 def test_a_new_connector_gets_its_status_a_moment_later(connect_to: Connect, worker: Worker) -> None:
     """A connector without a status yet is asked again, as long as it exists."""
     status = {"name": "c", "connector": {"state": "RUNNING", "worker_id": "w"}, "tasks": [], "type": "sink"}
     worker.answers("GET /connectors/c/status", error(404, "No status found for connector c"), Reply(200, status))
-    worker.answers("GET /connectors/c", Reply(200, {"name": "c", "config": {}, "tasks": [], "type": "sink"}))
+    worker.answers(INFO, KNOWN)
 
     assert connect_to(worker.url).status("c").state == "RUNNING"
 
@@ -206,12 +212,49 @@ def test_the_status_of_an_unknown_connector_says_so_at_once(
 ) -> None:
     """Connect answers the same for a connector that is new and for one that isn't there; only one is waited for."""
     worker.answers("GET /connectors/c/status", error(404, "No status found for connector c"))
-    worker.answers("GET /connectors/c", error(404, "Connector c not found"))
+    worker.answers(INFO, UNKNOWN)
 
     with pytest.raises(UnknownConnector, match="Connector c not found"):
         connect_to(worker.url).status("c")
 
     assert time.slept == []
+
+
+@pytest.mark.parametrize(
+    ("call", "says", "then", "do"),
+    [
+        (PATCH, "No connector `c` configured", Reply(200, {"message": ""}), lambda it: it.write_offsets("c", CHANGES)),
+        (STOP, "Unknown connector c", Reply(204, ""), lambda it: it.stop("c")),
+        ("PUT /connectors/c/pause", "Unknown connector c", Reply(202, ""), lambda it: it.pause("c")),
+        ("PUT /connectors/c/resume", "Unknown connector c", Reply(202, ""), lambda it: it.resume("c")),
+        (READ, "Connector c not found", Reply(200, {"offsets": []}), lambda it: it.read_offsets("c")),
+        ("DELETE /connectors/c", "Connector c not found", Reply(204, ""), lambda it: it.delete("c")),
+    ],
+    ids=["alter", "stop", "pause", "resume", "read", "delete"],
+)
+def test_a_worker_that_has_just_started_is_not_believed_that_there_is_no_such_connector(
+    connect_to: Connect, worker: Worker, *, call: str, says: str, then: Reply, do: Callable[[ConnectRest], object]
+) -> None:
+    """It answers before it has read the configurations; what it says of the configuration itself counts."""
+    worker.answers(call, error(404, says), then)
+    worker.answers(INFO, KNOWN)
+
+    do(connect_to(worker.url))
+
+    assert worker.calls[:3] == [call, INFO, call]
+
+
+def test_a_worker_that_never_gets_to_know_a_connector_is_told_as_not_ready(
+    connect_to: Connect, worker: Worker, time: FakeTime
+) -> None:
+    """Its two answers stand against each other until the patience ends: it is not said that the connector is gone."""
+    worker.answers("PUT /connectors/c/resume", error(404, "Unknown connector c"))
+    worker.answers(INFO, KNOWN)
+
+    with pytest.raises(NotReady, match=r"Unknown connector c.*It knows the connector, and may still be starting"):
+        connect_to(worker.url, patience=10).resume("c")
+
+    assert 5 < sum(time.slept) <= 10
 
 
 def test_messages_say_what_to_do_next(connect_to: Connect, worker: Worker) -> None:
