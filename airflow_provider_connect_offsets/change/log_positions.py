@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import tenacity
+
 from airflow_provider_connect_offsets.change import steps
 from airflow_provider_connect_offsets.change.doors import Bounds, Doors
 from airflow_provider_connect_offsets.exceptions import AccessDenied, Drift, StoreError, Unreachable
@@ -174,7 +176,7 @@ def _bounds(doors: Doors, partitions: Iterable[TopicPartition]) -> Mapping[Topic
                 raise
             return logs.bounds(there)
 
-    return steps.until_patience_ends(doors, Unreachable)(look)
+    return steps.until_patience_ends(doors, tenacity.retry_if_exception_type(Unreachable))(look)
 
 
 def _named(gone: list[OutOfLog]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import tenacity
+from tenacity.retry import retry_base
 
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.exceptions import (
@@ -114,14 +115,14 @@ def refuse_unless_in(status: ConnectorStatus, connector: str, state: State, *, p
 def ask_for(doors: Doors, connector: str, state: State) -> None:
     """Ask for RUNNING, PAUSED or STOPPED until it is answered; it may be repeated, and a lost answer tells nothing."""
     asked = {State.RUNNING: doors.control.resume, State.PAUSED: doors.control.pause, State.STOPPED: doors.control.stop}
-    until_patience_ends(doors, OutcomeUnknown)(asked[state], connector)
+    until_patience_ends(doors, tenacity.retry_if_exception_type(OutcomeUnknown))(asked[state], connector)
 
 
-def until_patience_ends(doors: Doors, repeated: type[StoreError]) -> tenacity.Retrying:
-    """Call again after each error of that kind; the last one is raised."""
+def until_patience_ends(doors: Doors, retry: retry_base) -> tenacity.Retrying:
+    """Call again after each error that ``retry`` names; the last one is raised."""
     deadline = doors.clock.now() + doors.patience
     return tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(repeated),
+        retry=retry,
         wait=tenacity.wait_exponential(multiplier=0.02, max=0.1),  # the connector stands still meanwhile
         stop=lambda state: doors.clock.now() + state.upcoming_sleep > deadline,
         sleep=doors.clock.sleep,
@@ -172,9 +173,15 @@ def rebase(plan: OffsetPlan, doors: Doors, at_stop: Offsets, *, moving: bool) ->
 def write(doors: Doors, connector: str, changes: Offsets) -> WriteReply:
     """Write ``changes``, again and again while Connect says that the tasks haven't stopped completely yet.
 
-    Whatever is raised (:class:`StoreError`), read back: a part may have been written.
+    It says the same of a connector that was asked to resume, whose status may tell that late: one that is seen to be
+    resumed is given up at once. Whatever is raised (:class:`StoreError`), read back: a part may have been written.
     """
-    return until_patience_ends(doors, NotStopped)(doors.offsets.write_offsets, connector, changes)
+
+    def is_stopping(error: BaseException) -> bool:
+        return isinstance(error, NotStopped) and told_status(doors, connector).state is State.STOPPED
+
+    repeating = until_patience_ends(doors, tenacity.retry_if_exception(is_stopping))
+    return repeating(doors.offsets.write_offsets, connector, changes)
 
 
 def alter(doors: Doors, connector: str, changes: Offsets, *, expected: Offsets) -> WriteReply | None:

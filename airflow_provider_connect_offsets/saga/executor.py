@@ -111,6 +111,7 @@ class Executor:
         Raises the first error of a stage that can't be made or undone; the saga then stays unfinished, so that the next
         one to come tries again.
         """
+        may_turn = self.entry.record.state is not SagaState.BACK
         if self._goes_forward(toward):
             try:
                 self._go_forward()
@@ -121,6 +122,9 @@ class Executor:
             else:
                 return self.finish()
         lost, failures = self._undo(None)
+        if may_turn and failures and self._is_given_back():
+            self._go_forward()
+            return self.finish()
         lasting = [failure for failure in failures if not isinstance(failure, Interfered)]
         if lasting:
             raise type(lasting[0])(" ".join(map(str, failures))) from lasting[0]
@@ -215,6 +219,13 @@ class Executor:
         if toward is Toward.BACK or not resumes or not all(self._record(one).progress.is_captured for one in undoable):
             return False
         return all(stage.find(self._record(stage).captured).found is Found.DONE for stage in undoable)
+
+    def _is_given_back(self) -> bool:
+        """Whether a stage that goes forward shows only now, as a worker that has died tells it late, and all stands."""
+        begun = [stage for stage in self.stages if self._record(stage).progress.is_captured]
+        if any(self._record(stage).progress is Progress.UNDONE for stage in self.stages):
+            return False
+        return any(stage.kind is Kind.FORWARD and self._is_under_way(stage) for stage in begun)
 
     def _is_under_way(self, stage: Stage) -> bool:
         """Whether a stage that can't be undone has begun to show."""

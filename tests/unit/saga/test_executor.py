@@ -231,6 +231,28 @@ def test_killed(world: World, tmp_path: Path, script: str, call: str) -> None:
         assert_whole(world, script, settle(world, journal, script, last))
 
 
+def test_a_resume_that_shows_late(world: World, journal: Journal) -> None:
+    """It was asked for and is found not done; as it shows after all, nothing can be undone: it is finished."""
+
+    def shows(*, is_resumed: bool) -> None:
+        world.stands["resume x"] = is_resumed
+        if is_resumed:
+            raise Interfered("x was resumed")
+
+    world.begin_anew("after resume x")
+    with pytest.raises(Killed):
+        attempt(world, journal, "plain")
+    world.faults = {
+        "find resume x": lambda: shows(is_resumed=False),
+        "undo alter x": lambda: shows(is_resumed=True),
+    }
+
+    assert_whole(world, "plain", settle(world, journal, "plain", Toward.BACK))
+
+    assert world.stands["resume x"]
+    assert "undo stop x" not in world.calls
+
+
 @pytest.mark.parametrize(("script", "call"), CELLS)
 def test_failed(world: World, journal: Journal, script: str, call: str) -> None:
     """What can be undone is; past the pivot or the resume the operation goes on, or is left to be gone on with."""
