@@ -122,6 +122,8 @@ def test_operators(worker: Worker, step: type[Any], fault: str, kind: type[Excep
     found = []
     for deferrable in (False, True):
         worker.answers(f"GET /connectors/{NAME}/status", status("RUNNING", "RUNNING"), LATER[fault])
+        if fault == "gone":  # which is believed where its configuration is, too
+            worker.answers(f"GET /connectors/{NAME}", LATER[fault])
         task = step(task_id="t", connector=NAME, connect_conn_id="scripted", patience=SHORT, deferrable=deferrable)
         found.append(failure_of(task))
 
