@@ -83,7 +83,10 @@ def worked_out(frame: DataFrame) -> DataFrame:
 
     An executor that is lost takes its part along: then the job fails, and the task that submitted it tries again.
     """
-    return frame.localCheckpoint()
+    found = frame.localCheckpoint()
+    # Where Spark finds a piece to be empty, it may give columns other ids than the checkpoint's: Spark 4.0 then refuses
+    # to join it with what it was worked out from ("conflicting references").
+    return found.select(*(F.col(name).alias(name) for name in found.columns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def _replica(world: World, row: Mapping[str, object]) -> replicas.Replica:
         TopicPartition("t", 0),
         "there.t",
         LogBounds(world.source.start, world.source.end),
-        LogBounds(world.target.start, world.target.end),
+        None if world.absent else LogBounds(world.target.start, world.target.end),
         world.flow.stored,
         drained=bool(row["drained"]),
         origin=None if row["origin_upstream"] is None else replicas.Pair(-1, -1),

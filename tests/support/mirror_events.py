@@ -27,6 +27,7 @@ class Event(StrEnum):
     REWIND = "rewind"
     FORWARD = "forward"
     PAUSE = "pause"
+    PARTITION_ADDED = "partition_added"
     COMPACT_SOURCE = "compact_source"
     COMPACT_TARGET = "compact_target"
     RETAIN_SOURCE = "retain_source"
@@ -107,7 +108,8 @@ class _Course:
     def __init__(self, world: World, random: Random) -> None:
         self.world, self.random = world, random
         world.groups = dict.fromkeys(_GROUPS, 0)
-        world.flow = Flow(world, sends=0.6, commits=0.2, random=random)
+        commits = random.choice((0.05, 0.2))
+        world.flow = Flow(world, sends=0.6, commits=commits, random=random, syncs_last=random.random() < 0.5)
         repeats = world.traits.repeats
         self.alphabet = random.choice((1, 2, 3, 6)) if repeats else None
         self.each = random.choice((2, 8, 1000)) if repeats else 1
@@ -121,6 +123,7 @@ class _Course:
         if Event.STALE_SYNCS in order and random.random() < 0.5:
             order.remove(Event.STALE_SYNCS)
             self.leave_syncs()
+        self.world.absent = Event.PARTITION_ADDED in order
         self.produce(4, 16)
         for number, event in enumerate(order):
             at_once = number == len(order) - 1 and random.random() < 0.5
@@ -134,6 +137,8 @@ class _Course:
     def end(self) -> None:
         """Come to the end that the world has."""
         world = self.world
+        if world.ending is not Ending.STOPPED:
+            world.absent = False
         if world.ending is Ending.DRAINED:
             self.produce(0, 3 * self.some(0, 3))
             self.replicate(None)
@@ -200,6 +205,10 @@ class _Course:
 
     def pause(self) -> None:
         self.produce(2, 10)
+
+    def partition_added(self) -> None:
+        """MirrorMaker 2 adds it to the remote topic, if it comes to it before it is stopped."""
+        self.world.absent = self.world.ending is Ending.STOPPED and self.random.random() < 0.5
 
     def compact_source(self) -> None:
         log = self.world.source
@@ -275,6 +284,7 @@ _HAPPENS: Mapping[Event, Callable[[_Course], None]] = {
     Event.REWIND: _Course.rewind,
     Event.FORWARD: _Course.forward,
     Event.PAUSE: _Course.pause,
+    Event.PARTITION_ADDED: _Course.partition_added,
     Event.COMPACT_SOURCE: _Course.compact_source,
     Event.COMPACT_TARGET: _Course.compact_target,
     Event.RETAIN_SOURCE: _Course.retain_source,

@@ -169,7 +169,8 @@ def _topic(number: int, world: World) -> dict[str, Any]:
 def _bounds(number: int, world: World) -> Iterator[dict[str, Any]]:
     for alias, topic, log in (("source", str(number), world.source), ("target", f"source.{number}", world.target)):
         where = {"kafka_cluster": alias, "topic": topic, "kafka_partition": 0}
-        yield {**where, "log_start": log.start, "log_end": log.end}
+        if log is world.source or not world.absent:
+            yield {**where, "log_start": log.start, "log_end": log.end}
 
 
 def _connector(name: str, at: datetime) -> dict[str, Any]:

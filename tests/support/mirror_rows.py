@@ -35,9 +35,10 @@ _POSITIONS = "topic string, kafka_partition int, position long"
 
 
 class ReadFrom(StrEnum):
-    """How much of the records was read: both logs whole, some of the end of each, or nothing."""
+    """What was read: both logs whole, the remote topic whole and some of the source's end, some of both, nothing."""
 
     ALL = "all"
+    REMOTE = "remote"
     SOME = "some"
     NONE = "none"
 
@@ -60,6 +61,7 @@ class Answer:
     def wrong(self) -> str:
         """Name the first thing that is not true of it; empty if all is."""
         checks = {
+            "ABSENT": self.lower is not None and self.world.absent,
             "SKIP": self.lower is not None and bool(skipped(self.world, self.position, self.lower)),
             "UPPER": self.upper is not None and self.upper < self._best,
             "EXACT": self.exact and not self._is_exact,
@@ -135,13 +137,13 @@ def answered(
 
 def read_from(world: World, read: ReadFrom) -> tuple[int | None, int | None]:
     """Tell from which offset on the source and the remote topic were read; a source that is lost can't be."""
-    if read is ReadFrom.NONE or world.ending is Ending.BROKEN:
+    if read is ReadFrom.NONE or world.ending is Ending.BROKEN or world.absent:
         return None, None
     if read is ReadFrom.ALL:
         return world.source.start, world.target.start
     random = Random(world.seed)
     source, target = (random.randint(log.start, log.end) for log in (world.source, world.target))
-    return source, target
+    return source, world.target.start if read is ReadFrom.REMOTE else target
 
 
 def partitions_of(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> DataFrame:
@@ -206,11 +208,11 @@ def partition_row(number: int, world: World, read: ReadFrom, *, there: bool) -> 
         "source_end": source.end if there else None,
         "stored": world.flow.stored if there else None,
         "drained": there and world.ending is Ending.DRAINED,
-        "target_start": target.start,
-        "target_end": target.end,
+        "target_start": None if world.absent else target.start,
+        "target_end": None if world.absent else target.end,
         "origin_upstream": origin,
         "origin_downstream": origin,
-        "ends_with_stored": _ends_with_stored(world) if there else None,
+        "ends_with_stored": _ends_with_stored(world) if there and not world.absent else None,
         "gapless": not traits.compacted,
         "transformed": traits.drops or traits.changes,
         "timed": not traits.log_append_time,

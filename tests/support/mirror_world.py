@@ -49,7 +49,7 @@ class World:
 
     kept: pairs that resets have kept, true or not; groups: committed positions; checkpoints: the current one of each
     group; happened: the events and traits of its history; seed: for whatever is to be chosen at random about it; looks:
-    what it was like when its readiness was looked at.
+    what it was like when its readiness was looked at; absent: the remote topic does not have this partition yet.
     """
 
     traits: Traits = field(default_factory=Traits)
@@ -65,6 +65,7 @@ class World:
     clock: int = 0
     synced: int = 0
     looks: list[World] = field(default_factory=list)
+    absent: bool = False
     flow: Flow = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -75,7 +76,8 @@ class World:
         source, target = ((log.incarnation, log.start, log.end) for log in (self.source, self.target))
         syncs = [(sync.upstream, sync.downstream) for sync in self.syncs]
         told = f"{self.ending} ({', '.join(sorted(self.happened))}), stored {self.flow.stored}, syncs {syncs}"
-        return f"{told}, source {source} {list(self.source.records)}, target {target} {held}"
+        there = f"target {'absent' if self.absent else target}"
+        return f"{told}, source {source} {list(self.source.records)}, {there} {held}"
 
     def produce(self, *contents: int, each: int = 1) -> None:
         """Write records to the source; ``each`` says how many follow each other at the same timestamp."""
@@ -85,7 +87,7 @@ class World:
 
     def write_foreign(self, *contents: int, each: int = 1) -> None:
         """Write records to the remote topic that are no copies of this flow."""
-        for content in contents:
+        for content in () if self.absent else contents:
             self.target.append(Record(content, self.now(each)))
 
     def now(self, each: int = 1) -> int:
@@ -152,10 +154,20 @@ class Flow:
     """MirrorSourceTask: where it is, what it has stored, and the syncs that it sends.
 
     ``sends`` and ``commits`` are the chances, per record, that a queued sync goes out and that the offset is stored.
+    ``syncs_last``: where it stores an offset, it sends a sync of that record as well (KAFKA-15906, from Kafka 3.7 on).
     """
 
-    def __init__(self, world: World, *, sends: float = 1, commits: float = 0, random: Random | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        *,
+        sends: float = 1,
+        commits: float = 0,
+        random: Random | None = None,
+        syncs_last: bool = False,
+    ) -> None:
         self.world, self.sends, self.commits, self.random = world, sends, commits, random or Random(0)
+        self.syncs_last = syncs_last
         self.silent = False  # whether nothing can be written to the topic of syncs
         self.stored: int | None = None
         self.start()
@@ -166,6 +178,7 @@ class Flow:
         self._sent = self.stored
         self._synced: int | None = None
         self._pending: Pair | None = None
+        self._delayed: Pair | None = None
         self._previous = Pair(-1, -1)
         self.look()
 
@@ -181,8 +194,13 @@ class Flow:
         return [offset for offset in self.world.source.records if offset >= self.next]
 
     def replicate(self, count: int | None = None) -> None:
-        """Read so many records (None: all) and write what the transform leaves of them."""
+        """Read so many records (None: all) and write what the transform leaves of them.
+
+        None of a partition that the remote topic lacks: MirrorMaker 2 adds it there before it reads it.
+        """
         world, random, before = self.world, self.random.random, self._sent
+        if world.absent:
+            return
         for offset in self.left()[:count]:
             self.next = offset + 1
             copy = world.traits.transformed(world.source.records[offset], world.clock)
@@ -200,11 +218,13 @@ class Flow:
         if self.world.traits.exactly_once and self._sent != self.stored:
             self.world.target.append_unseen()
         self.stored = self._sent
+        if self.syncs_last and self._delayed is not None:
+            self._pending, self._delayed = self._delayed, None
         self._send()
 
     def crash(self, in_vain: int = 0) -> None:
         """Start anew without storing; with exactly-once ``in_vain`` copies and their abort marker stay unseen."""
-        if self.world.traits.exactly_once and self.left():
+        if self.world.traits.exactly_once and self.left() and not self.world.absent:
             self.world.target.append_unseen(1 + min(in_vain, len(self.left())))
         self.start()
 
@@ -221,10 +241,10 @@ class Flow:
 
     def _sync(self, pair: Pair) -> None:
         """Queue a sync at a start, after a gap, every so many records, and where the remote topic begins again."""
-        synced, previous = self._synced, self._previous
+        synced, previous, self._delayed = self._synced, self._previous, pair
         lags = synced is None or pair.downstream - (synced + 1) >= LAG_MAX
         if lags or pair.upstream != previous.upstream + 1 or pair.downstream < previous.downstream:
-            self._synced, self._pending = pair.downstream, pair
+            self._synced, self._pending, self._delayed = pair.downstream, pair, None
         self._previous = pair
         if self._pending is not None and (self.sends >= 1 or self.random.random() < self.sends):
             self._send()

@@ -120,6 +120,24 @@ def test_a_source_created_anew() -> None:
     assert [sync.upstream for sync in world.syncs][-1] == 0
 
 
+def test_a_partition_that_was_added() -> None:
+    """As long as the remote topic lacks it, all of it is missing; then it is replicated from its log start on."""
+    world = World(absent=True)
+    world.produce(*range(4))
+    world.flow.replicate()
+    world.write_foreign(9)
+
+    assert all_missing(world) == [4, 3, 2, 1, 0]
+    assert (world.target.end, world.flow.stored) == (0, None)
+
+    world.absent = False
+    world.source.retain(1)
+    world.flow.replicate()
+
+    assert bests(world) == [0, 0, 1, 2, 3]
+    assert all_missing(world) == [1, 0, 0, 0, 0]
+
+
 def test_transactions_at_the_source() -> None:
     """Markers and aborted records take up offsets at the source, and are nothing that could be missing."""
     world = World(Traits(transactions=True))
@@ -242,6 +260,21 @@ def test_syncs_follow_mirror_makers_rule() -> None:
 
     found = [(sync.upstream, sync.downstream) for sync in world.syncs]
     assert found == [(0, 0), (LAG_MAX + 1, LAG_MAX + 1), (8, 8), (11, 10)]
+
+
+def test_the_last_record_gets_a_sync_once_it_is_stored() -> None:
+    """From Kafka 3.7 on; that sync does not put off the next one."""
+    world = World()
+    world.flow.syncs_last = True
+    world.produce(*range(3))
+    world.flow.replicate()
+    world.flow.commit()
+    world.flow.commit()
+    world.produce(*range(3, 8))
+    world.flow.replicate()
+    world.flow.restart()
+
+    assert [sync.upstream for sync in world.syncs] == [0, 2, LAG_MAX + 1, 7]
 
 
 @pytest.mark.parametrize(("position", "downstream"), [(5, 5), (6, 6), (7, 6), (4, 1), (0, 0)])

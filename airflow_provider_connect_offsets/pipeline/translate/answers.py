@@ -76,7 +76,7 @@ def answers(positions: DataFrame, partitions: DataFrame, of: Known, checkpoints:
     No unread record that has a copy stands before ``downstream`` only. ``exact`` says that the first one stands there,
     that none is without a copy, and none is read again.
     """
-    facts = partitions.select(*KEY, *PARTITION, "source_start", "source_end", "drained")
+    facts = partitions.select(*KEY, *PARTITION, "source_end", "drained")
     believed = None if checkpoints is None else checkpoints.join(F.broadcast(of.anew), list(KEY), "left_anti")
     found = bounded(positions, partitions, of.elements, of.uncovered, believed)
     return _decided(found.join(F.broadcast(facts), list(KEY), "left")).select(*positions.columns, *ANSWER)
@@ -85,7 +85,7 @@ def answers(positions: DataFrame, partitions: DataFrame, of: Known, checkpoints:
 def _decided(found: DataFrame) -> DataFrame:
     lower, is_lost = F.col("lower"), F.col("source_end").isNull()
     absent = F.col("target_end").isNull() & F.col("target_topic").isNotNull()
-    left = F.greatest(F.col("source_end") - F.greatest("position", "source_start"), F.lit(0))
+    left = F.greatest(F.col("source_end") - F.col("position"), F.lit(0))
     missing = F.when(absent, left).otherwise(F.col("missing"))
     proved = F.col("drained") & (lower == F.col("upper")) & (missing == 0) & (F.col("max_rereads") == 0)
     exact = F.coalesce(proved, F.expr("false"))

@@ -170,7 +170,7 @@ def _narrowed(records: DataFrame, pieces: DataFrame) -> DataFrame:
     Adds come_to: what replication had come to behind a record at the end of a stretch, where that is known.
     """
     # Where nothing surely tells how replication went on, nothing bounds what was there.
-    stretches = pieces.where(~F.col("certain") & F.col("next").isNotNull() & F.col("firm")).select(
+    stretches = pieces.where(~F.col("certain") & F.col("firm")).select(
         *KEY, F.col("start").alias("downstream"), F.struct("start", "end", "next", "low", "high").alias("around")
     )
     in_order = Window.partitionBy(*KEY).orderBy("downstream", F.col("around").isNull()).rowsBetween(*SO_FAR)

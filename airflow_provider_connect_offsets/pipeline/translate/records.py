@@ -65,7 +65,7 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
     alone = (F.col("times") == 1) & ~F.col("may_hide") & ((F.col("copies") == 1) | ~F.col("repeats"))
     seen = found.withColumn("number", numbered).withColumns(
         {
-            "upstream": F.when(alone & (F.col("whole") | _in_company()), F.col("first")).when(
+            "upstream": F.when(alone & (F.col("whole") & ~F.col("repeats") | _in_company()), F.col("first")).when(
                 told & ~F.col("weak"), F.col("told")
             ),
             "perhaps": F.when(told, F.col("told")),
