@@ -26,6 +26,8 @@ _WHY = {
     Method.SYNC: "it lies behind the nearest sync before it",
     Method.CHECKPOINT: "it lies behind the nearest checkpoint before it",
 }
+#: Why a position has no place that only records could tell; the replica's name follows.
+NO_SYNC = "no sync tells where it is in "
 # What tells a position of which nobody can ask the group any more, and when it stood there.
 _AGE = {"position_of": "string", "position_at": "timestamp"}
 
@@ -226,7 +228,7 @@ def _reason_to_stay(request: FailoverRequest) -> Column:
         .when(F.col("target_end").isNull(), F.lit("its topic has no replica on the target"))
         .when(F.col("on_target"), F.lit("it has members on the target: stop them first"))
         .when(F.col("on_source"), F.lit("it has members on the source, so it goes on reading there: stop them first"))
-        .when(F.col("downstream").isNull(), F.concat(F.lit("no sync tells where it is in "), replica))
+        .when(F.col("downstream").isNull(), F.concat(F.lit(NO_SYNC), replica))
         .when(F.col("downstream") > F.col("target_end"), F.concat(replica, F.lit(" ends before that offset")))
         .when(further & ~may_go_back, back)
     )

@@ -47,7 +47,7 @@ from airflow_provider_connect_offsets.pipeline.session import Job, set_default
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated
 from airflow_provider_connect_offsets.pipeline.translation_summary import counted, errors_of, summarise
 from airflow_provider_connect_offsets.pipeline.unplanned import Left
-from airflow_provider_connect_offsets.pipeline.worth_reading import write_ranges
+from airflow_provider_connect_offsets.pipeline.worth_reading import to_be_found, write_ranges
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     CHECKED_CLAIMS,
@@ -163,6 +163,9 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
         summary = summarise(totals.get, written, rows)
         if request.mode is Mode.PLANNED and request.compared and seen.digests is None:
             summary["beyond_limit"] = write_ranges(request, seen, directory, written)
+            if summary["left_groups"] and seen.forward is None:
+                ranges = read_dataset(spark, directory.compare_ranges, COMPARE_RANGES)
+                summary["to_be_found"] = to_be_found(written, seen.partitions, ranges)
         # Of groups that stay for now some may go in the end.
         may_rest_on_pairs = summary["by_bracket"] or summary["left_groups"]
         if request.mode is Mode.PLANNED and may_rest_on_pairs and seen.digests is None and seen.claims is None:

@@ -72,14 +72,18 @@ def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> di
 
 
 def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
-    """What closes the gate, each a sentence."""
+    """What closes the gate, each a sentence.
+
+    A preview leaves it open for positions that are to be found in the records, once the flow is stopped.
+    """
     errors = []
+    in_sight = summary["covered"] + summary.get("to_be_found", {"partitions": 0})["partitions"]
     if not summary["partitions"]:
         errors.append(
             f"No group that matches {request.groups!r} has an offset in a topic that "
             f"{request.flow.source_alias!r} replicates to {request.flow.target_alias!r}."
         )
-    elif summary["covered"] < request.min_coverage * summary["partitions"]:
+    elif in_sight < request.min_coverage * summary["partitions"]:
         named = "; ".join(f"{one['group']!r}: {one['reason']}" for one in summary["left"][:3])
         more = summary["left_groups"] - 3
         errors.append(

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.failback import forward_ranges
-from airflow_provider_connect_offsets.pipeline.failover import Seen, asked_positions, compare_ranges
+from airflow_provider_connect_offsets.pipeline.failover import NO_SYNC, Seen, asked_positions, compare_ranges
 from airflow_provider_connect_offsets.pipeline.frames import shaped, write_dataset
 from airflow_provider_connect_offsets.pipeline.sharing import shared_out, unproved
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
@@ -45,6 +45,24 @@ def write_ranges(request: FailoverRequest, seen: Seen, directory: FailoverDirect
         return _told(shared.where("left_out > 0 and open"))
     finally:
         shared.unpersist()
+
+
+def to_be_found(rows: DataFrame, partitions: DataFrame, ranges: DataFrame) -> dict[str, int]:
+    """Count the positions that no offset mapping tells, and the records will: all that may be their copies is read.
+
+    rows: dataset ``translation``; partitions: dataset ``mirror_partitions``; ranges: dataset ``compare_ranges``
+    returns: partitions (of groups), max_rereads (records that they read again at most, wherever they are found)
+    """
+    untold = rows.where(~F.col("covered") & F.col("reason").startswith(NO_SYNC))
+    asked = untold.select(F.col("source_topic").alias("topic"), "kafka_partition", "upstream")
+    known = partitions.select(*KEY, "target_start", "target_end")
+    told = asked.join(F.broadcast(known), list(KEY)).join(F.broadcast(ranges.drop("target_topic")), list(KEY))
+    read = told.where("left_out = 0 and source_from <= upstream and target_from <= target_start")
+    [found] = read.agg(
+        F.count("*").alias("partitions"),
+        F.coalesce(F.sum(F.col("target_end") - F.col("target_start")), F.lit(0)).alias("max_rereads"),
+    ).collect()
+    return dict(found.asDict())
 
 
 def _shared(ranges: DataFrame, ends: DataFrame, left: DataFrame, *, total: int) -> DataFrame:

@@ -164,6 +164,19 @@ class Failover:
         )
 
     @property
+    def to_be_found(self) -> str:
+        """Of how many partitions the place is looked for in the records, while the flow is stopped; empty: of none."""
+        told = self.summary.get("to_be_found") or {"partitions": 0}
+        if not told["partitions"]:
+            return ""
+        share = f"{self.request.min_coverage:.0%}"
+        return (
+            f"No offset sync tells the place of {words.count(told['partitions'], 'partition')} yet. It is looked for "
+            f"in the records, once the flow is stopped: at most {words.count(told['max_rereads'], 'record')} are read "
+            f"again there. Nothing is committed if less than {share} of all partitions is found."
+        )
+
+    @property
     def exact_share(self) -> str:
         """How many of the partitions that are translated are exact."""
         covered = self.summary["covered"]
@@ -222,6 +235,7 @@ def failover_question(found: Failover, *, limit: int = MOST_ROWS, link: str | No
         f"{count} would go from `{plain(request.flow.source_alias)}` to `{plain(request.flow.target_alias)}`.",
         stopping,
         "\n".join([*rows, *more(len(found.groups), limit, "groups")]),
+        found.to_be_found,
         found.beyond_limit,
         report_link(found.directory.report, link),
         "Nothing has been stopped or moved yet.",

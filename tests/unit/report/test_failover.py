@@ -74,6 +74,22 @@ def test_partitions_beyond_the_limit_are_named(directory: FailoverDirectory) -> 
     assert "What will not be compared" not in page_of(directory)
 
 
+def test_partitions_that_only_records_tell_are_counted(directory: FailoverDirectory) -> None:
+    """Before anybody approves: how much they may read again, and what is done where they are not found."""
+    write_failover(directory, ROWS, to_be_found={"partitions": 2, "max_rereads": 1_234})
+    told = (
+        "No offset sync tells the place of 2 partitions yet. It is looked for in the records, once the flow is "
+        "stopped: at most 1,234 records are read again there. Nothing is committed if less than 100% of all "
+        "partitions is found."
+    )
+
+    assert told in failover_question(Failover.read(directory))
+    assert told in page_of(directory)
+    write_failover(directory, ROWS)
+    assert "No offset sync tells" not in failover_question(Failover.read(directory))
+    assert "No offset sync tells" not in page_of(directory)
+
+
 def test_unplanned_without_a_ledger_says_how_to_get_one(directory: FailoverDirectory) -> None:
     """What a ledger would have given, how old the positions are, and what is read again."""
     write_failover(directory, ROWS, planned=False, ledger_at=None, by_ledger=0, positions_since=1_769_860_800_000)

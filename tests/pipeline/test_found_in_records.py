@@ -1,0 +1,58 @@
+"""Positions that no offset mapping tells: a preview leaves them to records that are read once the flow is stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from mirror_events import Ending, history
+from mirror_rows import ReadFrom, answered, read_from
+from pyspark.sql import SparkSession
+from written_failover import GROUPS, write_look
+
+from airflow_provider_connect_offsets.pipeline import translate_job
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+
+HISTORIES = 100
+# Three partitions have a place by offset syncs, and the one of the group `behind` is to be found.
+IN_SIGHT = 4 / len(GROUPS)
+
+
+def test_they_leave_the_gate_open(spark: SparkSession, tmp_path: Path) -> None:
+    """All of both logs is going to be read: at worst the group begins with the first record that is there."""
+    directory = FailoverDirectory(tmp_path.as_uri())
+    write_look(directory, min_coverage=IN_SIGHT)
+
+    summary = translate_job.run(spark, directory)
+
+    assert summary["errors"] == []
+    assert (summary["covered"], summary["to_be_found"]) == (3, {"partitions": 1, "max_rereads": 100})
+
+
+@pytest.mark.parametrize("limit", [{"compared": 0}, {"compared": 20}, {"compared_total": 100}])
+def test_not_where_too_little_will_be_read(spark: SparkSession, tmp_path: Path, limit: dict[str, Any]) -> None:
+    """Nothing would be found, and the flow be stopped in vain."""
+    directory = FailoverDirectory(tmp_path.as_uri())
+    write_look(directory, min_coverage=IN_SIGHT, **limit)
+
+    [error] = translate_job.run(spark, directory)["errors"]
+
+    assert error.startswith("3 of 7 partitions are translated, less than min_coverage 0.57")
+
+
+def test_records_tell_each_of_them(spark: SparkSession) -> None:
+    """Whatever happened, and whatever came before the lowest position: the remote topic read whole is enough."""
+    random = Random(5)
+    endings = [Ending.DRAINED, Ending.STOPPED]
+    worlds = [history(random, ending=random.choice(endings)) for _ in range(HISTORIES)]
+    there = [world for world in worlds if not world.absent]
+    begin = {id(world): read_from(world, ReadFrom.REMOTE)[0] for world in there}
+
+    by_mappings = answered(spark, there, ReadFrom.NONE)
+    by_records = answered(spark, there, ReadFrom.REMOTE)
+
+    asked = [one for one in by_records if one.position >= (begin[id(one.world)] or 0)]
+    assert any(one.lower is None for one in by_mappings)
+    assert {one.lower is None for one in asked} == {False}
