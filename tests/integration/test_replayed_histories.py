@@ -1,0 +1,80 @@
+"""Histories of the model, lived through by real topics: both logs, offset syncs, and what is answered about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from failing_over import FailingOver, commit_groups, rows
+from mirror_replayed import Replay, of_log, replaying
+from mirror_rows import Answer
+from mirror_world import Ending
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from sandbox import Sandbox
+
+pytestmark = pytest.mark.mirror
+
+TOPICS, ROUNDS, SEED, GROUPS = 16, 3, 1, 6
+
+
+@pytest.fixture(scope="module")
+def replay(sandbox: Sandbox) -> Iterator[Replay]:
+    """All of it has happened, and all is replicated."""
+    with replaying(sandbox, TOPICS, SEED) as replay:
+        replay.run(ROUNDS)
+        yield replay
+
+
+def test_the_logs_are_those_of_the_model(replay: Replay) -> None:
+    """Record by record, with what they hold, their timestamps, and where they stand."""
+    target_topic, sandbox = replay.flowing.flow.target_topic, replay.sandbox
+    source = {one.topic: replay.seen(sandbox.source, one.topic) for one in replay.played}
+    target = {one.topic: replay.seen(sandbox.target, target_topic(one.topic)) for one in replay.played}
+
+    assert source == {one.topic: of_log(one.world.source) for one in replay.played}
+    assert target == {one.topic: of_log(one.world.target) for one in replay.played}
+
+
+def test_so_are_the_offset_syncs(replay: Replay) -> None:
+    """Each tells of a record and its copy, in the order in which they were replicated; the last record has one.
+
+    Not all that the rule asks for are sent: no more than ten may be under way, of all topics together.
+    """
+    sent = replay.syncs()
+
+    for one in replay.played:
+        replicated = iter(one.copied)
+        assert [pair for pair in sent[one.topic] if pair not in replicated] == []
+        assert sent[one.topic][-1:] == one.copied[-1:]
+
+
+def test_answers_are_true_of_the_model(replay: Replay, spark: SparkSession, tmp_path: Path) -> None:
+    """Of groups anywhere, by a planned failover as it reads real logs."""
+    random = Random(SEED)
+    positions = {
+        f"{replay.flowing.mark}-{number}": {
+            TopicPartition(one.topic, 0): random.randint(one.world.source.start, one.world.source.end)
+            for one in replay.played
+        }
+        for number in range(GROUPS)
+    }
+    commit_groups(replay.sandbox.source, positions)
+    worlds = {one.topic: one.world for one in replay.played}
+    for world in worlds.values():
+        world.ending = Ending.DRAINED
+
+    directory, summary = FailingOver(spark, tmp_path.as_uri(), replay.flowing).translate()
+
+    names = ("downstream", "upper", "missing", "exact", "max_rereads", "method")
+    found = [
+        Answer(worlds[row["source_topic"]], row["upstream"], *(row[name] for name in names)) for row in rows(directory)
+    ]
+    assert summary["errors"] == []
+    assert len(found) == TOPICS * GROUPS
+    assert [str(one) for one in found if one.wrong] == []
+    can_be = [one for one in found if one.can_be_exact]
+    assert sum(one.exact for one in can_be) >= 0.4 * len(can_be) > 0
