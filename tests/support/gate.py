@@ -64,6 +64,9 @@ class Gate:
         self._passed: list[str] = []
         self._passing = threading.Lock()
         self.queue = threading.Lock()
+        self._awaited: tuple[str, str] | None = None
+        self._held_by: int | None = None
+        self._came, self._done = threading.Event(), threading.Event()
 
     def fate(self, method: str, path: str, side: Side) -> Fate:
         """Let the fault happen where this is the point."""
@@ -71,9 +74,20 @@ class Gate:
             now = not self.reached.is_set() and self._point.is_reached(method, path, side, self._passed)
             if now:
                 self.reached.set()
+                self._held_by = threading.get_ident()
             if side is Side.AFTER:
                 self._passed.append(f"{method} {path}")
+            awaited = self._awaited
+        if side is Side.AFTER and awaited is not None:
+            self._let_it_overtake(method, path, *awaited)
         return self._fault() if now else Fate.PASSES
+
+    def _let_it_overtake(self, method: str, path: str, awaited: str, end: str) -> None:
+        if threading.get_ident() == self._held_by:
+            self._done.set()
+        elif method == awaited and path.endswith(end) and not self._came.is_set():
+            self._came.set()
+            self._done.wait(60)
 
     @property
     def work(self) -> Progress:
@@ -81,13 +95,13 @@ class Gate:
         return {"requests answered": lambda: len(self._passed)}
 
     def wait_for(self, method: str, path: str) -> None:
-        """For a fault that holds a request up: wait until a later one with this method and end has been answered."""
-        before = len(self._passed)
+        """For a fault that holds a request up: wait until a later one with this method and end has been answered.
 
-        def has_passed() -> bool:
-            return any(call.startswith(method) and call.endswith(path) for call in self._passed[before:])
-
-        wait_until(has_passed, 60, f"no {method} …{path} came", progress=self.work)
+        Whoever has asked gets that answer only when the request that was held up is done: what it does comes between
+        that look and the next one, and not in a moment that nobody can look into.
+        """
+        self._awaited = (method, path)
+        wait_until(self._came.is_set, 60, f"no {method} …{path} came", progress=self.work)
 
 
 class _Server(ThreadingHTTPServer):
