@@ -27,6 +27,7 @@ Callers catch by meaning, never by status code::
         ├── Overlap                 another change of the same connector is going on
         ├── Drift                   the world is no longer what the plan saw; nothing was written
         ├── Interfered              someone else resumed the connector in the midst; its offsets are left as they are
+        │   └── NotUndone           of these, nothing was undone before: what the change has written stands
         ├── NotApplied              the plan was not applied; prior offsets and state were put back
         ├── RecordsDeleted          the plan was applied, but records at its positions were deleted around the resume
         ├── FleetIncomplete         of many connectors some were not changed; each error stands in the run's page
@@ -142,6 +143,10 @@ class Drift(ChangeError):
 
 class Interfered(ChangeError):
     """Someone else resumed or deleted the connector while it was being changed; it is left as it is."""
+
+
+class NotUndone(Interfered):
+    """The connector was resumed before anything of what is to be undone was; what the change has written stands."""
 
 
 class NotApplied(ChangeError):

@@ -21,6 +21,8 @@ from airflow_provider_connect_offsets.exceptions import (
     Interfered,
     LeftStopped,
     NotApplied,
+    NotStopped,
+    NotUndone,
     OutcomeUnknown,
     StoreError,
     UnknownConnector,
@@ -112,7 +114,8 @@ class AlterOffsets(Stage):
 
         Returns a sentence about records at the prior positions that are gone by now. Raises :class:`LeftStopped` where
         the offsets can't be proved, and where resuming on them would skip records that were there at the stop, and
-        :class:`Interfered` where someone else has resumed the connector.
+        :class:`Interfered` where someone else has resumed the connector, :class:`NotUndone` of these where nothing was
+        written before.
         """
         found = Alteration.of(captured)
         self._put_back(found, undoing)
@@ -130,12 +133,19 @@ class AlterOffsets(Stage):
         try:
             if _is_refused(undoing.error) and self._reads(found.prior):
                 return
+            kind: type[Interfered] = NotUndone
             for attempt in steps.until_it_stands(self._doors):
                 with attempt:
-                    self._refuse_if_resumed(found, undoing)
+                    self._refuse_if_resumed(found, undoing, kind)
                     # Even where all reads as before: the write that was given up may still be on its way, and Connect
                     # carries this one out behind it.
-                    steps.alter(self._doors, self.subject, found.back, expected=found.prior)
+                    try:
+                        steps.alter(self._doors, self.subject, found.back, expected=found.prior)
+                    except NotApplied as error:
+                        # Connect refuses one that is not STOPPED before it writes anything.
+                        kind = kind if isinstance(error.__cause__, NotStopped) else Interfered
+                        raise
+                    kind = Interfered
                     # Once more: one that was overtaken all the same would show up now.
                     steps.prove(self._doors, self.subject, found.prior)
         except UnknownConnector as error:
@@ -151,10 +161,10 @@ class AlterOffsets(Stage):
                 f"put the prior offsets back: run the task again, or {way}."
             ) from error
 
-    def _refuse_if_resumed(self, found: Alteration, undoing: Undoing) -> None:
-        """Raise :class:`Interfered` for a connector that runs again: nothing can be written then."""
+    def _refuse_if_resumed(self, found: Alteration, undoing: Undoing, kind: type[Interfered]) -> None:
+        """Raise an error of that kind for a connector that runs again: nothing can be written then."""
         if self._is_resumed():
-            raise Interfered(
+            raise kind(
                 f"The change of {self.subject!r} was under way when someone else resumed the connector; its offsets "
                 "are left as they are now. To go back to what they were, stop the connector and "
                 f"{by_hand(self._doors, self.subject, found, undoing)}."

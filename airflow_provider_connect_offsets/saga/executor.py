@@ -18,6 +18,7 @@ from airflow_provider_connect_offsets.exceptions import (
     LeftStopped,
     NotApplied,
     NotRunning,
+    NotUndone,
     Overlap,
 )
 from airflow_provider_connect_offsets.saga.entry import Entry
@@ -122,7 +123,7 @@ class Executor:
             else:
                 return self.finish()
         lost, failures = self._undo(None)
-        if may_turn and failures and self._is_given_back():
+        if may_turn and self._is_given_back(failures):
             self._go_forward()
             return self.finish()
         lasting = [failure for failure in failures if not isinstance(failure, Interfered)]
@@ -220,8 +221,10 @@ class Executor:
             return False
         return all(stage.find(self._record(stage).captured).found is Found.DONE for stage in undoable)
 
-    def _is_given_back(self) -> bool:
+    def _is_given_back(self, failures: Sequence[ConnectOffsetsError]) -> bool:
         """Whether a stage that goes forward shows only now, as a worker that has died tells it late, and all stands."""
+        if not failures or not all(isinstance(failure, NotUndone) for failure in failures):
+            return False
         begun = [stage for stage in self.stages if self._record(stage).progress.is_captured]
         if any(self._record(stage).progress is Progress.UNDONE for stage in self.stages):
             return False

@@ -11,10 +11,11 @@ from flows import RECORDS, Changer, SinkFlow
 from airflow_provider_connect_offsets.change import recovery, stepwise
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.plans import read_plan
+from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.protocols import ConnectorStatus
+from airflow_provider_connect_offsets.stores.protocols import ConnectorStatus, WriteReply
 
 RUN = Owner.here(run="dag/run", task="take_back")
 SET_TO, LATE = 7, 5
@@ -36,18 +37,45 @@ class LateStatus:
         return getattr(self._control, name)
 
 
+class ResumedBetween:
+    """The real offsets of a connector; someone writes others right after the first write, and resumes it."""
+
+    def __init__(self, offsets: Any, sink: SinkFlow) -> None:
+        self._offsets, self._sink, self._happened = offsets, sink, False
+
+    def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
+        """Write, and let it happen."""
+        reply: WriteReply = self._offsets.write_offsets(connector, changes)
+        if not self._happened:
+            self._happened = True
+            connect, where = self._sink.sandbox.connect, {"kafka_topic": self._sink.topic, "kafka_partition": 0}
+            connect.alter(connector, [{"partition": where, "offset": {"kafka_offset": SET_TO + 1}}])
+            connect.resume(connector)
+            connect.wait_state(connector, "RUNNING", tasks=1)
+        return reply
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._offsets, name)
+
+
+def made(sink: SinkFlow, changer: Changer, doors: Doors) -> Journal:
+    """Single steps up to the one that gives the connector back."""
+    directory, _summary = changer.plan(sink.name, "offset", str(SET_TO))
+    plan, journal = read_plan(directory), changer.journal(sink.name)
+    stepwise.begin(plan, doors, journal, RUN, seconds=3600)
+    sink.sandbox.connect.stop(sink.name)
+    stepwise.alter(plan, doors, journal, RUN, seconds=3600)
+    stepwise.read_back(doors, journal, RUN, seconds=3600)
+    return journal
+
+
 def given_back(sink: SinkFlow, changer: Changer, doors: Doors, *, paused: bool) -> tuple[Journal, Doors]:
     """Single steps up to the request that gives the connector back; doors that see its state late from then on."""
     connect = sink.sandbox.connect
     if paused:
         connect.pause(sink.name)
         connect.wait_state(sink.name, "PAUSED")
-    directory, _summary = changer.plan(sink.name, "offset", str(SET_TO))
-    plan, journal = read_plan(directory), changer.journal(sink.name)
-    stepwise.begin(plan, doors, journal, RUN, seconds=3600)
-    connect.stop(sink.name)
-    stepwise.alter(plan, doors, journal, RUN, seconds=3600)
-    stepwise.read_back(doors, journal, RUN, seconds=3600)
+    journal = made(sink, changer, doors)
     late: Any = LateStatus(doors.control, doors.control.status(sink.name))
     (connect.pause if paused else connect.resume)(sink.name)
     return journal, replace(doors, control=late)
@@ -76,3 +104,18 @@ def test_it_counts_as_done(sink: SinkFlow, target_changer: Changer, toward: Towa
     else:
         sink.wait_until_caught_up()
         assert sink.lines()[written:] == [str(number) for number in range(SET_TO, RECORDS)]
+
+
+def test_it_does_not_count_as_done_where_something_was_undone(sink: SinkFlow, target_changer: Changer) -> None:
+    """Prior offsets were written, and then someone resumed it on others: what stands is not the plan."""
+    with target_changer.doors() as doors:
+        journal = made(sink, target_changer, doors)
+        between: Any = ResumedBetween(doors.offsets, sink)
+
+        with journal.claim(RUN) as entry:
+            told = recovery.recover(entry, Toward.BACK, replace(doors, offsets=between))
+
+    assert told is not None
+    assert "applied and proved" not in told
+    assert "someone else resumed the connector" in told
+    assert journal.left() is None

@@ -37,9 +37,9 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
     returns: topic, kafka_partition, downstream, upstream (the record it is a copy of; null: not certain), low, high (it
     may be a copy of what lies between; null: of none that is unread or read), refuted (a mapping says otherwise)
 
-    Certain is a record whose digest only one of the source has, where none that was not read can have it as well; one
-    of which a mapping tells, or that stands straight between two certain ones, and has the digest of that record, if
-    that was read.
+    Certain is a record whose digest only one of the source has, where none that was not read can have it as well and no
+    two records of the source look alike, or where it is one of three in a row that are so; one of which a mapping
+    tells, or that stands straight between two certain ones, and has the digest of that record, if that was read.
     """
     source = source_records(digests)
     alike = source.groupBy(*KEY, "digest").agg(
@@ -61,7 +61,7 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
     told = F.col("told").isNotNull() & (_may_be(F.col("told"), F.col("told_digest")) | changed)
     denied = F.col("told_digest") != F.col("digest")
     numbered = F.when(F.col("times") == 1, F.col("number"))
-    # Where contents repeat, one that stands there twice may be somebody else's.
+    # Where contents repeat, one that stands there twice may be somebody else's, and so may one without its neighbours.
     alone = (F.col("times") == 1) & ~F.col("may_hide") & ((F.col("copies") == 1) | ~F.col("repeats"))
     seen = found.withColumn("number", numbered).withColumns(
         {

@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.exceptions import (
     JournalLost,
     NotApplied,
     NotRunning,
+    NotUndone,
     StoreError,
 )
 from airflow_provider_connect_offsets.saga.entry import Entry
@@ -233,24 +234,32 @@ def test_killed(world: World, tmp_path: Path, script: str, call: str) -> None:
 
 def test_a_resume_that_shows_late(world: World, journal: Journal) -> None:
     """It was asked for and is found not done; as it shows after all, nothing can be undone: it is finished."""
-
-    def shows(*, is_resumed: bool) -> None:
-        world.stands["resume x"] = is_resumed
-        if is_resumed:
-            raise Interfered("x was resumed")
-
-    world.begin_anew("after resume x")
-    with pytest.raises(Killed):
-        attempt(world, journal, "plain")
-    world.faults = {
-        "find resume x": lambda: shows(is_resumed=False),
-        "undo alter x": lambda: shows(is_resumed=True),
-    }
+    leave_late(world, journal, NotUndone("x was resumed"))
 
     assert_whole(world, "plain", settle(world, journal, "plain", Toward.BACK))
 
     assert world.stands["resume x"]
     assert "undo stop x" not in world.calls
+
+
+def test_a_resume_that_shows_once_something_was_undone(world: World, journal: Journal) -> None:
+    """Nobody can tell what stands then, so it is not called done; it is left to whoever has resumed it."""
+    leave_late(world, journal, Interfered("x was resumed"))
+
+    assert settle(world, journal, "plain", Toward.BACK) is SagaState.ABANDONED
+
+
+def leave_late(world: World, journal: Journal, refusal: Interfered) -> None:
+    """Killed behind the request to resume, which shows only when the first undo is refused."""
+
+    def shows() -> None:
+        world.stands["resume x"] = True
+        raise refusal
+
+    world.begin_anew("after resume x")
+    with pytest.raises(Killed):
+        attempt(world, journal, "plain")
+    world.faults = {"find resume x": lambda: world.stands.update({"resume x": False}), "undo alter x": shows}
 
 
 @pytest.mark.parametrize(("script", "call"), CELLS)
