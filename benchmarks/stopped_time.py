@@ -69,6 +69,7 @@ class Replicated:
         for topic in ("orders", "here.orders"):
             broker.create_topic(topic, partitions=partitions)
         settings = {"linger.ms": 50, "compression.type": "lz4", "queue.buffering.max.messages": 1_000_000}
+        settings["batch.size"] = 16_384  # of Java's producer, which MirrorMaker 2 writes with; librdkafka's is 1 MB
         producer = Producer({**broker.client_settings(), **settings})
         for partition in range(partitions):
             gap = records // 5 + partition * 7919 % (records // 2)  # nobody knows where

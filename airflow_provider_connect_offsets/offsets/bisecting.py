@@ -76,7 +76,9 @@ def search(known: Iterable[OffsetMapping], logs: Logs, *, lowest: int = 0) -> Se
     changes = [
         (before, after)
         for before, after in pairwise(places)
-        if before.distance != after.distance and max(before.upstream, after.upstream) > lowest
+        if before.distance != after.distance
+        and after.downstream - before.downstream > 1  # else nothing lies between them that could be found
+        and max(before.upstream, after.upstream) > lowest
     ]
     falls = any(after.distance < before.distance for before, after in pairwise(places))
     if falls or len(changes) > _CHANGES:

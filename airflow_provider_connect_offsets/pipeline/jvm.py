@@ -20,6 +20,15 @@ from airflow_provider_connect_offsets.exceptions import DatasetError
 JVM_ERRORS = (PySparkException, Py4JJavaError)
 
 
+def stop(spark: SparkSession) -> None:
+    """Stop the session of a program that ends now.
+
+    ``SparkSession.stop`` also ends the server that adds up Python's accumulators, and waits up to half a second for it:
+    ``socketserver.BaseServer.shutdown`` is noticed at the server's next turn. Its thread ends with the program.
+    """
+    spark.sparkContext._jsc.stop()  # noqa: SLF001
+
+
 def read_text(spark: SparkSession, uri: str) -> str:
     """Read a small file whole."""
     file_system, path = _locate(spark, uri)

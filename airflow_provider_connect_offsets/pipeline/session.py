@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from airflow_provider_connect_offsets.pipeline import jvm
+
 # Defaults of every job. Nobody reads the UI of a job of seconds. With debugging on, PySpark tells the JVM of each
 # function that is called where it is in the code, in more calls than it makes for the job itself.
 QUIET = {"spark.ui.enabled": "false", "spark.python.sql.dataFrameDebugging.enabled": "false"}
@@ -37,7 +39,7 @@ class Job:
             return 2
         spark = open_session(self.name, self.defaults)
         self.run(spark, arguments)
-        spark.stop()
+        jvm.stop(spark)
         return 0
 
 

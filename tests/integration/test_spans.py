@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import Producer
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.stores.spans import Isolation, Span, Spans
+from airflow_provider_connect_offsets.stores.spans import _TOGETHER, Isolation, Span, Spans
 from sandbox import Sandbox, wait_for
 
 RECORDS = 1200
@@ -53,6 +53,22 @@ def test_single_records(sandbox: Sandbox, topic: str, isolation: Isolation, ther
     assert set(found) == {one for one in whole if one.offset in asked[one.where]}
     assert {one.offset for one in found if one.where == few} == there
     assert {one.offset for one in found if one.where == many} == set(asked[many]) - {3}
+
+
+def test_single_records_of_many_partitions(sandbox: Sandbox) -> None:
+    """Also where they are more than are read at the same time: each record that was asked for, once."""
+    name, count = f"spans-{uuid4().hex[:8]}", 2 * _TOGETHER + 3
+    sandbox.source.create_topic(name, partitions=count)
+    for number in range(count):
+        sandbox.source.produce(name, "abcdef", partition=number)
+    asked = {TopicPartition(name, number): [5, number % 4] for number in range(count)}
+
+    with Spans({"bootstrap.servers": sandbox.source.bootstrap}) as spans:
+        found = [(one.where, one.offset) for one in spans.digests_at(asked, timed={})]
+    sandbox.source.delete_topic(name)
+
+    assert len(found) == 2 * count
+    assert set(found) == {(where, at) for where, some in asked.items() for at in some}
 
 
 def test_batches_hold_records_only(sandbox: Sandbox, topic: str) -> None:

@@ -112,6 +112,15 @@ def test_equal_distances_ask_for_no_record() -> None:
     assert book.looks == 0
 
 
+def test_what_was_found_is_not_looked_for_again() -> None:
+    """No offset lies between two mappings that follow each other, so no record of theirs is read once more."""
+    remote = [*range(70_000), *range(69_900, LENGTH)]
+    book = Logbook(remote)
+
+    assert book.found((-1, -1), (69_999, 69_999), (69_900, 70_000), last(remote)) == set()
+    assert book.looks == 0
+
+
 def test_less_was_replicated_than_the_source_counts() -> None:
     """A gap may be made up for there, so that equal distances would prove nothing; no record is read."""
     remote = [*range(100), *range(105, LENGTH)]
