@@ -34,7 +34,7 @@ from sandbox.jars import kafka_jars
 from sandbox.java import java
 
 GROUPS, PARTITIONS, ROUNDS, SAMPLE = 4_000, 25, 10, 5
-BY_GROUP_AT_LEAST, BY_PATTERN_AT_MOST, GROWTH_AT_MOST = 100, 3, 10
+BY_GROUP_AT_LEAST, BY_PATTERN_AT_MOST, GROWTH_AT_MOST = 100, 2.5, 10
 SOURCE = Path(__file__).with_name("MirrorOffsets.java")
 # Nothing is left of the source but its offsets, which run ahead of those of the replica.
 AHEAD = 1_000_000

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
-from airflow_provider_connect_offsets.change.replicas import Clusters, Pair, Replica, timed_topics
+from airflow_provider_connect_offsets.change.replicas import Clusters, Pair, Replica
+from airflow_provider_connect_offsets.change.single_records import single_records
 from airflow_provider_connect_offsets.offsets.bisecting import (
     Logs,
     OffsetMapping,
-    Offsets,
-    Records,
     Search,
     in_turns,
     search,
 )
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.stores.spans import Spans
 
 
 def bisected(
@@ -40,21 +37,7 @@ def bisected(
     }
     if clusters.source is None or not searches:
         return []
-    names = {one.where: one.on_target for one in listed}
-    timed = timed_topics(listed)
-    with (
-        clusters.source.spans(clusters.isolation) as source,
-        clusters.target.spans() as target,
-        ThreadPoolExecutor(1) as pool,
-    ):
-
-        def read(asked: Mapping[TopicPartition, Offsets]) -> dict[TopicPartition, Records]:
-            of_source = {where: offsets.source for where, offsets in asked.items()}
-            of_target = {names[where]: offsets.target for where, offsets in asked.items()}
-            reading = pool.submit(_digests, target, of_target, timed)
-            records, copies = _digests(source, of_source, timed), reading.result()
-            return {where: Records(records.get(where, {}), copies.get(names[where], {})) for where in asked}
-
+    with single_records(clusters, listed) as read:
         found = in_turns(searches, read)
     return [
         {"topic": where.topic, "kafka_partition": where.partition, **one._asdict()}
@@ -99,12 +82,3 @@ def _since_created(told: Sequence[Pair], source_end: int, stored: int | None) ->
         if after.downstream <= before.downstream and after != before:
             begin = max(begin, number)
     return told[begin:]
-
-
-def _digests(
-    logs: Spans, offsets: Mapping[TopicPartition, Iterable[int]], timed: Mapping[str, bool]
-) -> dict[TopicPartition, dict[int, bytes]]:
-    found: dict[TopicPartition, dict[int, bytes]] = {}
-    for one in logs.digests_at(offsets, timed=timed):
-        found.setdefault(one.where, {})[one.offset] = one.digest
-    return found

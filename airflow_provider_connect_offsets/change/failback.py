@@ -20,10 +20,10 @@ from airflow_provider_connect_offsets.change.replicas import (
     Pair,
     ReadFrom,
     Replica,
-    anchored,
     replicas_of,
     timed_topics,
 )
+from airflow_provider_connect_offsets.change.single_records import anchored
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.families import TopicPartition

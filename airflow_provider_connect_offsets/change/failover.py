@@ -20,16 +20,16 @@ from airflow_provider_connect_offsets.change.flow_look import (
     write_look,
     write_told,
 )
-from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
+from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs, still_proved
 from airflow_provider_connect_offsets.change.ledger_look import write_left
 from airflow_provider_connect_offsets.change.replicas import (
     Clusters,
     Pair,
     Replica,
-    anchored,
     replicas_left,
     replicas_of,
 )
+from airflow_provider_connect_offsets.change.single_records import anchored
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotDrained
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode
@@ -150,8 +150,10 @@ def _planned(
         refuse_undrained(replicas)  # before anything long is read
     replicas = anchored(doors.clusters, replicas)
     kept = kept_pairs(doors.kept, doors.clusters, replicas) if doors.kept else []
-    earlier = read_dataset(ranges.kept_pairs, KEPT_PAIRS) if ranges is not None else []
-    known = _mappings(replicas, syncs, [*kept, *earlier])
+    if ranges is not None:
+        earlier = [row for row in read_dataset(ranges.kept_pairs, KEPT_PAIRS) if row not in kept]
+        kept += still_proved(earlier, doors.clusters, replicas)
+    known = _mappings(replicas, syncs, kept)
     found = bisected(doors.clusters, replicas, known, _lowest(of_source))
     return Look(of_source, of_target, replicas, kept=[*kept, *found])
 
@@ -161,7 +163,7 @@ def _mappings(
     syncs: Mapping[TopicPartition, Sequence[Pair]],
     kept: Iterable[Mapping[str, Any]],
 ) -> dict[TopicPartition, list[OffsetMapping]]:
-    """Offset mappings that are known without any record, but for those that an earlier look has found already."""
+    """Offset mappings that are known before any record is searched for."""
     pairs: dict[TopicPartition, list[Pair]] = {}
     for row in kept:
         where = TopicPartition(row["topic"], row["kafka_partition"])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from airflow_provider_connect_offsets.change.replicas import Clusters, Pair, Replica, same_records
+from airflow_provider_connect_offsets.change.replicas import Clusters, Pair, Replica
 from airflow_provider_connect_offsets.change.rewinds import TopicIds
+from airflow_provider_connect_offsets.change.single_records import same_records
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import is_finished, read_dataset
@@ -27,13 +28,34 @@ def kept_pairs(root: str, clusters: Clusters, replicas: Iterable[Replica]) -> li
     """
     there = {one.where: one for one in replicas}
     told = _told(root, there, _ids(clusters, there.values())) if files.list_names(root) else {}
-    rows = []
-    for number in range(max(map(len, told.values()), default=0)):
-        asked = {where: pairs[number] for where, pairs in told.items() if number < len(pairs)}
-        for where in same_records(clusters, there.values(), asked):
-            place = {"topic": where.topic, "kafka_partition": where.partition}
-            rows.append({**place, **asked[where]._asdict()})
-    return rows
+    return _proved(clusters, there.values(), told)
+
+
+def still_proved(
+    rows: Iterable[Mapping[str, Any]], clusters: Clusters, replicas: Iterable[Replica]
+) -> list[dict[str, Any]]:
+    """Rows of the dataset ``kept_pairs`` that an earlier look has written, as far as the records still prove them.
+
+    Raises store errors.
+    """
+    there = {one.where: one for one in replicas}
+    told: dict[TopicPartition, dict[Pair, None]] = {}
+    for row in rows:
+        where, pair = TopicPartition(row["topic"], row["kafka_partition"]), Pair(row["upstream"], row["downstream"])
+        if where in there and _within(there[where], pair):
+            told.setdefault(where, {})[pair] = None
+    return _proved(clusters, there.values(), told)
+
+
+def _proved(
+    clusters: Clusters, replicas: Iterable[Replica], pairs: Mapping[TopicPartition, Collection[Pair]]
+) -> list[dict[str, Any]]:
+    found = same_records(clusters, replicas, pairs) if pairs else {}
+    return [
+        {"topic": where.topic, "kafka_partition": where.partition, **pair._asdict()}
+        for where, some in found.items()
+        for pair in some
+    ]
 
 
 def _ids(clusters: Clusters, replicas: Iterable[Replica]) -> TopicIds:

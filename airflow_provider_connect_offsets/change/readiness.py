@@ -15,10 +15,10 @@ from airflow_provider_connect_offsets.change.ledger_look import records_before
 from airflow_provider_connect_offsets.change.replicas import (
     Clusters,
     Replica,
-    anchored,
     replicas_found,
     replicas_left,
 )
+from airflow_provider_connect_offsets.change.single_records import anchored
 from airflow_provider_connect_offsets.change.snapshot import (
     Seen,
     bounds_rows,

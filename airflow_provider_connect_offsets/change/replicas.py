@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.change.lag import Replicated, isolation_of, replicated
-from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
@@ -35,9 +34,6 @@ class Pair(NamedTuple):
 
     upstream: int
     downstream: int
-
-
-_BEGINNING = Pair(-1, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,30 +168,6 @@ def replicas_left(flow: Flow, target: KafkaCluster) -> list[Replica]:
     ]
 
 
-def anchored(clusters: Clusters, replicas: Iterable[Replica]) -> list[Replica]:
-    """Compare the first and the last records of both logs, which tell whether their offsets belong together."""
-    listed = list(replicas)
-    if clusters.source is None:
-        return listed
-    first = {one.where: Pair(0, 0) for one in listed if _begins_at_zero(one)}
-    last = {
-        one.where: Pair(one.stored, one.target.log_end - 1)
-        for one in listed
-        if one.drained and one.stored is not None and one.source and one.stored >= one.source.log_start
-        if one.target is not None and one.target.log_end > one.target.log_start
-    }
-    same_first = same_records(clusters, listed, first)
-    same_last = same_records(clusters, listed, last)
-    return [
-        replace(
-            one,
-            origin=_BEGINNING if one.where in same_first else None,
-            ends_with_stored=one.where in same_last if one.where in last else None,
-        )
-        for one in listed
-    ]
-
-
 def timed_topics(replicas: Iterable[Replica]) -> dict[str, bool]:
     """Tell of each topic (by its name on either side) whether its replica keeps the timestamps of the records."""
     return {name: one.timed for one in replicas for name in (one.target_topic, one.where.topic)}
@@ -220,28 +192,3 @@ def _compacted(config: Mapping[str, str]) -> bool:
 
 def _timed(config: Mapping[str, str]) -> bool:
     return config.get("message.timestamp.type") != "LogAppendTime"
-
-
-def _begins_at_zero(one: Replica) -> bool:
-    logs = (one.source, one.target)
-    return all(log is not None and log.log_start == 0 and log.log_end > 0 for log in logs)
-
-
-def same_records(
-    clusters: Clusters, replicas: Iterable[Replica], pairs: Mapping[TopicPartition, Pair]
-) -> set[TopicPartition]:
-    """Where the records at either end of a pair are there, and the same; raises store errors.
-
-    pairs: one for each partition of the source, within both logs.
-    """
-    if clusters.source is None:
-        raise InvalidInput("The source's records can't be compared, as it is gone.")
-    compared = [one for one in replicas if one.where in pairs]
-    names = {one.on_target: one.where for one in compared}
-    timed = timed_topics(compared)
-    of_source = {where: [pair.upstream] for where, pair in pairs.items()}
-    of_target = {on_target: [pairs[where].downstream] for on_target, where in names.items()}
-    with clusters.source.spans(clusters.isolation) as source, clusters.target.spans() as target:
-        records = {one.where: one.digest for one in source.digests_at(of_source, timed=timed)}
-        copies = {names[one.where]: one.digest for one in target.digests_at(of_target, timed=timed)}
-    return {where for where, digest in records.items() if copies.get(where) == digest}

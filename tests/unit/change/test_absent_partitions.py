@@ -14,7 +14,8 @@ from airflow_provider_connect_offsets.change.compared import write_checked_claim
 from airflow_provider_connect_offsets.change.failback import HomeEvidence, look_back
 from airflow_provider_connect_offsets.change.failover import refuse_undrained
 from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
-from airflow_provider_connect_offsets.change.replicas import Clusters, Replica, anchored, replicas_of
+from airflow_provider_connect_offsets.change.replicas import Clusters, Replica, replicas_of
+from airflow_provider_connect_offsets.change.single_records import anchored
 from airflow_provider_connect_offsets.exceptions import NotDrained
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.families import TopicPartition

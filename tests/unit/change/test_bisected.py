@@ -9,7 +9,8 @@ import pytest
 from made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
 from airflow_provider_connect_offsets.change.bisected import bisected, current
-from airflow_provider_connect_offsets.change.replicas import Pair, Replica, anchored, replicas_of
+from airflow_provider_connect_offsets.change.replicas import Pair, Replica, replicas_of
+from airflow_provider_connect_offsets.change.single_records import anchored
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 RECORDS = [f"record {number}" for number in range(1000)]

@@ -11,7 +11,8 @@ from made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
 from airflow_provider_connect_offsets.change.compared import write_compared
 from airflow_provider_connect_offsets.change.flow_look import Look, write_look
-from airflow_provider_connect_offsets.change.replicas import ReadFrom, Replica, anchored, replicas_left, replicas_of
+from airflow_provider_connect_offsets.change.replicas import ReadFrom, Replica, replicas_left, replicas_of
+from airflow_provider_connect_offsets.change.single_records import anchored
 from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Policy
