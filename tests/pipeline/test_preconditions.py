@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 from random import Random
 
 import pytest
 from mirror_events import Ending, Event, Trait, history
-from mirror_rows import Answer, ReadFrom, answered
+from mirror_logs import Traits
+from mirror_rows import Answer, ReadFrom, answered, read_from
+from mirror_world import World
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.pipeline.translate import answers, bounds, records
+from airflow_provider_connect_offsets.pipeline.translate import answers, bounds, elements, records
 from airflow_provider_connect_offsets.pipeline.translate.mappings import created_anew
 
 HISTORIES = 150
@@ -61,6 +64,21 @@ def no_value_repeats(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(records, "_straight", certain)
 
 
+def no_gap_is_known(patch: pytest.MonkeyPatch) -> None:
+    """Equal distances are believed also where the flow surely has left out some record."""
+    by_mappings = elements._by_mappings
+
+    def believed(mappings: DataFrame) -> DataFrame:
+        return by_mappings(mappings.withColumn("believed", F.col("whole")))
+
+    patch.setattr(elements, "_by_mappings", believed)
+
+
+def any_checkpoint_counts(patch: pytest.MonkeyPatch) -> None:
+    """One that was written after a rewind, too."""
+    patch.setattr(bounds, "_since_the_last_rewind", lambda: F.expr("true"))
+
+
 PRECONDITIONS = {
     "earlier copies come again": Precondition(
         (Event.REWIND, Event.FORWARD), read=ReadFrom.ALL, ending=Ending.STOPPED, rule=all_comes_again
@@ -75,6 +93,9 @@ PRECONDITIONS = {
     ),
     "values that repeat are told apart": Precondition(
         (Event.CRASH,), (Trait.REPEATS,), read=ReadFrom.ALL, rule=no_value_repeats
+    ),
+    "a checkpoint was written after the last rewind": Precondition(
+        (Event.REWIND, Event.CHECKPOINT), ending=Ending.BROKEN, rule=any_checkpoint_counts
     ),
     "the tail is the flow's own": Precondition((Event.FOREIGN,), said={"ends_with_stored": True}),
     "replication has caught up": Precondition(ending=Ending.STOPPED, said={"drained": True}),
@@ -94,6 +115,50 @@ def test_it_is_needed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, name
 
     assert not [str(answer) for answer in before if answer.wrong and not _unknowable(answer)]
     assert any(answer.wrong for answer in without if not _unknowable(answer) or one.rule is no_topic_is_new)
+
+
+def test_no_gap_is_known(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record that was left out and somebody else's make up for one another; a second gap shows that some were."""
+    world = World()
+    world.produce(*range(16))
+    world.flow.replicate(4)
+    world.flow.move(6)
+    world.flow.replicate(2)
+    world.write_foreign(100, 101)
+    world.flow.replicate(2)
+    world.flow.move(12)
+    world.flow.replicate()
+    world.flow.commit()
+    world.syncs = [sync for sync in world.syncs if sync.upstream != 6]
+    assert {(0, 0), (9, 9), (12, 10)} <= {(sync.upstream, sync.downstream) for sync in world.syncs}
+
+    before = answered(spark, [world], ReadFrom.NONE)
+    no_gap_is_known(monkeypatch)
+    without = answered(spark, [world], ReadFrom.NONE)
+
+    assert not [str(answer) for answer in before if answer.wrong]
+    assert "SKIP" in {answer.wrong for answer in without}
+
+
+def test_timestamps_are_those_of_the_source(spark: SparkSession) -> None:
+    """Without them records that were not read may look like those that were, and have the copies that those lack."""
+    world = World(Traits(log_append_time=True), Ending.STOPPED)
+    world.produce(1, 2, 3, 4, 1, 2, 3)
+    world.flow.replicate(4)
+    world.flow.commit()
+    world.syncs.clear()
+    world.seed = next(seed for seed in count() if _read_from(world, seed) == (4, 0))
+
+    before = answered(spark, [world], ReadFrom.SOME)
+    without = answered(spark, [world], ReadFrom.SOME, {"timed": True})
+
+    assert not [str(answer) for answer in before if answer.wrong]
+    assert {answer.wrong for answer in without if answer.position >= 4} - {""}
+
+
+def _read_from(world: World, seed: int) -> tuple[int | None, int | None]:
+    world.seed = seed
+    return read_from(world, ReadFrom.SOME)
 
 
 def _unknowable(answer: Answer) -> bool:

@@ -83,8 +83,8 @@ def _with_told(known: DataFrame, columns: list[str]) -> DataFrame:
     Before the first mapping it may be of an earlier topic; it is believed there where nothing can be asked any more.
     """
     unclear = (F.col("unread.kind") == STRETCH) | (F.col("unread.kind") == BLIND) & F.col("is_lost")
-    further = (F.col("told") > F.col("lower")) & (F.col("told") <= F.least(F.col("unread.end") + 1, "told_upper"))
-    by_checkpoint = F.coalesce(unclear & further, F.expr("false"))
+    further = F.col("told") > F.col("lower")
+    by_checkpoint = F.coalesce(unclear & further & _since_the_last_rewind(), F.expr("false"))
     blind = F.coalesce((F.col("unread.kind") == BLIND) & ~by_checkpoint, F.expr("false"))
     lower = F.when(by_checkpoint, F.col("told")).when(~blind, F.col("lower"))
     return known.select(
@@ -94,6 +94,11 @@ def _with_told(known: DataFrame, columns: list[str]) -> DataFrame:
         F.when(lower.isNotNull(), _rereads(lower)).alias("max_rereads"),
         F.when(by_checkpoint, F.lit(CHECKPOINT)).otherwise(F.col("unread.kind")).alias("kind"),
     )
+
+
+def _since_the_last_rewind() -> Column:
+    """Whether a checkpoint is of the piece that holds the unread record; one behind it was written after a rewind."""
+    return F.col("told") <= F.least(F.col("unread.end") + 1, "told_upper")
 
 
 def _at_elements(seen: DataFrame, partitions: DataFrame, found: DataFrame) -> DataFrame:
