@@ -85,6 +85,7 @@ def _by_origin(asked: DataFrame, forward: Forward) -> DataFrame:
         "exact",
         "max_rereads",
         "method",
+        "claimed",
         "stored_end",
         "by_records",
     )
@@ -120,6 +121,7 @@ def _left_behind() -> Column:
         max_rereads=F.col("home.target_end") - begins,
         not_at_home=F.lit(0),
         method=F.lit(Method.SYNC.value),
+        claimed=F.lit(None),
         by_records=F.expr("false"),
     )
 
@@ -146,6 +148,7 @@ def _at_home(on_the_spot: Column, has_copies: Column, left: Column) -> Column:
         max_rereads=rereads,
         not_at_home=gone + rest,
         method=F.col("home.method"),
+        claimed=F.when(place >= start, F.col("home.claimed")),
         by_records=F.coalesce(F.col("home.by_records"), F.expr("false")),
     )
 

@@ -127,7 +127,8 @@ def translated(request: FailoverRequest, seen: Seen) -> DataFrame:
     found = found.withColumns(aged)
     still_there = F.col("exact") & (F.col("downstream") >= F.col("target_start"))
     begins = F.when(F.col("downstream").isNotNull(), F.greatest("downstream", "target_start"))
-    within = found.withColumns({"downstream": begins, "exact": still_there})
+    claimed = F.when(begins == F.col("downstream"), F.col("claimed"))
+    within = found.withColumns({"downstream": begins, "exact": still_there, "claimed": claimed})
     known = within.join(_before(request, seen), ["group", "target_topic", "kafka_partition"], "left")
     return _checked(_judged(known, request, seen), seen)
 
@@ -194,6 +195,7 @@ def _judged(known: DataFrame, request: FailoverRequest, seen: Seen) -> DataFrame
         F.when(replicated | F.col("not_at_home").isNotNull(), F.col("stays").isNull()).alias("covered"),
         "target_before",
         *_AGE,
+        "claimed",
         "checkpoint",
         F.when(F.col("exact"), F.greatest(F.col("downstream") - F.col("checkpoint"), F.lit(0))).alias(
             "checkpoint_rereads"
@@ -243,12 +245,12 @@ def _why() -> Column:
 
 
 def _checked(rows: DataFrame, seen: Seen) -> DataFrame:
-    """Compare the records at either end of each exact claim, as far as they were read."""
+    """Compare both records of each exact claim, as far as they were read."""
     if seen.digests is None:
         told = rows.withColumns({"checked": F.expr("false"), "mismatched": F.expr("false")})
     else:
-        named = rows.withColumnsRenamed({"source_topic": "topic", "upstream": "position"})
-        told = mismatches(named, seen.digests).withColumnsRenamed({"topic": "source_topic", "position": "upstream"})
+        told = mismatches(rows.withColumnRenamed("source_topic", "topic"), seen.digests)
+        told = told.withColumnRenamed("topic", "source_topic")
     # What another flow has placed, its own records tell.
     own = F.col("by_records").isNull()
     told = told.withColumns({name: F.col(name) & own for name in ("checked", "mismatched")})

@@ -24,8 +24,7 @@ def claims_of(rows: DataFrame) -> DataFrame:
 
     rows: of ``failover.translated``; returns: topic, target_topic, kafka_partition, upstream, downstream
     """
-    own = rows.where((F.col("method") == Method.BRACKET.value) & F.col("by_records").isNull())
-    return own.withColumnRenamed("source_topic", "topic").select(*_CLAIM).distinct()
+    return _claims(rows.where(F.col("by_records").isNull())).distinct()
 
 
 def claims_of_home(rows: DataFrame) -> DataFrame:
@@ -33,8 +32,14 @@ def claims_of_home(rows: DataFrame) -> DataFrame:
 
     rows: of ``failover.translated``; returns: as ``claims_of``, topic and upstream at home
     """
-    by_home = rows.where((F.col("method") == Method.BRACKET.value) & ~F.col("by_records"))
-    return claims_at_home(by_home.withColumnRenamed("source_topic", "topic").select(*_CLAIM)).select(*_CLAIM).distinct()
+    return claims_at_home(_claims(rows.where(~F.col("by_records")))).select(*_CLAIM).distinct()
+
+
+def _claims(rows: DataFrame) -> DataFrame:
+    """By offset mappings: the record at ``claimed`` of the one log is that at ``downstream`` of the other one."""
+    told = rows.where((F.col("method") == Method.BRACKET.value) & F.col("claimed").isNotNull())
+    named = {"source_topic": "topic", "claimed": "upstream"}
+    return told.drop("upstream").withColumnsRenamed(named).select(*_CLAIM)
 
 
 def claims_at_home(claims: DataFrame) -> DataFrame:
@@ -75,8 +80,9 @@ def with_checked_claims(rows: DataFrame, checked: DataFrame) -> DataFrame:
     rows: as of ``failover.translated``, with checked and mismatched; checked: dataset ``checked_claims``
     returns: rows, with checked and mismatched also where the records of the claim were compared
     """
-    told = F.broadcast(checked.where("same is not null").withColumnRenamed("topic", "source_topic"))
-    found = rows.join(told, ["target_topic", "source_topic", "kafka_partition", "upstream", "downstream"], "left")
+    named = {"topic": "source_topic", "upstream": "claimed"}
+    told = F.broadcast(checked.where("same is not null").withColumnsRenamed(named))
+    found = rows.join(told, ["target_topic", "source_topic", "kafka_partition", "claimed", "downstream"], "left")
     return found.withColumns(
         {
             "checked": F.col("checked") | F.col("same").isNotNull(),
@@ -88,13 +94,13 @@ def with_checked_claims(rows: DataFrame, checked: DataFrame) -> DataFrame:
 def mismatches(exact: DataFrame, digests: DataFrame) -> DataFrame:
     """Find claims that the records disprove.
 
-    exact: topic, kafka_partition, position, downstream, and whatever else
+    exact: topic, kafka_partition, claimed, downstream, and whatever else
     digests: dataset ``record_digests``
     returns: exact + checked (both records were read), mismatched (they are not the same)
     """
-    source = _at(digests, Side.SOURCE, "position", "source_digest")
+    source = _at(digests, Side.SOURCE, "claimed", "source_digest")
     target = _at(digests, Side.TARGET, "downstream", "target_digest")
-    both = exact.join(source, [*KEY, "position"], "left").join(target, [*KEY, "downstream"], "left")
+    both = exact.join(source, [*KEY, "claimed"], "left").join(target, [*KEY, "downstream"], "left")
     checked = F.col("source_digest").isNotNull() & F.col("target_digest").isNotNull()
     return both.select(
         *exact.columns,

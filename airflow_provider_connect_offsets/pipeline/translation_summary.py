@@ -118,7 +118,8 @@ def _left_alone(rows: DataFrame) -> dict[str, Any]:
 
 def _mismatches(rows: DataFrame) -> list[dict[str, Any]]:
     place = ("source_topic", "kafka_partition", "upstream", "target_topic", "downstream")
-    found = rows.where("mismatched").select(*place).distinct().orderBy(*place)
+    claims = rows.where("mismatched").drop("upstream").withColumnRenamed("claimed", "upstream")
+    found = claims.select(*place).distinct().orderBy(*place)
     return [row.asDict() for row in found.limit(LISTED).collect()]
 
 

@@ -286,6 +286,7 @@ TRANSLATION = _schema(
     checkpoint_rereads="long?",
     position_of="string?",
     position_at="timestamp?",
+    claimed="long?",
 )
 
 # From where on the records of either log are to be read. ``left_out``: how many that would be worth it are not, of both

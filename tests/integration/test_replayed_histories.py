@@ -69,7 +69,7 @@ def test_answers_are_true_of_the_model(replay: Replay, spark: SparkSession, tmp_
 
     directory, summary = FailingOver(spark, tmp_path.as_uri(), replay.flowing).translate()
 
-    names = ("downstream", "upper", "missing", "exact", "max_rereads", "method")
+    names = ("downstream", "upper", "missing", "exact", "max_rereads", "method", "claimed")
     found = [
         Answer(worlds[row["source_topic"]], row["upstream"], *(row[name] for name in names)) for row in rows(directory)
     ]

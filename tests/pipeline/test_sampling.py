@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.pipeline.sampling import LIMIT, claims_of,
 from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES
 
 COLUMNS = (
-    "source_topic string, target_topic string, kafka_partition int, upstream long, downstream long, method string, "
+    "source_topic string, target_topic string, kafka_partition int, claimed long, downstream long, method string, "
     "by_records boolean"
 )
 
@@ -26,7 +26,9 @@ def claims(spark: SparkSession, counts: dict[int, int]) -> DataFrame:
         for at in range(count)
         for method, told in (("bracket", None), ("bracket", None), ("record", True), ("record", None), ("none", None))
     ]
-    return frame_of(spark, rows, COLUMNS)
+    # In the midst of what was copied again, or behind all: no record is said to stand there.
+    nothing = [("orders", "here.orders", number, None, 7, "bracket", None) for number in counts]
+    return frame_of(spark, [*rows, *nothing], COLUMNS)
 
 
 def picked(rows: DataFrame, ranges: DataFrame | None = None, *, seed: str = "seed") -> list[Row]:
@@ -84,7 +86,8 @@ def test_places_that_the_flow_from_home_tells(spark: SparkSession) -> None:
         for at in range(2)
         for method, told in (("bracket", False), ("bracket", None), ("record", True), ("sync", False))
     ]
+    again = ("here.orders", "orders", 0, None, 2, "bracket", False)  # in the midst of what was copied again
 
-    found = sampled_claims(claims_of_home(frame_of(spark, rows, COLUMNS)), None, seed="seed").collect()
+    found = sampled_claims(claims_of_home(frame_of(spark, [*rows, again], COLUMNS)), None, seed="seed").collect()
 
     assert {tuple(row) for row in found} == {("orders", "here.orders", 0, 0, 7), ("orders", "here.orders", 0, 1, 8)}

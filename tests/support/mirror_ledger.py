@@ -120,6 +120,6 @@ def answered_with_ledger(spark: SparkSession, worlds: Sequence[World]) -> list[A
     found = lost.answers(positions, checkpoints_of(spark, worlds)).join(
         lost.partitions.select("topic", "kafka_partition", "known_to"), ["topic", "kafka_partition"]
     )
-    names = ("downstream", "upper", "missing", "exact", "max_rereads", "method", "known_to")
+    names = ("downstream", "upper", "missing", "exact", "max_rereads", "method", "claimed", "known_to")
     rows = found.select("topic", "position", *names).collect()
     return [Answer(worlds[int(row["topic"])], row["position"], *(row[name] for name in names)) for row in rows]

@@ -14,7 +14,7 @@ from typing import Any
 
 from frames import frame_of
 from mirror_bisected import found_in, known_in
-from mirror_truth import best, missing, rereads, skipped
+from mirror_truth import best, copies, missing, rereads, skipped
 from mirror_world import Ending, Log, Pair, Record, World
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -56,6 +56,7 @@ class Answer:
     max_rereads: int | None
     method: str
     known_to: int | None = None
+    claimed: int | None = None
 
     @property
     def wrong(self) -> str:
@@ -67,6 +68,7 @@ class Answer:
             "EXACT": self.exact and not self._is_exact,
             "MISSING": self._misses_more,
             "REREADS": self._rereads_more,
+            "CLAIMED": self.exact and self.claimed is not None and not self._is_claimed,
         }
         return next((name for name, is_so in checks.items() if is_so), "")
 
@@ -80,6 +82,11 @@ class Answer:
         told = f"lower {self.lower}, upper {self.upper}, missing {self.missing}, rereads {self.max_rereads}"
         true = f"best {self._best}, missing {self._missing}"
         return f"{self.wrong}: {self.position} -> {told}, exact {self.exact}, {self.method}; {true} in {self.world}"
+
+    @property
+    def _is_claimed(self) -> bool:
+        """Whether a copy of the record that is claimed stands where the group would resume."""
+        return (self.lower, self.claimed) in copies(self.world)
 
     @property
     def _missing(self) -> int | None:
@@ -129,7 +136,7 @@ def answered(
     told = known(
         partitions, syncs=syncs_of(spark, worlds), digests=digests, kept=kept_of(spark, worlds, bisected=bisected)
     )
-    names = ("downstream", "upper", "missing", "exact", "max_rereads", "method")
+    names = ("downstream", "upper", "missing", "exact", "max_rereads", "method", "claimed")
     found = answers(asked_of(spark, worlds), partitions, told, checkpoints_of(spark, worlds))
     rows = found.select("topic", "position", *names).collect()
     return [Answer(worlds[int(row["topic"])], row["position"], *(row[name] for name in names)) for row in rows]

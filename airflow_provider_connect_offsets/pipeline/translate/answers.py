@@ -26,7 +26,7 @@ _METHODS = {
 }
 #: Of the remote partition, and all of an answer.
 PARTITION = ("target_topic", "target_start", "target_end")
-ANSWER = (*PARTITION, "downstream", "upper", "missing", "exact", "max_rereads", "method")
+ANSWER = (*PARTITION, "downstream", "upper", "missing", "exact", "max_rereads", "method", "claimed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def answers(positions: DataFrame, partitions: DataFrame, of: Known, checkpoints:
     checkpoints: topic (of the source), kafka_partition, upstream, downstream; or None
     returns: positions + target_topic, target_start, target_end (null: there is no remote partition), downstream (the
     lower bound; null: nothing is known), upper, missing (unread records without a copy; null: not known), exact,
-    max_rereads, method
+    max_rereads, method, claimed (the record whose copy stands at ``downstream``; null: that is not told)
 
     No unread record that has a copy stands before ``downstream`` only. ``exact`` says that the first one stands there,
     that none is without a copy, and none is read again.

@@ -32,7 +32,8 @@ def bounded(
     checkpoints: topic (of the source), kafka_partition, upstream, downstream; or None
     returns: positions + lower (no unread record stands before it only; null: nothing is known), upper (the last copy of
     an unread record stands there, or before), missing (how many unread records have no copy; null: not known),
-    max_rereads, kind (of the element that ``lower`` rests on, or ``CHECKPOINT``; null: no unread record has a copy)
+    max_rereads, kind (of the element that ``lower`` rests on, or ``CHECKPOINT``; null: no unread record has a copy),
+    claimed (the record of the source whose copy stands at ``lower``; null: that is not told)
     """
     return _upwards(_downwards(positions, found, uncovered), partitions, found, checkpoints)
 
@@ -93,6 +94,9 @@ def _with_told(known: DataFrame, columns: list[str]) -> DataFrame:
         F.col("told_upper").alias("upper"),
         F.when(lower.isNotNull(), _rereads(lower)).alias("max_rereads"),
         F.when(by_checkpoint, F.lit(CHECKPOINT)).otherwise(F.col("unread.kind")).alias("kind"),
+        F.when(~by_checkpoint & F.col("unread.certain"), _first_record("unread", "again_from", "again_to")).alias(
+            "claimed"
+        ),
     )
 
 
@@ -143,10 +147,14 @@ def _rereads(lower: Column) -> Column:
 
 def _first(element: str, hidden_from: str, hidden_to: str) -> Column:
     """Where the first unread record stands in an element, leaving out what lies between two records."""
+    record = _first_record(element, hidden_from, hidden_to)
+    return F.col(f"{element}.start") + record - F.col(f"{element}.upstream")
+
+
+def _first_record(element: str, hidden_from: str, hidden_to: str) -> Column:
     first = F.greatest("position", f"{element}.upstream")
     hidden = (first >= F.col(f"{element}.{hidden_from}")) & (first <= F.col(f"{element}.{hidden_to}"))
-    record = F.when(F.coalesce(hidden, F.expr("false")), F.col(f"{element}.{hidden_to}") + 1).otherwise(first)
-    return F.col(f"{element}.start") + record - F.col(f"{element}.upstream")
+    return F.when(F.coalesce(hidden, F.expr("false")), F.col(f"{element}.{hidden_to}") + 1).otherwise(first)
 
 
 def _events(frame: DataFrame, **carried: Column) -> DataFrame:

@@ -33,6 +33,7 @@ def answers_of_checkpoints(told: DataFrame, partitions: DataFrame) -> DataFrame:
             "exact": F.expr("false"),
             "max_rereads": F.col("target_end") - F.col("downstream"),
             "method": by,
+            "claimed": F.lit(None).cast("long"),
         }
     )
     return answered.select("topic", *[name for name in told.columns if name not in ANSWER], *ANSWER)

@@ -62,6 +62,7 @@ def places_at_home(positions: DataFrame, partitions: DataFrame, found: DataFrame
     positions: topic (of the source), kafka_partition, position (long; in the remote topic, at most its end), and
     whatever else; partitions: dataset ``mirror_partitions``; found: of ``replicated``
     returns: positions + downstream (the place in the source; null: nothing is known), exact, max_rereads, method,
+    claimed (a copy of the record at ``downstream`` stands there in the remote topic; null: that is not told),
     by_records (records that were read tell it)
 
     No record from the first that was ever replicated on is passed that the group has not read, as far as replication
@@ -85,6 +86,7 @@ def places_at_home(positions: DataFrame, partitions: DataFrame, found: DataFrame
             exact.alias("exact"),
             "max_rereads",
             method.alias("method"),
+            "claimed",
             by_records.alias("by_records"),
         )
     )
@@ -211,7 +213,8 @@ def read_up_to(positions: DataFrame, found: DataFrame, partitions: DataFrame) ->
     found: of ``with_earlier``; partitions: dataset ``mirror_partitions``
     returns: positions + lower (all records before it were read, but for those before the first one that was ever
     replicated; null: nothing is known), max_rereads (how many from there on were read at most), proved (none was, and
-    nothing of it is presumed), kind (of the element before the position; null: nothing stands before it)
+    nothing of it is presumed), kind (of the element before the position; null: nothing stands before it), claimed (the
+    position, if a copy of the record at ``lower`` stands there; else null, as in the midst of what was copied again)
     """
     read = F.struct(*_READ).alias("read")
     known = found.select(*KEY, (F.col("start") + 1).alias("at"), F.lit(KNOWN).alias("event"), read)
@@ -246,5 +249,6 @@ def read_up_to(positions: DataFrame, found: DataFrame, partitions: DataFrame) ->
             "max_rereads": F.when(lower.isNotNull(), reread),
             "proved": F.coalesce((reread == 0) & ~presumed, F.expr("false")),
             "kind": F.col("read.kind"),
+            "claimed": F.when(within & (along == lower), F.col("position")),
         }
-    ).select(*positions.columns, "lower", "max_rereads", "proved", "kind")
+    ).select(*positions.columns, "lower", "max_rereads", "proved", "kind", "claimed")
