@@ -55,7 +55,8 @@ class FailoverRequest:
     translated, 0 to 1. max_rereads: how many records may be read again, all groups together (None: of each partition
     as many as the preview says). compared: how many records are read of either log of a partition at most, to prove
     claims; compared_total: how many of both logs and all partitions together. reads_committed: MirrorSource leaves out
-    what was written in a transaction that was given up. forward: of a failback, the flow that once brought the records
+    what was written in a transaction that was given up. trust_checkpoints: without the source, groups go on where
+    nothing but MirrorMaker 2's checkpoints tells, too. forward: of a failback, the flow that once brought the records
     there, by its MirrorSource ``forward_connector``; ``flow`` is the one that leads back then, whether or not it runs.
     """
 
@@ -69,6 +70,7 @@ class FailoverRequest:
     compared: int = DEFAULT_COMPARED
     compared_total: int = DEFAULT_COMPARED_TOTAL
     reads_committed: bool = False
+    trust_checkpoints: bool = True
     source_connector: str = ""
     checkpoint_connector: str = ""
     forward: Flow | None = None
@@ -88,6 +90,7 @@ class FailoverRequest:
         compared: object = DEFAULT_COMPARED,
         compared_total: object = DEFAULT_COMPARED_TOTAL,
         reads_committed: bool = False,
+        trust_checkpoints: bool = True,
         source_connector: str = "",
         checkpoint_connector: str = "",
         forward: Flow | None = None,
@@ -116,6 +119,7 @@ class FailoverRequest:
             compared=_count("compared", compared),
             compared_total=_count("compared_total", compared_total),
             reads_committed=reads_committed,
+            trust_checkpoints=trust_checkpoints,
             source_connector=source_connector,
             checkpoint_connector=checkpoint_connector,
             forward=forward,

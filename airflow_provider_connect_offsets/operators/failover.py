@@ -58,9 +58,10 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
     of partitions that must be translated (0 to 1); ``max_rereads``: how many records may be read again, all groups
     together (empty: of each partition as many as the preview says); ``compared``: how many records of either log are
     read at most, for each partition, to prove claims; ``compared_total``: how many of both logs and all partitions
-    together, which is shared out among them. ``forward_connector`` makes it a failback: the
-    MirrorSourceConnector of the flow that once brought the records from the target, to which the groups go home;
-    ``source_connector`` may be empty then.
+    together, which is shared out among them. ``trust_checkpoints``: without the source, groups go on where nothing but
+    MirrorMaker 2's checkpoints tells, too; they are left alone if it is false. ``forward_connector`` makes it a
+    failback: the MirrorSourceConnector of the flow that once brought the records from the target, to which the groups
+    go home; ``source_connector`` may be empty then.
 
     Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
     """
@@ -82,6 +83,7 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
         "max_rereads",
         "compared",
         "compared_total",
+        "trust_checkpoints",
         "forward_connector",
         "part",
     )
@@ -105,6 +107,7 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
         max_rereads: int | str = "",
         compared: int | str = 100_000,
         compared_total: int | str = 10_000_000,
+        trust_checkpoints: bool | str = True,
         forward_connector: str = "",
         part: str = "",
         **kwargs: Any,
@@ -125,6 +128,7 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
         self.max_rereads = max_rereads
         self.compared = compared
         self.compared_total = compared_total
+        self.trust_checkpoints = trust_checkpoints
         self.forward_connector = forward_connector
         self.part = part
 
@@ -176,6 +180,7 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
             compared=self.compared,
             compared_total=self.compared_total,
             reads_committed=info is not None and isolation_of(info.config) is Isolation.READ_COMMITTED,
+            trust_checkpoints=is_true(self.trust_checkpoints),
             source_connector=self.source_connector,
             checkpoint_connector=self.checkpoint_connector,
             forward=forward,

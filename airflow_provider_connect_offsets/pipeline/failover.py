@@ -135,13 +135,16 @@ def translated(request: FailoverRequest, seen: Seen) -> DataFrame:
 
 def _answered(request: FailoverRequest, seen: Seen) -> DataFrame:
     nothing = {"not_at_home": F.lit(None).cast("long"), "by_records": F.lit(None).cast("boolean")}
+    trusts = request.trust_checkpoints
     if seen.lost is not None:
-        return seen.lost.answers(asked_positions(request, seen), _by_source_topic(seen)).withColumns(nothing)
+        asked = asked_positions(request, seen)
+        found = seen.lost.answers(asked, _by_source_topic(seen), trusts_checkpoints=trusts)
+        return found.withColumns(nothing)
     if seen.known is None:
-        told = answers_of_checkpoints(_told(seen), seen.partitions).where("position >= 0")
+        told = answers_of_checkpoints(_told(seen), seen.partitions, trusts_checkpoints=trusts).where("position >= 0")
         return _selected(told, request).withColumns(nothing)
     asked = asked_positions(request, seen)
-    found = answers(asked, seen.partitions, seen.known, _by_source_topic(seen))
+    found = answers(asked, seen.partitions, seen.known, _by_source_topic(seen), trusts_checkpoints=trusts)
     return found.withColumns(nothing) if seen.forward is None else both_ways(asked, found, seen.forward)
 
 
@@ -224,16 +227,31 @@ def _reason_to_stay(request: FailoverRequest) -> Column:
         F.col("target_topic"),
         F.col("missing"),
     )
+    untrusted = F.format_string(
+        "nothing but MirrorMaker 2's checkpoint tells where it is in the replica %s: offset %,d, which may skip "
+        "records; the Param trust_checkpoints lets it go on there",
+        F.col("target_topic"),
+        F.col("checkpoint"),
+    )
     return (
         F.when(F.col("not_at_home") > 0, unread)
         .when(F.col("target_end").isNull() & F.col("target_topic").isNotNull(), lacking)
         .when(F.col("target_end").isNull(), F.lit("its topic has no replica on the target"))
         .when(F.col("on_target"), F.lit("it has members on the target: stop them first"))
         .when(F.col("on_source"), F.lit("it has members on the source, so it goes on reading there: stop them first"))
+        .when(_is_untrusted(request), untrusted)
         .when(F.col("downstream").isNull(), F.concat(F.lit(NO_SYNC), replica))
         .when(F.col("downstream") > F.col("target_end"), F.concat(replica, F.lit(" ends before that offset")))
         .when(further & ~may_go_back, back)
     )
+
+
+def _is_untrusted(request: FailoverRequest) -> Column:
+    """Whether a checkpoint tells of an offset, and nothing else does."""
+    if request.trust_checkpoints or request.mode is not Mode.UNPLANNED:
+        return F.expr("false")
+    has_checkpoint = F.coalesce(F.col("checkpoint") <= F.col("target_end"), F.expr("false"))
+    return F.col("downstream").isNull() & has_checkpoint
 
 
 def _why() -> Column:

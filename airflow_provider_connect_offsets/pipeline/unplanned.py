@@ -98,8 +98,8 @@ class Lost:
     partitions: DataFrame
     known: Known
 
-    def answers(self, positions: DataFrame, checkpoints: DataFrame) -> DataFrame:
-        """Translate positions, of ``Left.positions`` by source topic; checkpoints and what it returns: of ``answers``.
+    def answers(self, positions: DataFrame, checkpoints: DataFrame, *, trusts_checkpoints: bool = False) -> DataFrame:
+        """Translate positions, of ``Left.positions`` by source topic; all else, and what it returns: of ``answers``.
 
         A position behind what is known of the source is taken for the first one that is not, or, where it is further
         on, for the place that its group's own checkpoint tells; how much lies before it nobody knows.
@@ -108,7 +108,13 @@ class Lost:
         asked = positions.join(known_to, list(KEY), "left").withColumns(
             {"told_position": F.col("position"), "position": F.least("position", F.col("known_to") + 1)}
         )
-        found = answers(asked, self.partitions.drop("known_to"), self.known, checkpoints)
+        found = answers(
+            asked,
+            self.partitions.drop("known_to"),
+            self.known,
+            checkpoints,
+            trusts_checkpoints=trusts_checkpoints,
+        )
         beyond = F.col("told_position") > F.col("position")
         usable = (F.col("checkpoint_upstream") <= F.col("told_position")) & (F.col("checkpoint") <= F.col("target_end"))
         own = F.when(beyond & usable, F.col("checkpoint"))

@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Group
 
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode, Move
+from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Method, Mode, Move
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.page import environment
 from airflow_provider_connect_offsets.report.question import MOST_ROWS, more, plain, report_link
@@ -42,6 +42,11 @@ _WAITS = {
 _UNPLANNED = (
     "What a group has read since it reads again. Exact says that from its position on nothing which was replicated is "
     "skipped or read again; what the source had beyond its last replicated record nobody knows."
+)
+_TRUSTED = (
+    "MirrorMaker 2's own checkpoint is all that tells where {} go on. It may lie behind records that are not read yet, "
+    "if the flow was being set back when the source was lost, or the topic had been created anew: with the Param "
+    "trust_checkpoints off, these are left alone."
 )
 _WITHOUT_LEDGER = (
     "There is no ledger of this flow. With one, groups without a checkpoint would be moved as well, offset syncs that "
@@ -137,7 +142,8 @@ class Failover:
             )
         if self.request.mode is Mode.PLANNED:
             return "Planned: positions are those that the groups have committed on the source."
-        return f"{self._positions} {_UNPLANNED}"
+        trusted = f" {_trusted(count)}" if (count := self.summary[f"by_{Method.CHECKPOINT}"]) else ""
+        return f"{self._positions} {_UNPLANNED}{trusted}"
 
     @property
     def _positions(self) -> str:
@@ -298,6 +304,10 @@ def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
 def _cell(value: object) -> object:
     """Keep a name from being a formula to whoever opens the file: anyone may name a group ``=HYPERLINK(…)``."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _trusted(count: int) -> str:
+    return _TRUSTED.format(f"the groups in {words.count(count, 'partition')}")
 
 
 def _by_checkpoints(line: GroupLine) -> str:

@@ -93,6 +93,13 @@ def failover_params() -> dict[str, Param]:
         **_what(),
         **_flow(),
         **_limits(),
+        "trust_checkpoints": flag(
+            "Trust checkpoints",
+            "Where the source is gone: whether groups go on where nothing but MirrorMaker 2's own checkpoints tells. "
+            "These may skip records if the flow was being set back, or its topic was created anew.",
+            section=Section.SAFETY,
+            default=True,
+        ),
         "resume_flow": flag(
             "Start the flow again",
             "Whether its connectors are started again after the commit.",

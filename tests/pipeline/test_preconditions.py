@@ -79,6 +79,12 @@ def any_checkpoint_counts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(bounds, "_since_the_last_rewind", lambda: F.expr("true"))
 
 
+def checkpoints_are_trusted(patch: pytest.MonkeyPatch) -> None:
+    """They count where no offset mapping is left."""
+    bounded = bounds.bounded
+    patch.setattr(answers, "bounded", lambda *args, **_trusts: bounded(*args, trusts_checkpoints=True))
+
+
 PRECONDITIONS = {
     "earlier copies come again": Precondition(
         (Event.REWIND, Event.FORWARD), read=ReadFrom.ALL, ending=Ending.STOPPED, rule=all_comes_again
@@ -138,6 +144,25 @@ def test_no_gap_is_known(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -
 
     assert not [str(answer) for answer in before if answer.wrong]
     assert "SKIP" in {answer.wrong for answer in without}
+
+
+def test_a_checkpoint_lies_behind_a_mapping(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where none is left, it may have been written in the midst of a rewind that never caught up."""
+    world = World(ending=Ending.BROKEN)
+    world.produce(*range(20))
+    world.flow.replicate()
+    world.flow.move(0)
+    world.flow.replicate(9)
+    world.groups["reader"] = 12
+    world.checkpoint()
+    world.syncs.clear()
+
+    before = answered(spark, [world], ReadFrom.NONE)
+    checkpoints_are_trusted(monkeypatch)
+    without = answered(spark, [world], ReadFrom.NONE)
+
+    assert not [str(answer) for answer in before if answer.wrong]
+    assert {answer.wrong for answer in without if answer.position == 12} == {"SKIP"}
 
 
 def test_timestamps_are_those_of_the_source(spark: SparkSession) -> None:

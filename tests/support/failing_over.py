@@ -54,14 +54,15 @@ class Flowing:
         topic_config: Mapping[str, str] | None = None,
         overrides: Mapping[str, str] | None = None,
         groups: int = 0,
+        suffix: str = "",
     ) -> Flowing:
         """Create topic and connectors with aliases of their own, so that their syncs are no one else's.
 
         groups: how many are there from the beginning; those that MirrorCheckpoint finds later have no checkpoints for
-        what lies before.
+        what lies before. suffix: the end of the topic's name.
         """
         mark = uuid4().hex[:8]
-        topic = f"orders-{mark}"
+        topic = f"orders-{mark}{suffix}"
         sandbox.source.create_topic(topic, partitions=partitions, config=topic_config)
         aliases = {"source_alias": f"here{mark}", "target_alias": f"there{mark}"}
         config = mirror_source_config(sandbox, topic, overrides=overrides, **aliases)

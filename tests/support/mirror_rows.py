@@ -55,8 +55,8 @@ class Answer:
     exact: bool
     max_rereads: int | None
     method: str
-    known_to: int | None = None
     claimed: int | None = None
+    known_to: int | None = None
 
     @property
     def wrong(self) -> str:

@@ -63,12 +63,21 @@ def known(
     return Known(worked_out(with_later(found)), worked_out(uncovered(partitions, found, source)), anew)
 
 
-def answers(positions: DataFrame, partitions: DataFrame, of: Known, checkpoints: DataFrame | None = None) -> DataFrame:
+def answers(
+    positions: DataFrame,
+    partitions: DataFrame,
+    of: Known,
+    checkpoints: DataFrame | None = None,
+    *,
+    trusts_checkpoints: bool = False,
+) -> DataFrame:
     """Translate each position.
 
     positions: topic (of the source), kafka_partition, position (long; the next record to be read), and whatever else
     partitions: dataset ``mirror_partitions``; of: what is ``known`` of them
     checkpoints: topic (of the source), kafka_partition, upstream, downstream; or None
+    trusts_checkpoints: of a source that is gone, they also count before the first mapping, where nothing shows whether
+    records may be skipped
     returns: positions + target_topic, target_start, target_end (null: there is no remote partition), downstream (the
     lower bound; null: nothing is known), upper, missing (unread records without a copy; null: not known), exact,
     max_rereads, method, claimed (the record whose copy stands at ``downstream``; null: that is not told)
@@ -78,7 +87,7 @@ def answers(positions: DataFrame, partitions: DataFrame, of: Known, checkpoints:
     """
     facts = partitions.select(*KEY, *PARTITION, "source_end", "drained")
     believed = None if checkpoints is None else checkpoints.join(F.broadcast(of.anew), list(KEY), "left_anti")
-    found = bounded(positions, partitions, of.elements, of.uncovered, believed)
+    found = bounded(positions, partitions, of.elements, of.uncovered, believed, trusts_checkpoints=trusts_checkpoints)
     return _decided(found.join(F.broadcast(facts), list(KEY), "left")).select(*positions.columns, *ANSWER)
 
 

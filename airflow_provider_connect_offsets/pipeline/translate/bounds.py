@@ -24,18 +24,24 @@ def bounded(
     found: DataFrame,
     uncovered: DataFrame,
     checkpoints: DataFrame | None = None,
+    *,
+    trusts_checkpoints: bool = False,
 ) -> DataFrame:
     """Bound the translated offset of each position.
 
     positions: topic, kafka_partition, position (long), and whatever else; partitions: dataset ``mirror_partitions``
     found: elements, of ``with_later``; uncovered: of ``uncovered``
-    checkpoints: topic (of the source), kafka_partition, upstream, downstream; or None
+    checkpoints: topic (of the source), kafka_partition, upstream, downstream; or None; trusts_checkpoints: of
+    ``answers``
     returns: positions + lower (no unread record stands before it only; null: nothing is known), upper (the last copy of
     an unread record stands there, or before), missing (how many unread records have no copy; null: not known),
     max_rereads, kind (of the element that ``lower`` rests on, or ``CHECKPOINT``; null: no unread record has a copy),
     claimed (the record of the source whose copy stands at ``lower``; null: that is not told)
     """
-    return _upwards(_downwards(positions, found, uncovered), partitions, found, checkpoints)
+    seen = _downwards(positions, found, uncovered)
+    known = _upwards(seen, partitions, found, checkpoints)
+    columns = [name for name in seen.columns if name not in {"unread", "last"}]
+    return _with_told(known, columns, trusts_checkpoints=trusts_checkpoints)
 
 
 def _downwards(positions: DataFrame, found: DataFrame, uncovered: DataFrame) -> DataFrame:
@@ -69,21 +75,21 @@ def _upwards(seen: DataFrame, partitions: DataFrame, found: DataFrame, checkpoin
         events.append(_events(checkpoints.withColumn("at", F.col("upstream")), told=F.col("downstream")))
     upwards = Window.partitionBy(*KEY).orderBy("at", "kind").rowsBetween(*SO_FAR)
     told = F.lit(None).cast("long") if checkpoints is None else F.max("told").over(upwards)
-    known = (
+    return (
         reduce(union_of, events)
         .withColumns({"before": F.max("before").over(upwards), "told": told})
         .where(F.col("kind") == ASKED)
         .select("asked.*", "before", "told")
     )
-    return _with_told(known, [name for name in seen.columns if name not in {"unread", "last"}])
 
 
-def _with_told(known: DataFrame, columns: list[str]) -> DataFrame:
+def _with_told(known: DataFrame, columns: list[str], *, trusts_checkpoints: bool) -> DataFrame:
     """Begin where a checkpoint tells, if that is further on in the very piece of which nothing else is known.
 
-    Before the first mapping it may be of an earlier topic; it is believed there where nothing can be asked any more.
+    Before the first mapping it may be of an earlier topic, or written in the midst of a rewind.
     """
-    unclear = (F.col("unread.kind") == STRETCH) | (F.col("unread.kind") == BLIND) & F.col("is_lost")
+    in_blind = (F.col("unread.kind") == BLIND) & F.col("is_lost")
+    unclear = (F.col("unread.kind") == STRETCH) | (in_blind if trusts_checkpoints else F.expr("false"))
     further = F.col("told") > F.col("lower")
     by_checkpoint = F.coalesce(unclear & further & _since_the_last_rewind(), F.expr("false"))
     blind = F.coalesce((F.col("unread.kind") == BLIND) & ~by_checkpoint, F.expr("false"))

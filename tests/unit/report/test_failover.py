@@ -102,6 +102,19 @@ def test_unplanned_without_a_ledger_says_how_to_get_one(directory: FailoverDirec
     assert "What a group has read since it reads again" in asked
 
 
+def test_what_rests_on_checkpoints_alone_is_said(directory: FailoverDirectory) -> None:
+    """Who approves it learns that they may lie behind records that are not read yet, and how to leave them alone."""
+    write_failover(directory, ROWS, planned=False, ledger_at=None, by_ledger=0, positions_since=None, by_checkpoint=2)
+
+    asked = failover_question(Failover.read(directory))
+
+    assert "checkpoint is all that tells where the groups in 2 partitions go on" in asked
+    assert "It may lie behind records that are not read yet" in asked
+    assert "checkpoint is all that tells" in page_of(directory)
+    write_failover(directory, ROWS, planned=False, ledger_at=None, by_ledger=0, positions_since=None)
+    assert "checkpoint is all that tells" not in failover_question(Failover.read(directory))
+
+
 def test_unplanned_with_a_ledger_says_how_old_it_is(directory: FailoverDirectory) -> None:
     """And how many positions it tells."""
     write_failover(directory, ROWS, planned=False, ledger_at=1_769_860_800_000, by_ledger=2, positions_since=None)
