@@ -214,6 +214,9 @@ def _shuffle_partitions(spark: SparkSession) -> str:
 
 def _run(spark: SparkSession, arguments: list[str]) -> None:
     set_default(spark, "spark.sql.shuffle.partitions", _shuffle_partitions(spark))
+    if str(spark.sparkContext.master).startswith("local"):
+        # Each stage would be planned anew as it ends, to end up with as many partitions as there are cores.
+        set_default(spark, "spark.sql.adaptive.enabled", "false")
     run(spark, *map(FailoverDirectory, arguments))
 
 
