@@ -162,6 +162,19 @@ def test_a_partition_that_the_target_lacks(spark: SparkSession, read: ReadFrom) 
     assert found == {at: (None, None, 4 - at, False) for at in range(5)}
 
 
+def test_what_retention_took_before_it_was_replicated(spark: SparkSession) -> None:
+    """Nothing is left to be replicated, but no group that has yet to read it is exact."""
+    world = replicated(4)
+    world.produce(*range(4, 10))
+    world.source.retain(10)
+
+    found = told(answered(spark, [ended(world)], ReadFrom.NONE))
+
+    assert all(missing is None for _lower, _upper, missing, _exact in (found[at] for at in range(10)))
+    assert not any(found[at][3] for at in range(10))
+    assert found[10][2] == 0
+
+
 def test_a_record_of_somebody_else_that_looks_like_one_to_come(spark: SparkSession) -> None:
     """Where values repeat, one that looks alike proves no place by itself, however rare it is."""
     world = World(Traits(repeats=True))

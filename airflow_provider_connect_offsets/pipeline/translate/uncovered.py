@@ -19,8 +19,12 @@ def uncovered(partitions: DataFrame, found: DataFrame, source: DataFrame | None 
     """
     facts = partitions.select(
         *KEY,
-        # Behind what is stored, of one that has caught up, stands nothing that is to be replicated.
-        F.when(F.col("drained") & ~F.col("transformed"), F.coalesce(F.col("stored") + 1, F.lit(0)))
+        # Behind what is stored, of one that has caught up, stands nothing that is to be replicated; but retention may
+        # have taken what was not yet.
+        F.when(
+            F.col("drained") & ~F.col("transformed"),
+            F.greatest(F.coalesce(F.col("stored") + 1, F.lit(0)), F.col("source_start")),
+        )
         .otherwise(F.col("source_end"))
         .alias("whole_end"),
         F.coalesce("source_from", F.lit(2**62)).alias("read_from"),
