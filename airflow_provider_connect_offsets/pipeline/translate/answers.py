@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.frames import worked_out
 from airflow_provider_connect_offsets.pipeline.translate.bounds import CHECKPOINT, bounded
 from airflow_provider_connect_offsets.pipeline.translate.elements import POINT, RECORD, RUN, STRETCH, elements
-from airflow_provider_connect_offsets.pipeline.translate.later import with_later
+from airflow_provider_connect_offsets.pipeline.translate.later import going_on, with_later
 from airflow_provider_connect_offsets.pipeline.translate.mappings import created_anew, known_mappings
 from airflow_provider_connect_offsets.pipeline.translate.records import remote_records, source_records
 from airflow_provider_connect_offsets.pipeline.translate.uncovered import uncovered
@@ -60,7 +60,7 @@ def known(
     source = source_records(digests)
     records = worked_out(remote_records(digests, partitions, mappings))
     found = worked_out(elements(partitions, mappings, records, source))
-    return Known(worked_out(with_later(found)), worked_out(uncovered(partitions, found, source)), anew)
+    return Known(worked_out(with_later(going_on(found))), worked_out(uncovered(partitions, found, source)), anew)
 
 
 def answers(

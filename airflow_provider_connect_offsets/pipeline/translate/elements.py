@@ -125,14 +125,15 @@ def _stretch_low() -> Column:
 
 
 def _stretch_high() -> Column:
-    """The run that begins with the mapping before it can't be longer than the stretch either."""
+    """The run that begins with the mapping before it can't be longer than the stretch, if nothing was copied twice.
+
+    Else few records may reach far, where the source's offsets have gaps, before replication goes back.
+    """
     fits = F.greatest(F.col("after.upstream") - 1, F.coalesce("upstream", F.lit(-1)) + _length() - 1)
     beyond = F.greatest(F.col("source_end") - 1, "stored", "after.upstream", "upstream", F.lit(0))
     unknown = F.when(F.col("source_end").isNull(), F.lit(2**62)).otherwise(beyond)
-    # Of a source that is gone nobody knows how far its offsets had gaps.
-    repeated = F.col("source_end").isNull() & (_length() > F.col("after.upstream") - F.coalesce("upstream", F.lit(-1)))
-    endless = repeated & (F.col("downstream").isNull() | F.col("has_gaps"))
-    return F.when(F.col("after").isNotNull() & ~endless, fits).otherwise(unknown)
+    repeated = _length() > F.col("after.upstream") - F.coalesce("upstream", F.lit(-1))
+    return F.when(F.col("after").isNotNull() & ~repeated, F.least(fits, unknown)).otherwise(unknown)
 
 
 def _length() -> Column:

@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.offsets.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import ASKED, KEY, KNOWN, SO_FAR, asked_events, union_of
 from airflow_provider_connect_offsets.pipeline.frames import worked_out
 from airflow_provider_connect_offsets.pipeline.translate.answers import method_of_kind
-from airflow_provider_connect_offsets.pipeline.translate.elements import BLIND, POINT, RECORD, elements
+from airflow_provider_connect_offsets.pipeline.translate.elements import BLIND, POINT, RECORD, STRETCH, elements
 from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
 from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN, remote_records, source_records
 
@@ -138,7 +138,7 @@ def with_earlier(found: DataFrame, partitions: DataFrame) -> DataFrame:
     """
     in_order = Window.partitionBy(*KEY).orderBy("start")
     earlier, so_far = in_order.rowsBetween(Window.unboundedPreceding, -1), in_order.rowsBetween(*SO_FAR)
-    facts = partitions.select(*KEY, "source_start", "source_end", "gapless", "transformed")
+    facts = partitions.select(*KEY, "source_start", "source_end", "target_end", "gapless", "transformed")
     unclear = F.when(F.col("certain"), F.lit(0)).otherwise(F.col("end") - F.col("start") + 1)
     is_record = F.col("kind") == RECORD
     seen = (
@@ -171,15 +171,20 @@ def with_earlier(found: DataFrame, partitions: DataFrame) -> DataFrame:
 
 
 def _high() -> Column:
-    """Of a flow that broke off, the record that looks like the one stored may be another, further on."""
-    doubtful = F.col("gapless") & ~F.col("certain") & (F.col("kind") == POINT)
-    return F.when(doubtful, F.greatest("high", F.col("source_end") - 1)).otherwise(F.col("high"))
+    """Of a flow that broke off, the record that looks like the one stored may be another, further on.
+
+    Where offsets may have gaps, what was not read may have come anywhere before replication went back.
+    """
+    doubtful = ~F.col("certain") & (F.col("kind") == POINT) & (F.col("end") == F.col("target_end") - 1)
+    blind = F.col("kind") == BLIND
+    far = F.col("transformed") & (blind | (F.col("kind") == STRETCH)) | ~F.col("gapless") & blind
+    return F.when(doubtful | far, F.greatest("high", F.col("source_end") - 1)).otherwise(F.col("high"))
 
 
 def _begins() -> Column:
-    """Where an element begins; compaction may have taken copies that stood before the first one."""
-    taken = F.when(~F.col("gapless") & F.col("come_to").isNull(), F.col("start")).otherwise(F.lit(0))
-    return F.when(F.col("upstream") > taken, F.col("upstream") - taken).when(F.col("upstream").isNotNull(), F.lit(0))
+    """Where an element begins; compaction may have taken copies of any records before the first one."""
+    taken = ~F.col("gapless") & F.col("come_to").isNull() & (F.col("start") > 0)
+    return F.when(taken & F.col("upstream").isNotNull(), F.lit(0)).otherwise(F.col("upstream"))
 
 
 def _last_certain(value: Column) -> Column:

@@ -57,6 +57,18 @@ def with_later(found: DataFrame) -> DataFrame:
     )
 
 
+def going_on(found: DataFrame) -> DataFrame:
+    """Let each element go on at the next record that any of them may hold, as what has no copy breaks no chain.
+
+    found: of ``elements``, of a remote topic whose records were read; returns: the same columns, ``next`` changed
+    """
+    upwards = Window.partitionBy(*KEY).orderBy("low").rowsBetween(Window.unboundedPreceding, -1)
+    ends = (F.max("high").over(upwards) + 1).alias("next")
+    gaps = found.where("low <= high").select(*KEY, ends, F.col("low").alias("begins")).where("begins > next")
+    told = found.join(gaps, [*KEY, "next"], "left").withColumn("next", F.coalesce("begins", "next"))
+    return told.select(*found.columns)
+
+
 def reach_unread() -> Column:
     """The highest record that an element may hold for the last time; null: all that it holds comes again."""
     below = F.when(F.col("again_from") > F.col("low"), F.col("again_from") - 1)

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.pipeline.translate.mappings import gaps_of
 
 # Below the lowest position that is asked for, so that a record before it is among those that are read.
 MARGIN = 200
-_FACTS = ("source_start", "source_end", "source_from", "gapless", "transformed", "timed")
+_FACTS = ("source_start", "source_end", "source_from", "stored", "gapless", "transformed", "timed")
 
 
 def source_records(digests: DataFrame) -> DataFrame:
@@ -63,11 +63,12 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
     numbered = F.when(F.col("times") == 1, F.col("number"))
     # Where contents repeat, one that stands there twice may be somebody else's, and so may one without its neighbours.
     alone = (F.col("times") == 1) & ~F.col("may_hide") & ((F.col("copies") == 1) | ~F.col("repeats"))
-    seen = found.withColumn("number", numbered).withColumns(
+    only_one = _all_read() | (_is_unique() & (F.col("first") <= F.col("stored")))
+    recognised = alone & (F.col("whole") & ~F.col("repeats") & only_one | _in_company())
+    seen = found.withColumn("number", numbered).withColumn("recognised", F.coalesce(recognised, F.expr("false")))
+    seen = seen.withColumns(
         {
-            "upstream": F.when(alone & (F.col("whole") & ~F.col("repeats") | _in_company()), F.col("first")).when(
-                told & ~F.col("weak"), F.col("told")
-            ),
+            "upstream": F.when(F.col("recognised"), F.col("first")).when(told & ~F.col("weak"), F.col("told")),
             "perhaps": F.when(told, F.col("told")),
             "refuted": F.coalesce(denied & ~F.col("transformed") & ~F.col("weak"), F.expr("false")),
         }
@@ -103,7 +104,8 @@ def _partition_facts(partitions: DataFrame, alike: DataFrame, mappings: DataFram
     )
     begins = F.broadcast(partitions.select(*KEY, "target_from"))
     edges = mappings.where(~F.col("weak")).join(begins, list(KEY)).where(F.col("downstream") < F.col("target_from"))
-    edge = edges.groupBy(*KEY).agg(F.max_by(F.struct("upstream", "downstream"), "downstream").alias("edge"))
+    place = F.struct("upstream", "downstream", F.expr("false").alias("sole"))
+    edge = edges.groupBy(*KEY).agg(F.max_by(place, "downstream").alias("edge"))
     straight = F.col("gapless") & ~F.col("transformed") & ~F.coalesce("has_gaps", F.expr("false"))
     told = known.join(edge, list(KEY), "left").join(gaps_of(mappings), list(KEY), "left")
     return told.withColumns(
@@ -113,6 +115,20 @@ def _partition_facts(partitions: DataFrame, alike: DataFrame, mappings: DataFram
             "believed": straight,
         }
     ).drop("has_gaps")
+
+
+def _all_read() -> Column:
+    """Whether all that the source has ever had was read."""
+    return (F.col("source_from") <= 0) & F.col("gapless")
+
+
+def _is_unique() -> Column:
+    """Whether no other record of the remote topic looks the same.
+
+    The copy of one that is deleted at the source would stand there beside the copy of one that is not, once
+    replication has come by both.
+    """
+    return F.col("copies") == 1
 
 
 def _may_be(offset: Column, digest: Column) -> Column:
@@ -140,8 +156,10 @@ def _straight(records: DataFrame, source: DataFrame) -> DataFrame:
     """Make those certain too that lie straight between two that are, as their content says."""
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     backwards = Window.partitionBy(*KEY).orderBy(F.desc("downstream"))
-    place = F.when(F.col("upstream").isNotNull(), F.struct("upstream", "downstream"))
-    perhaps = F.struct(F.coalesce("upstream", "perhaps").alias("upstream"), "downstream")
+    # Whether any other copy of it would be recognised as well, or there surely is none.
+    sole = (F.col("recognised") & (_all_read() | _is_unique())).alias("sole")
+    place = F.when(F.col("upstream").isNotNull(), F.struct("upstream", "downstream", sole))
+    perhaps = F.struct(F.coalesce("upstream", "perhaps").alias("upstream"), "downstream", sole)
     maybe = F.when(perhaps["upstream"].isNotNull(), perhaps)
     near = records.withColumns(
         {
@@ -156,15 +174,14 @@ def _straight(records: DataFrame, source: DataFrame) -> DataFrame:
     there = source.select(*KEY, F.col("upstream").alias("expected"), F.col("digest").alias("expected_digest"))
     agreed = F.when(_may_be(F.col("expected"), F.col("expected_digest")), F.col("expected"))
     joined = expected.join(there, [*KEY, "expected"], "left")
-    # Only where each copy of it would have been recognised.
-    plain = F.col("whole") & ~F.col("repeats")
-    rises = plain & (F.col("after.upstream") > F.col("before.upstream"))
+    rises = F.col("whole") & ~F.col("repeats") & (F.col("after.upstream") > F.col("before.upstream"))
     return joined.withColumns(
         {
             "upstream": F.coalesce("upstream", agreed),
-            # To come from before the one, or from behind the other, replication would have come by it once more.
-            "floor": F.when(rises, F.col("before.upstream") + 1),
-            "ceiling": F.when(rises & F.col("gapless"), F.col("after.upstream") - 1),
+            # To come from before the one, or from behind the other, replication would have come by it once more, which
+            # shows unless a transform has changed that record.
+            "floor": F.when(rises & F.col("before.sole"), F.col("before.upstream") + 1),
+            "ceiling": F.when(rises & F.col("gapless") & F.col("after.sole"), F.col("after.upstream") - 1),
         }
     )
 
@@ -182,7 +199,7 @@ def _low() -> Column:
 
 def _may_hide() -> Column:
     """Whether what was not read may have a record of the same digest."""
-    return F.col("may_hide") | ~F.col("whole")
+    return F.col("may_hide") | ~F.col("whole") | ~_all_read()
 
 
 def _high() -> Column:
@@ -193,5 +210,4 @@ def _high() -> Column:
 
 def _somebodys() -> Column:
     """Whether a record is a copy of none: all that this source has ever had was read, and it is not among it."""
-    all_read = (F.col("source_from") <= 0) & F.col("gapless") & ~F.col("transformed")
-    return F.col("upstream").isNull() & F.col("times").isNull() & all_read
+    return F.col("upstream").isNull() & F.col("times").isNull() & _all_read() & ~F.col("transformed")
