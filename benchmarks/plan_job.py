@@ -17,7 +17,7 @@ from pathlib import Path
 from timing import medians, submit
 
 from airflow_provider_connect_offsets.offsets.document import canonical
-from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.pipeline.shipping import plan_job_path, write_py_files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.files import write_json

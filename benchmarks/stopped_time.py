@@ -33,11 +33,11 @@ LOOK = f"""
 import resource, sys
 sys.path.insert(0, {SUPPORT!r})
 from made_up_cluster import MadeUpCluster, MadeUpFlow
-from airflow_provider_connect_offsets.change.failover import FailoverDoors, look
-from airflow_provider_connect_offsets.change.replicas import Clusters
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors, look
+from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.stores.cluster import open_cluster
+from airflow_provider_connect_offsets.kafka.cluster import open_cluster
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 bootstrap, partitions, stored, uri, *before = sys.argv[1:]
 connect = MadeUpFlow(

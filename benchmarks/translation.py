@@ -41,11 +41,11 @@ AHEAD = 1_000_000
 # Both programs where they have nothing to do.
 IMPORTS = """
 import sys
-from airflow_provider_connect_offsets.change.failover import FailoverDoors, look
-from airflow_provider_connect_offsets.change.replicas import Clusters
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors, look
+from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.stores.cluster import open_cluster
+from airflow_provider_connect_offsets.kafka.cluster import open_cluster
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 """
 SESSION = "from pyspark.sql import SparkSession; SparkSession.builder.getOrCreate().stop()"

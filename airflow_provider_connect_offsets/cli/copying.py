@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.change.steps import differences
 from airflow_provider_connect_offsets.cli.opened import Opened
 from airflow_provider_connect_offsets.cli.told import counted, tell
+from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.exceptions import InvalidInput, NotApplied
-from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
+from airflow_provider_connect_offsets.operations.connector.steps import differences
 
 
 def copy(opened: Opened, connectors: list[str], *, forced: bool) -> None:

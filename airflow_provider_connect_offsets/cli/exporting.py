@@ -12,8 +12,8 @@ from typing import TextIO
 
 from airflow_provider_connect_offsets.cli.opened import Opened
 from airflow_provider_connect_offsets.cli.told import counted, progress_bar, tell
+from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_text
-from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
 
 
 def export(opened: Opened, *, connectors: frozenset[str], from_beginning: bool, target: Path | None) -> None:

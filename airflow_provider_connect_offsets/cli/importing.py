@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from airflow_provider_connect_offsets.change.import_stages import Change, read
-from airflow_provider_connect_offsets.change.imports import Imports
 from airflow_provider_connect_offsets.cli.journals import own_workspace, shell_owner
 from airflow_provider_connect_offsets.cli.opened import Opened
 from airflow_provider_connect_offsets.cli.told import counted, tell
+from airflow_provider_connect_offsets.connect.storage.config_topic import ConfiguredConnector
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.document import (
     Offsets,
@@ -21,7 +20,8 @@ from airflow_provider_connect_offsets.offsets.document import (
 )
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_of
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.stores.config_topic import ConfiguredConnector
+from airflow_provider_connect_offsets.operations.imports.import_stages import Change, read
+from airflow_provider_connect_offsets.operations.imports.imports import Imports
 
 
 def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:

@@ -10,17 +10,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_connect_offsets.connect.rest.endpoint import BasicAuth, ConnectEndpoint
+from airflow_provider_connect_offsets.connect.storage.java.worker_config import WorkerConfig, read_worker_config
+from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
+from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
+from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics
 from airflow_provider_connect_offsets.exceptions import NotStopped
+from airflow_provider_connect_offsets.kafka.topic_reader import Progress
 from airflow_provider_connect_offsets.offsets.document import Offsets
-from airflow_provider_connect_offsets.stores.endpoint import BasicAuth, ConnectEndpoint
-from airflow_provider_connect_offsets.stores.java.worker_config import WorkerConfig, read_worker_config
-from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
-from airflow_provider_connect_offsets.stores.storage_control import StorageControl
-from airflow_provider_connect_offsets.stores.topic_reader import Progress
-from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage, WorkerTopics
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.stores.connect import ConnectRest
+    from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def open_storage(path: Path, flow: str | None) -> Opened:
 
 def open_rest(configured: tuple[str, ...], urls: tuple[str, ...], patience: float) -> ConnectRest:
     """Open the REST API of workers, with the environment's credentials for hosts of ``configured`` URLs."""
-    from airflow_provider_connect_offsets.stores.connect import ConnectRest  # noqa: PLC0415 - an export needs none
+    from airflow_provider_connect_offsets.connect.rest.client import ConnectRest  # noqa: PLC0415 - an export needs none
 
     login = os.environ.get("CONNECT_OFFSETS_LOGIN")
     auth = BasicAuth(login, os.environ.get("CONNECT_OFFSETS_PASSWORD", "")) if login else None

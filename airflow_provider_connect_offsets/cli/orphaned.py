@@ -10,18 +10,18 @@ from uuid import uuid4
 from rich.console import Console
 from rich.table import Table
 
-from airflow_provider_connect_offsets.change.stored_records import moment_of
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.journals import own_workspace, shell_owner
 from airflow_provider_connect_offsets.cli.opened import Opened
 from airflow_provider_connect_offsets.cli.told import counted, progress_bar, tell
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
+from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.exceptions import InvalidInput, LeftStopped, StoreError
+from airflow_provider_connect_offsets.kafka.topic_reader import Progress, TopicRecord
+from airflow_provider_connect_offsets.observe.stored_records import moment_of
 from airflow_provider_connect_offsets.offsets.document import Offsets
-from airflow_provider_connect_offsets.offsets.orphans import Orphan
+from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan
 from airflow_provider_connect_offsets.offsets.storage import parse_key
-from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
-from airflow_provider_connect_offsets.stores.topic_reader import Progress, TopicRecord
-from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory, join
 
 Found = Mapping[str, list[Orphan]]
@@ -63,7 +63,7 @@ def show(
 
 def _finish(opened: Opened, topic: OffsetsTopic, workspace: str) -> None:
     """Finish what a dead removal has begun: it may have written all of its tombstones, so that nothing is found."""
-    from airflow_provider_connect_offsets.change.orphan_stages import finish, orphans_journal  # noqa: PLC0415
+    from airflow_provider_connect_offsets.operations.orphans.orphan_stages import finish, orphans_journal  # noqa: PLC0415
 
     journal = orphans_journal(workspace, topic)
     if journal.left() is None:
@@ -76,12 +76,12 @@ def _remove(
     opened: Opened, topic: OffsetsTopic, orphans: Sequence[Orphan], *, backup: Path | None, workspace: str
 ) -> None:
     # A list needs none of it.
-    from airflow_provider_connect_offsets.change.orphan_stages import (  # noqa: PLC0415
+    from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (  # noqa: PLC0415
         RemoveOrphans,
         orphans_journal,
         remove_orphans,
     )
-    from airflow_provider_connect_offsets.change.orphans import keep_found  # noqa: PLC0415
+    from airflow_provider_connect_offsets.operations.orphans.orphans import keep_found  # noqa: PLC0415
 
     target, kept = importing.backup_file(backup), list[Path]()
 

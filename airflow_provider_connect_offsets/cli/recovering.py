@@ -12,26 +12,26 @@ from typing import Any
 
 import click
 
-from airflow_provider_connect_offsets.change.captured import connections_of
-from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.group_stages import groups_journal, mend
-from airflow_provider_connect_offsets.change.orphan_stages import finish, orphans_journal
-from airflow_provider_connect_offsets.change.orphans import existing_on
-from airflow_provider_connect_offsets.change.recovery import recover as settle
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.journals import own_workspace
 from airflow_provider_connect_offsets.cli.opened import open_rest, open_storage
 from airflow_provider_connect_offsets.cli.told import tell
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidInput, JournalDamaged
+from airflow_provider_connect_offsets.kafka.cluster import open_cluster
+from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
+from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
+from airflow_provider_connect_offsets.observe.doors import Doors
 from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.operations.connector.captured import connections_of
+from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal, mend
+from airflow_provider_connect_offsets.operations.orphans.orphan_stages import finish, orphans_journal
+from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on
+from airflow_provider_connect_offsets.operations.recovery import recover as settle
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal, journals
 from airflow_provider_connect_offsets.saga.lease import Lease, Owner
 from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord
-from airflow_provider_connect_offsets.stores.cluster import open_cluster
-from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
-from airflow_provider_connect_offsets.stores.mirror_cluster import MirrorCluster
-from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 _PATIENCE = 120.0

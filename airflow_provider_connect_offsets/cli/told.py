@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from airflow_provider_connect_offsets.stores.topic_reader import Progress
+from airflow_provider_connect_offsets.kafka.topic_reader import Progress
 
 
 def tell(text: str) -> None:

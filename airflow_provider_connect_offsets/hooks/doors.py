@@ -15,7 +15,7 @@ from airflow.providers.common.compat.sdk import conf
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.change.doors import Doors
+    from airflow_provider_connect_offsets.observe.doors import Doors
     from airflow_provider_connect_offsets.saga.journal import Journal
 
 
@@ -70,10 +70,10 @@ def open_doors(
     Raises :class:`InvalidInput`, and store errors.
     """
     # Late, as the Kafka provider's hook imports its client, which no DAG needs for being parsed.
-    from airflow_provider_connect_offsets.change.doors import Doors, Origin  # noqa: PLC0415
     from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_logs  # noqa: PLC0415
     from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
     from airflow_provider_connect_offsets.hooks.storage import open_storage  # noqa: PLC0415
+    from airflow_provider_connect_offsets.observe.doors import Doors, Origin  # noqa: PLC0415
 
     named = {"connect_conn_id": connect_conn_id, **({"kafka_conn_id": kafka_conn_id} if kafka_conn_id else {})}
     with ExitStack() as stack:

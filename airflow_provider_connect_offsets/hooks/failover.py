@@ -11,12 +11,12 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors, workspace_uri
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.change.failover import FailoverDoors
-    from airflow_provider_connect_offsets.change.group_stages import TargetGroups
-    from airflow_provider_connect_offsets.change.held import Member
-    from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+    from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
+    from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors
     from airflow_provider_connect_offsets.offsets.flow import Flow
-    from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
+    from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
+    from airflow_provider_connect_offsets.operations.connector.held import Member
+    from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class OpenedFailover:
 
     def _ledger(self, request: FailoverRequest) -> str:
         """Where looks at the flow's readiness have kept their ledgers, where the source is gone."""
-        from airflow_provider_connect_offsets.offsets.failover import Mode  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.failover import Mode  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.layout import ledger_root  # noqa: PLC0415
 
         if request.mode is Mode.PLANNED:
@@ -78,13 +78,13 @@ class OpenedFailover:
 
     def target_groups(self) -> TargetGroups:
         """The target's consumer groups, with their journal; raises store errors."""
-        from airflow_provider_connect_offsets.change.group_stages import TargetGroups  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups  # noqa: PLC0415
 
         return TargetGroups.of(self.doors.clusters.target, workspace_uri(), target_kafka_conn_id=self.target)
 
     def members(self, request: FailoverRequest) -> list[Member]:
         """The same connectors, as one saga holds them."""
-        from airflow_provider_connect_offsets.change.held import Member  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.held import Member  # noqa: PLC0415
 
         return [Member(opened.doors, opened.journal(name)) for opened, name in self.connectors(request)]
 
@@ -100,9 +100,9 @@ def _rewinds(opened: Opened | None, connector: str) -> str:
 @contextmanager
 def open_failover(connections: FailoverConnections, *, patience: float = 120.0) -> Iterator[OpenedFailover]:
     """Open what a failover goes through; raises :class:`InvalidInput` and store errors."""
-    from airflow_provider_connect_offsets.change.failover import FailoverDoors  # noqa: PLC0415
-    from airflow_provider_connect_offsets.change.replicas import Clusters  # noqa: PLC0415
     from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster  # noqa: PLC0415
+    from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors  # noqa: PLC0415
+    from airflow_provider_connect_offsets.observe.flow.replicas import Clusters  # noqa: PLC0415
 
     with ExitStack() as stack:
         target = stack.enter_context(kafka_cluster(connections.target))

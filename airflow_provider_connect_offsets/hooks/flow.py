@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from airflow_provider_connect_offsets.hooks.doors import Control, Opened, open_doors, workspace_uri
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.change.doors import Doors
-    from airflow_provider_connect_offsets.change.flow_reset import Held
-    from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
+    from airflow_provider_connect_offsets.observe.doors import Doors
+    from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
+    from airflow_provider_connect_offsets.operations.flow.flow_reset import Held
     from airflow_provider_connect_offsets.saga.journal import Journal
 
 
@@ -44,7 +44,7 @@ class OpenedFlow:
 
     def held(self, reset: FlowReset) -> Held:
         """The journals that a reset holds: of both connectors, and of the topics that it empties."""
-        from airflow_provider_connect_offsets.change.flow_reset import Held  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import Held  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.layout import rewinds_root  # noqa: PLC0415
 
         beside = [self.opened.journal(reset.checkpoint_connector)] if reset.checkpoint_connector else []
@@ -66,8 +66,8 @@ def open_flow(connections: FlowConnections, *, patience: float = 120.0) -> Itera
     """Open what a reset goes through; patience: seconds for each state. Raises as ``hooks.doors.open_doors``."""
     # Late, as the Kafka provider's hook imports its client, which no DAG needs for being parsed.
     from airflow_provider_connect_offsets.hooks.kafka import kafka_config  # noqa: PLC0415
+    from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster  # noqa: PLC0415
     from airflow_provider_connect_offsets.offsets.flow import Side  # noqa: PLC0415
-    from airflow_provider_connect_offsets.stores.mirror_cluster import MirrorCluster  # noqa: PLC0415
 
     names = {Side.SOURCE: connections.source_kafka_conn_id, Side.TARGET: connections.target_kafka_conn_id}
     with (

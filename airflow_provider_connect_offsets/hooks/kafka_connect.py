@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseHook, Connection
 from airflow.sdk.log import mask_secret
 
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput
-from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of
-from airflow_provider_connect_offsets.stores.endpoint import (
+from airflow_provider_connect_offsets.connect.rest.endpoint import (
     WORKER_PATIENCE,
     Auth,
     BasicAuth,
@@ -21,9 +19,11 @@ from airflow_provider_connect_offsets.stores.endpoint import (
     ConnectEndpoint,
     OAuthClient,
 )
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput
+from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.stores.connect import ConnectRest
+    from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class KafkaConnectHook(BaseHook):
 
     def _open(self, patience: float) -> ConnectRest:
         # Imported late: the hook's module is loaded where only its name and fields are wanted.
-        from airflow_provider_connect_offsets.stores.connect import ConnectRest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.connect.rest.client import ConnectRest  # noqa: PLC0415
 
         return ConnectRest(self.endpoint(), patience=patience)
 

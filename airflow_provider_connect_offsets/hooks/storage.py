@@ -16,10 +16,10 @@ from airflow_provider_connect_offsets.hooks.kafka_connect import EXAMPLE, KafkaC
 if TYPE_CHECKING:
     from airflow.sdk import Connection
 
-    from airflow_provider_connect_offsets.stores.connect import ConnectRest
-    from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
-    from airflow_provider_connect_offsets.stores.storage_control import StorageControl
-    from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
+    from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+    from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
+    from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
+    from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 
 # Where a dedicated MirrorMaker 2 keeps its offsets; its other names follow (``MirrorMakerConfig.workerConfig``).
 _MIRROR_MAKER = re.compile(r"mm2-offsets\.(?P<source>.+)\.internal")
@@ -57,8 +57,8 @@ def open_storage(connect_conn_id: str) -> OpenedStorage:
 
 
 def _file(connection: Connection, path: Path) -> OpenedStorage:
-    from airflow_provider_connect_offsets.stores.standalone import StandaloneFile  # noqa: PLC0415
-    from airflow_provider_connect_offsets.stores.storage_control import StorageControl  # noqa: PLC0415
+    from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile  # noqa: PLC0415
+    from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl  # noqa: PLC0415
 
     storage = StandaloneFile(path)
     urls = endpoint_of(connection).urls if connection.host else ()
@@ -67,8 +67,8 @@ def _file(connection: Connection, path: Path) -> OpenedStorage:
 
 
 def _topics(connection: Connection, extra: Mapping[str, Any]) -> OpenedStorage:
-    from airflow_provider_connect_offsets.stores.storage_control import StorageControl  # noqa: PLC0415
-    from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage, WorkerTopics  # noqa: PLC0415
+    from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl  # noqa: PLC0415
+    from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics  # noqa: PLC0415
 
     topic = str(extra["offsets_topic"])
     mirror_maker = _MIRROR_MAKER.fullmatch(topic)
@@ -94,6 +94,6 @@ def _topics(connection: Connection, extra: Mapping[str, Any]) -> OpenedStorage:
 
 
 def _rest(connection: Connection, urls: tuple[str, ...], patience: float) -> ConnectRest:
-    from airflow_provider_connect_offsets.stores.connect import ConnectRest  # noqa: PLC0415
+    from airflow_provider_connect_offsets.connect.rest.client import ConnectRest  # noqa: PLC0415
 
     return ConnectRest(endpoint_of(connection, found=urls), patience=patience)

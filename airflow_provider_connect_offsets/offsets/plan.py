@@ -11,7 +11,7 @@ from enum import StrEnum
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical, parse_map
 from airflow_provider_connect_offsets.offsets.families import FAMILIES, Family, TopicPartition
-from airflow_provider_connect_offsets.offsets.request import Request, To
+from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 
 
 class Action(StrEnum):

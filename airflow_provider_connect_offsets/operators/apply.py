@@ -13,10 +13,10 @@ from airflow.sdk import BaseOperator
 from airflow_provider_connect_offsets.hooks.doors import Control, Opened, open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
-from airflow_provider_connect_offsets.offsets.flags import is_true
-from airflow_provider_connect_offsets.operators.approval import AskOperator
-from airflow_provider_connect_offsets.operators.common import owner_of, page_of, report_at, run_key
-from airflow_provider_connect_offsets.operators.links import ReportLink
+from airflow_provider_connect_offsets.offsets.requests.flags import is_true
+from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
+from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_of, report_at, run_key
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -123,8 +123,8 @@ class BeginOffsetChangeOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Record, and claim where ``hold`` says so."""
-        from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
-        from airflow_provider_connect_offsets.change.plans import read_plan, refuse_stale  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import stepwise  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale  # noqa: PLC0415
 
         with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
             run = _directory(self.run_uri)
@@ -175,7 +175,7 @@ class ApplyOffsetPlanOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Apply the plan."""
-        from airflow_provider_connect_offsets.change.plans import read_plan  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.plans import read_plan  # noqa: PLC0415
 
         run, owner = _directory(self.run_uri), owner_of(context)
         with failing_clearly():
@@ -202,7 +202,7 @@ class ApplyOffsetPlanOperator(BaseOperator):
 
 def applied(plan: OffsetPlan, opened: Opened, owner: Owner, run: RunDirectory) -> Outcome:
     """Apply, and leave an outcome that tells the truth, however it ends; the page is the caller's."""
-    from airflow_provider_connect_offsets.change.apply import apply_plan  # noqa: PLC0415
+    from airflow_provider_connect_offsets.operations.connector.apply import apply_plan  # noqa: PLC0415
 
     journal = opened.journal(plan.connector)
     return recorded(lambda: apply_plan(plan, opened.doors, journal, owner), plan, journal, owner, run)
@@ -223,7 +223,7 @@ def recorded(
 
 def _tell_of(error: BaseException, plan: OffsetPlan, journal: Journal, owner: Owner, run: RunDirectory) -> None:
     """Write the outcome of a change that failed with ``error``, which stays what the task fails with."""
-    from airflow_provider_connect_offsets.change import outcomes  # noqa: PLC0415
+    from airflow_provider_connect_offsets.operations.connector import outcomes  # noqa: PLC0415
 
     try:
         earlier = journal.record_of(owner.run, outcomes.key_of(plan))

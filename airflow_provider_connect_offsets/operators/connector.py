@@ -14,13 +14,13 @@ from airflow.sdk import BaseOperator
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
 from airflow_provider_connect_offsets.hooks.doors import Control, Opened, open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
-from airflow_provider_connect_offsets.operators.common import owner_of
-from airflow_provider_connect_offsets.operators.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.common import owner_of
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.stores.protocols import State
+    from airflow_provider_connect_offsets.connect.protocols import State
 
 #: Seconds for which a step keeps the connector held for the next one.
 HOLD = 3600.0
@@ -90,7 +90,7 @@ class _StateOperator(_ConnectorOperator):
 
     def step(self, opened: Opened, context: Context) -> str:
         """Ask for the state, and wait for it here or elsewhere; gives the state before."""
-        from airflow_provider_connect_offsets.change import steps  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import steps  # noqa: PLC0415
 
         del context
         target = self.target()
@@ -111,7 +111,7 @@ class _StateOperator(_ConnectorOperator):
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Go on after a triggerer; where none was there to send an event, the state says how the task fails."""
         if next_method != "execute_complete":
-            from airflow_provider_connect_offsets.change import steps  # noqa: PLC0415
+            from airflow_provider_connect_offsets.operations.connector import steps  # noqa: PLC0415
 
             with failing_clearly(), self._opened() as opened:
                 status = opened.doors.control.status(self.connector)
@@ -120,8 +120,8 @@ class _StateOperator(_ConnectorOperator):
         return super().resume_execution(next_method, next_kwargs, context)
 
     def _there(self, opened: Opened, target: State, before: str, *, tasks: int | None = None) -> str:
-        from airflow_provider_connect_offsets.change import steps  # noqa: PLC0415
-        from airflow_provider_connect_offsets.stores.protocols import State  # noqa: PLC0415
+        from airflow_provider_connect_offsets.connect.protocols import State  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import steps  # noqa: PLC0415
 
         if target is State.STOPPED:
             steps.await_stopped(opened.doors, self.connector)
@@ -155,7 +155,7 @@ class StopConnectorOperator(_StateOperator):
 
     def target(self) -> State:
         """STOPPED."""
-        from airflow_provider_connect_offsets.stores.protocols import State  # noqa: PLC0415
+        from airflow_provider_connect_offsets.connect.protocols import State  # noqa: PLC0415
 
         return State.STOPPED
 
@@ -169,7 +169,7 @@ class PauseConnectorOperator(_StateOperator):
 
     def target(self) -> State:
         """PAUSED."""
-        from airflow_provider_connect_offsets.stores.protocols import State  # noqa: PLC0415
+        from airflow_provider_connect_offsets.connect.protocols import State  # noqa: PLC0415
 
         return State.PAUSED
 
@@ -188,7 +188,7 @@ class ResumeConnectorOperator(_StateOperator):
 
     def target(self) -> State:
         """The state asked for; raises :class:`InvalidRequest` for another word."""
-        from airflow_provider_connect_offsets.stores.protocols import State  # noqa: PLC0415
+        from airflow_provider_connect_offsets.connect.protocols import State  # noqa: PLC0415
 
         if self.state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
             raise InvalidRequest(f"{self.connector!r}: state {self.state!r} is none of RUNNING, PAUSED and STOPPED.")
@@ -212,9 +212,9 @@ class GetConnectorOffsetsOperator(_ConnectorOperator):
 
     def step(self, opened: Opened, context: Context) -> str:
         """Read."""
-        from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
         from airflow_provider_connect_offsets.hooks.runs import directory_of  # noqa: PLC0415
         from airflow_provider_connect_offsets.offsets.document import kip199_document  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import stepwise  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.files import write_bytes  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.layout import join, unique_segment  # noqa: PLC0415
 
@@ -250,9 +250,9 @@ class AlterConnectorOffsetsOperator(_ConnectorOperator):
 
     def step(self, opened: Opened, context: Context) -> int:
         """Write and prove."""
-        from airflow_provider_connect_offsets.change import direct, stepwise  # noqa: PLC0415
-        from airflow_provider_connect_offsets.change.plans import read_plan  # noqa: PLC0415
         from airflow_provider_connect_offsets.offsets.document import parse_rest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import direct, stepwise  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.plans import read_plan  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.layout import RunDirectory  # noqa: PLC0415
 
         if (self.offsets is None) == (not self.run_uri):
@@ -274,6 +274,6 @@ class ResetConnectorOffsetsOperator(_ConnectorOperator):
 
     def step(self, opened: Opened, context: Context) -> int:
         """Reset and prove."""
-        from airflow_provider_connect_offsets.change import direct  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import direct  # noqa: PLC0415
 
         return direct.reset(opened.doors, opened.journal(self.connector), owner_of(context))

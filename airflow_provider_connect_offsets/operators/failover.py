@@ -11,9 +11,8 @@ from airflow_provider_connect_offsets.hooks.failover import Described, OpenedFai
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address
 from airflow_provider_connect_offsets.hooks.runs import directory_of
-from airflow_provider_connect_offsets.offsets.flags import is_true
+from airflow_provider_connect_offsets.offsets.requests.flags import is_true
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
-from airflow_provider_connect_offsets.operators.common import owner_of, report_at
 from airflow_provider_connect_offsets.operators.failover_flow import (
     HOLD,
     FailoverOperator,
@@ -22,15 +21,16 @@ from airflow_provider_connect_offsets.operators.failover_flow import (
     final_directory,
     request_in,
 )
-from airflow_provider_connect_offsets.operators.spark import OffsetsJobOperator
+from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_at
+from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
     from airflow_provider_connect_offsets.hooks.doors import Opened
-    from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+    from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
     from airflow_provider_connect_offsets.report import Pending
-    from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
 
 _HANDED_ON = (
     "digest",
@@ -134,7 +134,7 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
 
     def execute(self, context: Context) -> str:
         """Write what the translation needs."""
-        from airflow_provider_connect_offsets.change.failover import look  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.flow.failover import look  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory  # noqa: PLC0415
 
         directory = FailoverDirectory(directory_of(context, part=self.part).uri)
@@ -156,10 +156,10 @@ class SnapshotMirrorFlowOperator(FailoverOperator):
 
     def request(self, *, planned: bool, opened: OpenedFailover) -> FailoverRequest:
         """What was asked for; raises :class:`InvalidRequest`."""
-        from airflow_provider_connect_offsets.change.lag import isolation_of  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.failover import FailoverRequest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.kafka.spans import Isolation  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.lag import isolation_of  # noqa: PLC0415
         from airflow_provider_connect_offsets.offsets.flow import Flow  # noqa: PLC0415
-        from airflow_provider_connect_offsets.stores.spans import Isolation  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest  # noqa: PLC0415
 
         if self.forward_connect_conn_id and not self.forward_connector:
             raise InvalidRequest("A failback needs the flow that brought the records: forward_connector must name it.")
@@ -271,8 +271,8 @@ class OpenFailoverOperator(FailoverOperator):
 
     def execute(self, context: Context) -> None:
         """Look."""
-        from airflow_provider_connect_offsets.change.steps import told_status  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.failover import Mode  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.failover import Mode  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.steps import told_status  # noqa: PLC0415
 
         with failing_clearly():
             request = request_in(directory_at(self.run_uri))
@@ -301,8 +301,9 @@ class BeginFailoverOperator(FailoverOperator):
 
     def execute(self, context: Context) -> str:
         """Wait, stop, look."""
-        from airflow_provider_connect_offsets.change import failover, held  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.failover import Mode  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.flow import failover  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.failover import Mode  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import held  # noqa: PLC0415
 
         before, after = directory_at(self.run_uri), final_directory(self.run_uri)
         with failing_clearly():
@@ -334,8 +335,8 @@ class ReleaseFlowOperator(FailoverOperator):
 
     def execute(self, context: Context) -> str:
         """Release."""
-        from airflow_provider_connect_offsets.change import held  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.failover import Mode  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.failover import Mode  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import held  # noqa: PLC0415
 
         told = None
         with failing_clearly():

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.failover import FailoverConnections
-from airflow_provider_connect_offsets.operators.common import page_written
-from airflow_provider_connect_offsets.operators.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.common import page_written
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+    from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
     from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
@@ -81,7 +81,7 @@ def final_directory(run_uri: str) -> FailoverDirectory:
 
 def request_in(directory: FailoverDirectory) -> FailoverRequest:
     """What was asked for."""
-    from airflow_provider_connect_offsets.offsets.failover import FailoverRequest  # noqa: PLC0415
+    from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest  # noqa: PLC0415
     from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
 
     return FailoverRequest.from_json(read_json(directory.request))

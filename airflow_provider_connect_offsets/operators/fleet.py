@@ -19,9 +19,9 @@ from airflow_provider_connect_offsets.operators.apply import (
     BeginOffsetChangeOperator,
     applied,
 )
-from airflow_provider_connect_offsets.operators.common import owner_of, page_of, page_written, report_at, run_key
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.restore import RestoreConnectorOffsetsOperator
+from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_of, page_written, report_at, run_key
 from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnectorOffsetsOperator
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class SnapshotFleetOperator(SnapshotConnectorOffsetsOperator):
 
     def execute(self, context: Context) -> str:
         """Write the snapshots; fails before it touches anything where the request makes no sense."""
-        from airflow_provider_connect_offsets.change.fleet import select, take_snapshots  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.fleet import select, take_snapshots  # noqa: PLC0415
 
         fleet = _fleet(directory_of(context, part=self.part).uri)
         now = datetime.now(tz=UTC)
@@ -110,7 +110,7 @@ class BeginFleetChangeOperator(BeginOffsetChangeOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Refuse what has gone stale or overlaps."""
-        from airflow_provider_connect_offsets.change.plans import read_plan, refuse_stale  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale  # noqa: PLC0415
 
         with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
             members = _fleet(self.run_uri).members()
@@ -146,8 +146,8 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Apply the plans."""
-        from airflow_provider_connect_offsets.change.fleet import refuse_incomplete  # noqa: PLC0415
-        from airflow_provider_connect_offsets.change.plans import read_plans  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.plans import read_plans  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.fleet import refuse_incomplete  # noqa: PLC0415
         from airflow_provider_connect_offsets.report import Pending  # noqa: PLC0415
         from airflow_provider_connect_offsets.saga.many import ManySagas  # noqa: PLC0415
 

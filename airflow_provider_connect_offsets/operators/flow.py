@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.flow import FlowConnections
-from airflow_provider_connect_offsets.offsets.flags import is_true
-from airflow_provider_connect_offsets.operators.links import ReportLink
+from airflow_provider_connect_offsets.offsets.requests.flags import is_true
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.change.flow_snapshot import Asked
+    from airflow_provider_connect_offsets.observe.flow.flow_snapshot import Asked
     from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 
 CONNECTIONS = ("connect_conn_id", "source_kafka_conn_id", "target_kafka_conn_id", "control")
@@ -49,7 +49,7 @@ class FlowOperator(BaseOperator):
 
 def asked_of(source_connector: str, checkpoint_connector: str, *, checkpoints: bool | str) -> Asked:
     """Read what templates may have made texts; raises :class:`InvalidInput`."""
-    from airflow_provider_connect_offsets.change.flow_snapshot import Asked  # noqa: PLC0415
+    from airflow_provider_connect_offsets.observe.flow.flow_snapshot import Asked  # noqa: PLC0415
 
     return Asked(source_connector, checkpoint_connector.strip(), checkpoints=is_true(checkpoints))
 

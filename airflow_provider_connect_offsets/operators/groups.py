@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.hooks.failover import open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.offsets.flags import is_true
-from airflow_provider_connect_offsets.operators.common import owner_of, report_at
+from airflow_provider_connect_offsets.offsets.requests.flags import is_true
 from airflow_provider_connect_offsets.operators.failover_flow import (
     HOLD,
     FailoverOperator,
@@ -16,6 +15,7 @@ from airflow_provider_connect_offsets.operators.failover_flow import (
     failover_page,
     request_in,
 )
+from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_at
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -44,10 +44,10 @@ class CommitGroupOffsetsOperator(FailoverOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Commit."""
-        from airflow_provider_connect_offsets.change import held  # noqa: PLC0415
-        from airflow_provider_connect_offsets.change.group_commit import commit_translation  # noqa: PLC0415
-        from airflow_provider_connect_offsets.change.group_stages import move_groups  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.failover import Mode  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.failover import Mode  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import held  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups  # noqa: PLC0415
 
         directory = directory_at(self.run_uri)
         with failing_clearly():
@@ -93,8 +93,8 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
 
     def execute(self, context: Context) -> int:
         """Restore."""
-        from airflow_provider_connect_offsets.change.group_restore import restore_groups  # noqa: PLC0415
-        from airflow_provider_connect_offsets.change.group_stages import move_groups  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups  # noqa: PLC0415
 
         directory = directory_at(self.run_uri)
         with failing_clearly(), open_failover(self.connections(planned=False)) as opened:

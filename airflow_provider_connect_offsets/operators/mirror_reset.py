@@ -19,10 +19,10 @@ from airflow_provider_connect_offsets.operators.apply import (
     recorded,
     summary_of,
 )
-from airflow_provider_connect_offsets.operators.common import owner_of, page_written, report_at, run_key
 from airflow_provider_connect_offsets.operators.flow import CONNECTIONS, FlowOperator, asked_of, reset_directory
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.restore import refuse_deleted
+from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_written, report_at, run_key
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -81,8 +81,8 @@ class SnapshotMirrorFlowOperator(FlowOperator):
 
     def execute(self, context: Context) -> str:
         """Write the snapshot; fails before it touches anything where the request makes no sense."""
-        from airflow_provider_connect_offsets.change.flow_snapshot import find_flow, take_flow_snapshot  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.request import Request  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.flow.flow_snapshot import find_flow, take_flow_snapshot  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.request import Request  # noqa: PLC0415
 
         run = reset_directory(directory_of(context, part=self.part).uri)
         with failing_clearly():
@@ -120,7 +120,7 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
 
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` where that is an error."""
-        from airflow_provider_connect_offsets.change.flow_reset import read_reset  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset  # noqa: PLC0415
         from airflow_provider_connect_offsets.report import Reset, as_text, reset_table  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
 
@@ -162,8 +162,8 @@ class BeginMirrorResetOperator(FlowOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Record."""
-        from airflow_provider_connect_offsets.change.flow_reset import read_reset  # noqa: PLC0415
-        from airflow_provider_connect_offsets.change.plans import refuse_stale  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.plans import refuse_stale  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset  # noqa: PLC0415
 
         run = reset_directory(self.run_uri)
         with failing_clearly(), open_flow(self.connections) as opened:
@@ -203,7 +203,7 @@ class ApplyMirrorResetOperator(FlowOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Reset the flow."""
-        from airflow_provider_connect_offsets.change.flow_reset import read_reset, reset_flow  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, reset_flow  # noqa: PLC0415
 
         run, owner = reset_directory(self.run_uri), owner_of(context)
         with failing_clearly():
@@ -240,7 +240,7 @@ class RestoreMirrorFlowOperator(FlowOperator):
 
     def execute(self, context: Context) -> str:
         """Restore where something is left to restore."""
-        from airflow_provider_connect_offsets.change.flow_reset import read_reset, take_back_reset  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, take_back_reset  # noqa: PLC0415
 
         run = reset_directory(self.run_uri)
         with (

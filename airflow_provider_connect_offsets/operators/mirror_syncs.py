@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.flow import open_flow
 from airflow_provider_connect_offsets.hooks.runs import directory_of
-from airflow_provider_connect_offsets.offsets.flags import is_true
-from airflow_provider_connect_offsets.operators.common import owner_of
+from airflow_provider_connect_offsets.offsets.requests.flags import is_true
 from airflow_provider_connect_offsets.operators.flow import CONNECTIONS, FlowOperator, asked_of, reset_directory
+from airflow_provider_connect_offsets.operators.shared.common import owner_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -59,8 +59,8 @@ class ClearOffsetSyncsOperator(FlowOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Keep the records, and empty the topics."""
-        from airflow_provider_connect_offsets.change.clear_syncs import clear_syncs  # noqa: PLC0415
-        from airflow_provider_connect_offsets.change.flow_snapshot import find_flow  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.flow.flow_snapshot import find_flow  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.flow.clear_syncs import clear_syncs  # noqa: PLC0415
 
         run = reset_directory(directory_of(context, part=self.part).uri)
         with failing_clearly():

@@ -15,11 +15,11 @@ from airflow_provider_connect_offsets.hooks.doors import workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
 from airflow_provider_connect_offsets.hooks.runs import directory_of
-from airflow_provider_connect_offsets.offsets.flags import is_true
-from airflow_provider_connect_offsets.operators.approval import AskOperator
-from airflow_provider_connect_offsets.operators.common import owner_of, page_written, report_at
-from airflow_provider_connect_offsets.operators.links import ReportLink
-from airflow_provider_connect_offsets.operators.spark import OffsetsJobOperator
+from airflow_provider_connect_offsets.offsets.requests.flags import is_true
+from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
+from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_written, report_at
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -83,10 +83,10 @@ class SnapshotStoredOffsetsOperator(BaseOperator):
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
-        from airflow_provider_connect_offsets.change.orphans import take_orphan_snapshot  # noqa: PLC0415
         from airflow_provider_connect_offsets.hooks.kafka import offsets_topic  # noqa: PLC0415
         from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.orphans import OrphanRequest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.orphans.orphans import take_orphan_snapshot  # noqa: PLC0415
 
         directory = _directory(directory_of(context, part=self.part).uri)
         with failing_clearly():
@@ -239,15 +239,15 @@ class RemoveOrphanedOffsetsOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Remove them."""
-        from airflow_provider_connect_offsets.change.orphan_stages import (  # noqa: PLC0415
+        from airflow_provider_connect_offsets.hooks.kafka import offsets_topic  # noqa: PLC0415
+        from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (  # noqa: PLC0415
             RemoveOrphans,
             orphans_journal,
             remove_orphans,
         )
-        from airflow_provider_connect_offsets.change.orphans import existing_on  # noqa: PLC0415
-        from airflow_provider_connect_offsets.hooks.kafka import offsets_topic  # noqa: PLC0415
-        from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.orphans import OrphanRequest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
 
         directory = _directory(self.run_uri)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import PlanRefused
-from airflow_provider_connect_offsets.operators.common import page_of, report_at
-from airflow_provider_connect_offsets.operators.spark import OffsetsJobOperator
+from airflow_provider_connect_offsets.operators.shared.common import page_of, report_at
+from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 
 _NAMED_IN_ERROR = 3
 _HANDED_ON = (

@@ -12,14 +12,14 @@ from airflow.sdk import BaseOperator
 from airflow_provider_connect_offsets.hooks.doors import open_doors, workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.runs import directory_of
-from airflow_provider_connect_offsets.operators.common import page_written, report_at
-from airflow_provider_connect_offsets.operators.links import ReportLink
-from airflow_provider_connect_offsets.operators.spark import OffsetsJobOperator
+from airflow_provider_connect_offsets.operators.shared.common import page_written, report_at
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest
+    from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
     from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 
 _HANDED_ON = (
@@ -47,7 +47,7 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
 
     Reads only. ``source_connector`` and ``checkpoint_connector`` (may be empty) are on the Connect cluster of
     ``connect_conn_id``; ``groups`` is a regular expression for whole names of the source's groups (empty: all).
-    ``thresholds``: where a finding becomes an error (``offsets.readiness.Thresholds``), by name; 0: it is only shown.
+    ``thresholds``: where a finding becomes an error (``offsets.requests.readiness.Thresholds``), by name; 0: it is only shown.
     ``part`` keeps several flows of one DAG run apart.
 
     Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
@@ -94,8 +94,8 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
-        from airflow_provider_connect_offsets.change.readiness import take_readiness_snapshot  # noqa: PLC0415
         from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.flow.readiness import take_readiness_snapshot  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.readiness import Kept  # noqa: PLC0415
 
         directory = _directory(directory_of(context, part=self.part).uri)
@@ -120,7 +120,7 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
 
     def request(self) -> ReadinessRequest:
         """What was asked for; raises :class:`InvalidRequest`."""
-        from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest  # noqa: PLC0415
 
         return ReadinessRequest.parse(
             source_connector=self.source_connector,
@@ -160,7 +160,7 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
 
     def judged(self) -> dict[str, Any]:
         """Write the page, remove what has expired, and give what the task returns."""
-        from airflow_provider_connect_offsets.change.readiness import forget_earlier  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.flow.readiness import forget_earlier  # noqa: PLC0415
         from airflow_provider_connect_offsets.report import (  # noqa: PLC0415
             Readiness,
             as_text,

@@ -10,8 +10,8 @@ from airflow.sdk import BaseOperator
 from airflow_provider_connect_offsets.exceptions import LeftStopped, RecordsDeleted
 from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.common import owner_of, page_of
-from airflow_provider_connect_offsets.operators.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_of
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -66,8 +66,8 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
 
         Raises :class:`RecordsDeleted` where the plan turns out applied, and records at its positions are gone.
         """
-        from airflow_provider_connect_offsets.change import stepwise  # noqa: PLC0415
-        from airflow_provider_connect_offsets.change.plans import read_plan  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import stepwise  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.plans import read_plan  # noqa: PLC0415
 
         plan = read_plan(run)
         outcome = stepwise.take_back(plan, opened.doors, opened.journal(plan.connector), owner_of(context))

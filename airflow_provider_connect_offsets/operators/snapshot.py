@@ -12,19 +12,19 @@ from airflow.sdk import BaseOperator
 from airflow_provider_connect_offsets.hooks.doors import open_doors
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.runs import directory_of
-from airflow_provider_connect_offsets.offsets.flags import is_true
-from airflow_provider_connect_offsets.operators.links import ReportLink
+from airflow_provider_connect_offsets.offsets.requests.flags import is_true
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.offsets.request import Request
+    from airflow_provider_connect_offsets.offsets.requests.request import Request
 
 
 class SnapshotConnectorOffsetsOperator(BaseOperator):
     """Check a request, and write what a plan for it needs: the connector, its offsets, the bounds of the logs.
 
-    Reads only. ``to``, ``value``, ``topics`` and ``partitions`` are a request's (``offsets.request``);
+    Reads only. ``to``, ``value``, ``topics`` and ``partitions`` are a request's (``offsets.requests.request``);
     ``kafka_conn_id`` is the cluster that the positions refer to, and may be empty for connectors whose offsets are no
     positions. ``only_back``: partitions that have not come so far are left where they are. ``part`` keeps several
     changes of one DAG run apart.
@@ -76,7 +76,7 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
 
     def execute(self, context: Context) -> str:
         """Write the snapshot; fails before it touches anything where the request makes no sense."""
-        from airflow_provider_connect_offsets.change.snapshot import take_snapshot  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.snapshot import take_snapshot  # noqa: PLC0415
 
         run = directory_of(context, part=self.part)
         with failing_clearly():
@@ -94,7 +94,7 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
 
     def request(self, connector: str, *, now: datetime) -> Request:
         """What was asked for of ``connector``; raises :class:`InvalidRequest`."""
-        from airflow_provider_connect_offsets.offsets.request import Request  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.request import Request  # noqa: PLC0415
 
         asked = Request.parse(
             connector=connector,

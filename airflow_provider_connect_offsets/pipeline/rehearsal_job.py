@@ -17,9 +17,10 @@ sys.path.sort(key=is_copy)
 
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.pipeline import jvm, translate_job
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
+from airflow_provider_connect_offsets.pipeline import jvm
+from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.pipeline.frames import struct_type, write_dataset
 from airflow_provider_connect_offsets.pipeline.session import open_session
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory

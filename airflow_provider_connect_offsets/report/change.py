@@ -11,7 +11,7 @@ from typing import Any
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.plan import Action, PlanRow
-from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity, Verdict
 from airflow_provider_connect_offsets.report import standing
 from airflow_provider_connect_offsets.report.moves import Log, Move, moves

@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Group
 
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Method, Mode, Move
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Method, Mode, Move
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.page import environment
 from airflow_provider_connect_offsets.report.question import MOST_ROWS, more, plain, report_link

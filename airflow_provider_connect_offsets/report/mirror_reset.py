@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Group
 
-from airflow_provider_connect_offsets.offsets.flow_reset import Belongs, FlowReset
+from airflow_provider_connect_offsets.offsets.requests.flow_reset import Belongs, FlowReset
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change, Listing
 from airflow_provider_connect_offsets.report.page import render

@@ -115,7 +115,7 @@ class _Section:
 def _picture(change: Change, moves: Sequence[Move], *, name: str) -> str | None:
     if not moves:
         return None
-    from airflow_provider_connect_offsets.report.picture import Names, draw  # noqa: PLC0415 - matplotlib takes its time
+    from airflow_provider_connect_offsets.report.charts.picture import Names, draw  # noqa: PLC0415 - matplotlib takes its time
 
     if change.standing.applied:
         return draw(moves, Names("before", "after"), name=name)

@@ -25,7 +25,7 @@ from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, LAG_T
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from airflow_provider_connect_offsets.report.trend import Series
+    from airflow_provider_connect_offsets.report.charts.trend import Series
 
 MOST_ROWS = 20
 MOST_OF_A_RULE = 5
@@ -179,7 +179,7 @@ class Readiness:
 
     def trend(self) -> Series:
         """The lag over time: of all partitions together, then of those that lag most."""
-        from airflow_provider_connect_offsets.report.trend import Point  # noqa: PLC0415 - matplotlib takes its time
+        from airflow_provider_connect_offsets.report.charts.trend import Point  # noqa: PLC0415 - matplotlib takes its time
 
         lines: dict[str, list[Point]] = {ALL: []}
         rows = sorted(read_dataset(self.directory.lag_trend, LAG_TREND), key=lambda row: row["observed_at"])
@@ -243,13 +243,13 @@ def _is_wrong(line: Mapping[str, Any]) -> bool:
 
 
 def _trend(found: Readiness) -> Markup | None:
-    from airflow_provider_connect_offsets.report.trend import draw_trend  # noqa: PLC0415 - as above
+    from airflow_provider_connect_offsets.report.charts.trend import draw_trend  # noqa: PLC0415 - as above
 
     return _drawn(draw_trend(found.trend(), name="trend"))
 
 
 def _rereads(found: Readiness) -> Markup | None:
-    from airflow_provider_connect_offsets.report.trend import GroupBar, draw_rereads  # noqa: PLC0415 - as above
+    from airflow_provider_connect_offsets.report.charts.trend import GroupBar, draw_rereads  # noqa: PLC0415 - as above
 
     bars = [GroupBar(line["group"], line["rereads"], line["checkpoint_rereads"]) for line in found.group_lines]
     return _drawn(draw_rereads(sorted(bars, key=lambda bar: -(bar.planned or 0)), name="rereads"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from airflow_provider_connect_offsets.offsets.request import Request, To
+from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 
 NOTHING_STORED = "nothing stored"
 

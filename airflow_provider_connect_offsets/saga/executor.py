@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.exceptions import (
     ConnectOffsetsError,
     Drift,
@@ -25,7 +26,6 @@ from airflow_provider_connect_offsets.saga.entry import Entry
 from airflow_provider_connect_offsets.saga.explanation import Explanation, Settled
 from airflow_provider_connect_offsets.saga.record import Progress, SagaState, StageRecord
 from airflow_provider_connect_offsets.saga.stage import Downtime, Found, Kind, Stage, Undoing
-from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK, Clock
 
 log = logging.getLogger(__name__)
 _ONLY_FORWARD = frozenset({Kind.FORWARD, Kind.PROOF})

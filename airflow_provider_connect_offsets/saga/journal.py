@@ -22,11 +22,11 @@ from typing import Any, TypeVar
 
 import tenacity
 
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.exceptions import DatasetError, JournalDamaged, Overlap
 from airflow_provider_connect_offsets.saga.entry import Entry
 from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, Heartbeat, Lease, Owner, living
 from airflow_provider_connect_offsets.saga.record import SagaRecord
-from airflow_provider_connect_offsets.stores.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import join, unique_segment
 

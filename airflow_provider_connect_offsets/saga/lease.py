@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from airflow_provider_connect_offsets.stores.clock import Clock
+from airflow_provider_connect_offsets.clock import Clock
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.hooks.runs import directory_of
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.change.turns import Asking, Turn
+    from airflow_provider_connect_offsets.operations.connector.turns import Asking, Turn
 
 # A run that has taken its turn and is queued was cleared since: it asks for another one when it starts.
 _NOT_AT_WORK = ("success", "failed", "queued")
@@ -49,7 +49,7 @@ class BackfillTurnSensor(BaseSensorOperator):
 
     def poke(self, context: Context) -> bool:
         """Take the turn, wait for it, or skip."""
-        from airflow_provider_connect_offsets.change.turns import Turns  # noqa: PLC0415 - parsing a DAG needs none
+        from airflow_provider_connect_offsets.operations.connector.turns import Turns  # noqa: PLC0415 - parsing a DAG needs none
 
         instance: Any = context["ti"]
         with failing_clearly():
@@ -74,8 +74,8 @@ class BackfillTurnSensor(BaseSensorOperator):
         return False
 
     def _asking(self, context: Context) -> Asking:
-        from airflow_provider_connect_offsets.change.turns import Asking, Interval  # noqa: PLC0415
         from airflow_provider_connect_offsets.exceptions import InvalidRequest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.turns import Asking, Interval  # noqa: PLC0415
 
         if not self.connector:
             raise InvalidRequest(

@@ -6,7 +6,7 @@ from typing import Any
 
 from airflow.sdk import Param
 
-from airflow_provider_connect_offsets.offsets.readiness import Thresholds
+from airflow_provider_connect_offsets.offsets.requests.readiness import Thresholds
 from airflow_provider_connect_offsets.task_groups.form import Section, as_arguments, count, optional, required, share
 from airflow_provider_connect_offsets.task_groups.params import (
     connect_connection,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.change.lag import AwaitedLag, look_at_lag
-from airflow_provider_connect_offsets.change.waiting import Look
 from airflow_provider_connect_offsets.hooks.doors import open_doors
 from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
+from airflow_provider_connect_offsets.observe.lag import AwaitedLag, look_at_lag
+from airflow_provider_connect_offsets.observe.waiting import Look
 from airflow_provider_connect_offsets.triggers.waiting import WaitingTrigger
 
 

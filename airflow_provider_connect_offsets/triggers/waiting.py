@@ -15,15 +15,15 @@ from typing import Any, ClassVar
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_connect_offsets.change import steps
-from airflow_provider_connect_offsets.change.positions import Awaited, look_at_positions
-from airflow_provider_connect_offsets.change.waiting import Look, look_at_group, look_at_state
+from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidRequest
 from airflow_provider_connect_offsets.hooks.doors import open_doors
 from airflow_provider_connect_offsets.hooks.failures import PERMANENT, as_event
 from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_cluster
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
-from airflow_provider_connect_offsets.stores.protocols import State
+from airflow_provider_connect_offsets.observe.positions import Awaited, look_at_positions
+from airflow_provider_connect_offsets.observe.waiting import Look, is_in, look_at_group, look_at_state
+from airflow_provider_connect_offsets.operations.connector import steps
 
 log = logging.getLogger(__name__)
 _FIRST = 0.1
@@ -133,12 +133,12 @@ class StateChangeTrigger(WaitingTrigger):
         )
 
     def look(self) -> Look:
-        """Look at its state; raises what ``change.steps`` raises once the time is up."""
+        """Look at its state; raises what ``operations.connector.steps`` raises once the time is up."""
         connector, state = self.asked["connector"], State(self.asked["state"])
         with KafkaConnectHook(self.asked["connect_conn_id"]).get_conn() as connect:
             status = connect.status(connector)
         steps.refuse_failed(status, connector, state)
-        reached = steps.is_in(status, state)
+        reached = is_in(status, state)
         if not reached and self.until is not None and time.time() > self.until:
             steps.refuse_unless_in(status, connector, state, patience=self.asked["patience"])
             reached = True  # RUNNING without tasks: it has none

@@ -314,7 +314,7 @@ SAMPLED_CLAIMS = _schema("sampled_claims", **_CLAIM)
 CHECKED_CLAIMS = _schema("checked_claims", **_CLAIM, same="boolean?")
 
 # What a reset does to each topic: records that MirrorSource reads again, and of how many the replica holds a copy
-# already; offset syncs that go, and whose they are (``offsets.flow_reset.Belongs``).
+# already; offset syncs that go, and whose they are (``offsets.requests.flow_reset.Belongs``).
 RESET_TOPICS = _schema(
     "reset_topics",
     topic="string",

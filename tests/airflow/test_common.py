@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_connect_offsets.operators.common import page_of
+from airflow_provider_connect_offsets.operators.shared.common import page_of
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 

@@ -15,15 +15,19 @@ from dag_runs import Ran
 from orphan_cell import LINES, Cell
 from written import orphaned
 
-from airflow_provider_connect_offsets.change.orphan_stages import RemoveOrphans, orphans_journal, remove_orphans
-from airflow_provider_connect_offsets.change.orphans import existing_on
 from airflow_provider_connect_offsets.cli.main import main
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import NotRemoved, Unreachable
 from airflow_provider_connect_offsets.offsets.document import parse_kip199
 from airflow_provider_connect_offsets.offsets.storage import key_bytes
+from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (
+    RemoveOrphans,
+    orphans_journal,
+    remove_orphans,
+)
+from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on
 from airflow_provider_connect_offsets.operators.orphans import ApproveRemovalOperator, RemoveOrphanedOffsetsOperator
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from sandbox import Sandbox, wait_for
 

@@ -23,6 +23,7 @@ from scripted_worker import Reply, Worker, error, scripted_worker
 
 from airflow_provider_connect_offsets.exceptions import NotStopped, Unreachable
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
+from airflow_provider_connect_offsets.kafka.brokers import Brokers
 from airflow_provider_connect_offsets.operators.connector import (
     PauseConnectorOperator,
     ResumeConnectorOperator,
@@ -31,7 +32,6 @@ from airflow_provider_connect_offsets.operators.connector import (
 from airflow_provider_connect_offsets.sensors.connector import ConnectorPositionSensor, ConnectorStateSensor
 from airflow_provider_connect_offsets.sensors.group import ConsumerGroupInactiveSensor
 from airflow_provider_connect_offsets.sensors.mirror import MirrorLagSensor
-from airflow_provider_connect_offsets.stores.brokers import Brokers
 from sandbox import Sandbox
 
 NAME, SHORT = "flow", 0.3

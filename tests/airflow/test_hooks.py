@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from airflow.sdk import Connection
 
+from airflow_provider_connect_offsets.connect.rest.endpoint import BasicAuth, BearerToken, ConnectEndpoint, OAuthClient
+from airflow_provider_connect_offsets.connect.storage.offsets_file import write_pairs
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks import kafka as kafka_hook
 from airflow_provider_connect_offsets.hooks import kafka_connect as hook_module
@@ -20,8 +22,6 @@ from airflow_provider_connect_offsets.hooks.connections import connection_of, fl
 from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_config, kafka_logs
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
 from airflow_provider_connect_offsets.hooks.storage import open_storage
-from airflow_provider_connect_offsets.stores.endpoint import BasicAuth, BearerToken, ConnectEndpoint, OAuthClient
-from airflow_provider_connect_offsets.stores.offsets_file import write_pairs
 
 SetConnection = Callable[..., None]
 

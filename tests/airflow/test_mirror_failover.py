@@ -15,9 +15,9 @@ import pytest
 from dag_runs import Ran
 from failing_over import Flowing, Logs, Positions, commit_groups, member, standing
 
-from airflow_provider_connect_offsets.change import held
+from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.stores.protocols import State
+from airflow_provider_connect_offsets.operations.connector import held
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
 

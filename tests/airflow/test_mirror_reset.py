@@ -15,13 +15,13 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from dag_runs import Ran, connections_in
 from reset_cell import RECORDS, ResetCell
 
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
+from airflow_provider_connect_offsets.connect.storage.worker_group import WorkerGroups
 from airflow_provider_connect_offsets.exceptions import NotStopped
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.sync_record import parse_sync
 from airflow_provider_connect_offsets.operators.mirror_reset import ApproveMirrorResetOperator
 from airflow_provider_connect_offsets.operators.mirror_syncs import ClearOffsetSyncsOperator
-from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
-from airflow_provider_connect_offsets.stores.worker_group import WorkerGroups
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import list_names, read_bytes, read_json
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory, join

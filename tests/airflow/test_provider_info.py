@@ -107,8 +107,8 @@ def test_the_config_option_has_its_default() -> None:
     [
         ("import airflow_provider_connect_offsets", ["airflow"]),
         ("import airflow_provider_connect_offsets.get_provider_info as g; g.get_provider_info()", ["airflow"]),
-        ("import airflow_provider_connect_offsets.stores.connect", ["airflow", "confluent_kafka", "pyspark"]),
-        ("import airflow_provider_connect_offsets.stores.kafka", ["airflow", "requests", "pyspark"]),
+        ("import airflow_provider_connect_offsets.connect.rest.client", ["airflow", "confluent_kafka", "pyspark"]),
+        ("import airflow_provider_connect_offsets.kafka.logs", ["airflow", "requests", "pyspark"]),
     ],
 )
 def test_nothing_else_is_imported(statement: str, banned: list[str]) -> None:
@@ -131,5 +131,5 @@ def test_the_hook_is_cheap_to_import() -> None:
 
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
 
-    heavy = {"requests", "confluent_kafka", "pyspark", "airflow_provider_connect_offsets.stores.connect"}
+    heavy = {"requests", "confluent_kafka", "pyspark", "airflow_provider_connect_offsets.connect.rest.client"}
     assert heavy & set(loaded) == set()

@@ -12,8 +12,8 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Param
 
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
-from airflow_provider_connect_offsets.operators.approval import AskOperator
 from airflow_provider_connect_offsets.operators.orphans import ApproveRemovalOperator
+from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
 from sandbox.airflow import DAGS, parse_dags
 
 try:

@@ -20,14 +20,14 @@ from made_up_failover import Held, MadeUp
 from outages import Outages
 from successors import Successor
 
-from airflow_provider_connect_offsets.change.group_commit import commit_translation
-from airflow_provider_connect_offsets.change.group_restore import restore_groups
-from airflow_provider_connect_offsets.change.group_stages import TargetGroups, mend, move_groups
-from airflow_provider_connect_offsets.change.replicas import Clusters
 from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Overlap
+from airflow_provider_connect_offsets.kafka.groups import Committed
+from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
+from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
+from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups, mend, move_groups
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.groups import Committed
 from sandbox import Sandbox
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]

@@ -20,15 +20,15 @@ from fault_table import Ending, Note
 from faulty_doors import CHANGES, Fault, Faults, Killed
 from successors import Successor
 
-from airflow_provider_connect_offsets.change.import_stages import Change, read
-from airflow_provider_connect_offsets.change.imports import Imports
+from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped
+from airflow_provider_connect_offsets.kafka.brokers import Brokers
+from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader
+from airflow_provider_connect_offsets.kafka.topic_writer import TopicWriter
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.operations.imports.import_stages import Change, read
+from airflow_provider_connect_offsets.operations.imports.imports import Imports
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.brokers import Brokers
-from airflow_provider_connect_offsets.stores.topic_reader import TopicReader
-from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage, WorkerTopics
-from airflow_provider_connect_offsets.stores.topic_writer import TopicWriter
 from sandbox import Sandbox
 
 FAULTS: list[Fault] = [fault for fault in Fault if fault is not Fault.THEIRS]

@@ -18,22 +18,22 @@ from outages import Outages
 from pyspark.sql import SparkSession
 from successors import Successor
 
-from airflow_provider_connect_offsets.change.orphan_stages import (
+from airflow_provider_connect_offsets.cli import recovering
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
+from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
+from airflow_provider_connect_offsets.offsets.storage import key_bytes, parse_key
+from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (
     RemoveOrphans,
     finish,
     orphans_journal,
     remove_orphans,
 )
-from airflow_provider_connect_offsets.change.orphans import existing_on, take_orphan_snapshot
-from airflow_provider_connect_offsets.cli import recovering
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
-from airflow_provider_connect_offsets.offsets.orphans import OrphanRequest
-from airflow_provider_connect_offsets.offsets.storage import key_bytes, parse_key
-from airflow_provider_connect_offsets.pipeline import orphans_job
+from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on, take_orphan_snapshot
+from airflow_provider_connect_offsets.pipeline.orphans import orphans_job
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.connect import ConnectRest
-from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from sandbox import Sandbox

@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 from reset_cell import RECORDS, ResetCell
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied, Overlap, StoreError, Unreachable
+from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy, MirrorCluster
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.mirror_records import offset_syncs
+from airflow_provider_connect_offsets.pipeline.translate.mirror_records import offset_syncs
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.mirror_cluster import CleanupPolicy, MirrorCluster
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS

@@ -11,10 +11,10 @@ import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from flows import MirrorFlow
 
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, Offsets, parse_map, parse_rest
 from airflow_provider_connect_offsets.offsets.storage import key_bytes, parse_key, value_bytes
-from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from sandbox import Sandbox, wait_for, wait_until
 from sandbox.connectors import file_source_config, mirror_checkpoint_config, mirror_heartbeat_config
 

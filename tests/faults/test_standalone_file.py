@@ -9,10 +9,10 @@ from uuid import uuid4
 
 import pytest
 
+from airflow_provider_connect_offsets.connect.storage.offsets_file import read_pairs
+from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.offsets.document import Entry, parse_map, parse_rest
 from airflow_provider_connect_offsets.offsets.storage import key_bytes, value_bytes
-from airflow_provider_connect_offsets.stores.offsets_file import read_pairs
-from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
 from sandbox import ConnectWorker, Mode, Progress, Sandbox, wait_for, wait_until
 from sandbox.connectors import file_source_config
 

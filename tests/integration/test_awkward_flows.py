@@ -14,8 +14,8 @@ from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 from failing_over import FailingOver, Flowing, Logs, commit_groups, rows
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.change import failover
 from airflow_provider_connect_offsets.exceptions import NotDrained
+from airflow_provider_connect_offsets.observe.flow import failover
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.schemas import MIRROR_PARTITIONS

@@ -24,6 +24,7 @@ from json_maps import SMALL_MAPS
 from shell import Shell, shell
 
 from airflow_provider_connect_offsets.cli import orphaned
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.offsets.document import (
     Entry,
     JsonMap,
@@ -32,7 +33,6 @@ from airflow_provider_connect_offsets.offsets.document import (
     parse_kip199,
     parse_rest,
 )
-from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from sandbox import ConnectWorker, Mode, Sandbox, wait_for, wait_until
 from sandbox.connectors import file_sink_config, file_source_config
 

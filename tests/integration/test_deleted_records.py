@@ -17,9 +17,6 @@ from flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
 from gate import Fate, Gate, Point, Side, open_gate
 from reset_cell import ResetCell
 
-from airflow_provider_connect_offsets.change import outcomes, stepwise
-from airflow_provider_connect_offsets.change.flow_reset import read_reset
-from airflow_provider_connect_offsets.change.plans import read_plan
 from airflow_provider_connect_offsets.exceptions import (
     Drift,
     InvalidRequest,
@@ -28,6 +25,9 @@ from airflow_provider_connect_offsets.exceptions import (
     RecordsDeleted,
 )
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.operations.connector import outcomes, stepwise
+from airflow_provider_connect_offsets.operations.connector.plans import read_plan
+from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.outcome import Result

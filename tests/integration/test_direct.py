@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from flows import RECORDS, Changer, SinkFlow
 
-from airflow_provider_connect_offsets.change import direct, steps
-from airflow_provider_connect_offsets.change.captured import alteration_in
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, Overlap
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.operations.connector import direct, steps
+from airflow_provider_connect_offsets.operations.connector.captured import alteration_in
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
 

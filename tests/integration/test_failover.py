@@ -17,10 +17,10 @@ import pytest
 from failing_over import FailingOver, Flowing, Logs, Positions, cluster, commit_groups, member, rows, standing
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.change import group_commit
-from airflow_provider_connect_offsets.change.group_restore import restore_groups
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrained, PlanRefused
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.operations.groups import group_commit
+from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
 

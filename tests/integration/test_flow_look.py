@@ -8,13 +8,13 @@ from uuid import uuid4
 
 from failing_over import cluster
 
-from airflow_provider_connect_offsets.change.flow_look import write_told
-from airflow_provider_connect_offsets.change.kept_pairs import kept_pairs
-from airflow_provider_connect_offsets.change.replicas import Clusters, Replica
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+from airflow_provider_connect_offsets.kafka.logs import LogBounds
+from airflow_provider_connect_offsets.observe.flow.flow_look import write_told
+from airflow_provider_connect_offsets.observe.flow.kept_pairs import kept_pairs
+from airflow_provider_connect_offsets.observe.flow.replicas import Clusters, Replica
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.stores.kafka import LogBounds
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import REWINDS, STORED_RECORDS

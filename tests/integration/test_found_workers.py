@@ -11,9 +11,9 @@ import pytest
 from scripted_worker import Reply, Worker, scripted_worker
 
 from airflow_provider_connect_offsets.cli.opened import open_storage as open_in_shell
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.hooks.storage import open_storage as open_in_dag
-from airflow_provider_connect_offsets.stores.protocols import State
-from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
 from sandbox import Sandbox
 
 NAME, LOGIN = "advertised", "Basic " + b64encode(b"me:s3cret").decode()

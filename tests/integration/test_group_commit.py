@@ -12,9 +12,9 @@ from dying_writes import killed
 from failing_over import member
 from made_up_failover import MadeUp
 
-from airflow_provider_connect_offsets.change import group_commit
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrained, PlanRefused, Unreachable
-from airflow_provider_connect_offsets.stores.groups import Committed, ConsumerGroups
+from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups
+from airflow_provider_connect_offsets.operations.groups import group_commit
 from airflow_provider_connect_offsets.workspace import files
 from sandbox import Sandbox
 

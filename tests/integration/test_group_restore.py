@@ -13,10 +13,10 @@ from dying_writes import killed
 from failing_over import cluster, member
 from made_up_failover import MadeUp
 
-from airflow_provider_connect_offsets.change import group_restore
-from airflow_provider_connect_offsets.change.deleted_groups import delete_and_commit
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, InvalidInput, Unreachable
-from airflow_provider_connect_offsets.stores.groups import Committed, ConsumerGroups
+from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups
+from airflow_provider_connect_offsets.operations.groups import group_restore
+from airflow_provider_connect_offsets.operations.groups.deleted_groups import delete_and_commit
 from sandbox import Sandbox
 
 MOST_WRITES = 60
@@ -287,7 +287,7 @@ def test_a_run_that_is_cleared_after_its_restore_starts_anew(made_up: MadeUp) ->
 
 
 def test_kafkas_client_clears_no_single_offset(made_up: MadeUp) -> None:
-    """So a group is deleted for it; once the client can, `change.deleted_groups` may go."""
+    """So a group is deleted for it; once the client can, `operations.groups.deleted_groups` may go."""
     name = made_up.group("one")
     made_up.hold({name: {made_up.at(0): Committed(5)}})
     with made_up.sandbox.target.admin() as admin:

@@ -8,13 +8,13 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_provider_connect_offsets.change import held
-from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.operations.connector import held
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.connect import ConnectRest
-from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace.layout import journal_root
 from sandbox import Sandbox
 from sandbox.connect import Connect

@@ -15,13 +15,13 @@ from confluent_kafka import Producer
 from import_process import killed, started
 from shell import Shell, shell
 
-from airflow_provider_connect_offsets.change.orphan_stages import orphans_journal
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.hooks.doors import open_doors
 from airflow_provider_connect_offsets.offsets.document import parse_kip199
+from airflow_provider_connect_offsets.operations.orphans.orphan_stages import orphans_journal
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from sandbox import Sandbox
 
 Document = dict[str, list[dict[str, Any]]]

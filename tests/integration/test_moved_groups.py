@@ -12,15 +12,15 @@ from dying_writes import killed
 from failing_over import cluster
 from made_up_failover import MadeUp
 
-from airflow_provider_connect_offsets.change.group_commit import Moved, commit_translation
-from airflow_provider_connect_offsets.change.group_restore import restore_groups
-from airflow_provider_connect_offsets.change.group_stages import TargetGroups, move_groups
-from airflow_provider_connect_offsets.change.replicas import Clusters
 from airflow_provider_connect_offsets.cli.main import main
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, JournalLost, Overlap
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+from airflow_provider_connect_offsets.kafka.groups import Committed
+from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.operations.groups.group_commit import Moved, commit_translation
+from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
+from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups, move_groups
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
-from airflow_provider_connect_offsets.stores.groups import Committed
 from airflow_provider_connect_offsets.workspace import files
 from sandbox import Sandbox
 

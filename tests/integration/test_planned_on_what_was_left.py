@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from flows import RECORDS, Changer, SinkFlow
 
-from airflow_provider_connect_offsets.change import stepwise
-from airflow_provider_connect_offsets.change.plans import read_plan
 from airflow_provider_connect_offsets.exceptions import Drift
+from airflow_provider_connect_offsets.operations.connector import stepwise
+from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaState
 

@@ -8,10 +8,10 @@ import pytest
 from flows import RECORDS, Changer, SinkFlow, world
 from shell import Shell, shell
 
-from airflow_provider_connect_offsets.change import stepwise
-from airflow_provider_connect_offsets.change.plans import read_plan
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.operations.connector import stepwise
+from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.connect import ConnectRest
 
 DEAD = Owner.here(run="dag/dead", task="begin")
 

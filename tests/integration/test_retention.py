@@ -9,8 +9,8 @@ from uuid import uuid4
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource  # type: ignore[attr-defined]
 from flows import Changer, SinkFlow
 
+from airflow_provider_connect_offsets.kafka.logs import KafkaLogs, Retention
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.stores.kafka import KafkaLogs, Retention
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.schemas import LOG_BOUNDS, VERDICTS
 from sandbox import Sandbox

@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import Producer
 
+from airflow_provider_connect_offsets.kafka.spans import _TOGETHER, Isolation, Span, Spans
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.stores.spans import _TOGETHER, Isolation, Span, Spans
 from sandbox import Sandbox, wait_for
 
 RECORDS = 1200

@@ -10,6 +10,9 @@ from uuid import uuid4
 import confluent_kafka
 import pytest
 
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.exceptions import (
     InvalidInput,
     NotStopped,
@@ -17,15 +20,12 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
     UnknownConnector,
 )
+from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups, GroupState, GroupStatus
+from airflow_provider_connect_offsets.kafka.logs import KafkaLogs, LogBounds
+from airflow_provider_connect_offsets.kafka.remaining import Remaining, RemainingRecords
+from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, TopicPartition
-from airflow_provider_connect_offsets.stores.connect import ConnectRest
-from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.stores.groups import Committed, ConsumerGroups, GroupState, GroupStatus
-from airflow_provider_connect_offsets.stores.kafka import KafkaLogs, LogBounds
-from airflow_provider_connect_offsets.stores.protocols import State
-from airflow_provider_connect_offsets.stores.remaining import Remaining, RemainingRecords
-from airflow_provider_connect_offsets.stores.spans import Isolation
 from sandbox import Sandbox, wait_for, wait_until
 
 SECOND = 1000

@@ -10,13 +10,13 @@ import pytest
 from failing_over import FailingOver, Flowing, Logs, Positions, cluster, commit_groups, contents, rows
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.readiness import take_readiness_snapshot
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.flow.readiness import take_readiness_snapshot
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest
-from airflow_provider_connect_offsets.pipeline import readiness_job
-from airflow_provider_connect_offsets.stores.connect import ConnectRest
-from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
+from airflow_provider_connect_offsets.pipeline.flow import readiness_job
 from airflow_provider_connect_offsets.workspace.layout import ledger_root
 from airflow_provider_connect_offsets.workspace.readiness import Kept, ReadinessDirectory
 from sandbox import Sandbox, wait_until

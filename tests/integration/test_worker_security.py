@@ -10,9 +10,9 @@ import javaproperties
 import pytest
 from authority import PASSWORD, Certified
 
+from airflow_provider_connect_offsets.connect.storage.java.worker_config import WorkerConfig, read_worker_config
 from airflow_provider_connect_offsets.exceptions import AccessDenied, InvalidInput, Unreachable
-from airflow_provider_connect_offsets.stores.brokers import Brokers
-from airflow_provider_connect_offsets.stores.java.worker_config import WorkerConfig, read_worker_config
+from airflow_provider_connect_offsets.kafka.brokers import Brokers
 from sandbox.broker import Broker, Secured
 
 MODULES = "org.apache.kafka.common.security"

@@ -10,7 +10,7 @@ import pytest
 from planning import Planner
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.pipeline.plan_job import DEFAULTS
+from airflow_provider_connect_offsets.pipeline.plan.plan_job import DEFAULTS
 
 # The workers must be the Python that runs the tests, whatever "python3" on the path is.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

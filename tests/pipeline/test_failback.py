@@ -11,7 +11,7 @@ import pytest
 from frames import frame_of
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.pipeline.failback import Forward, both_ways
+from airflow_provider_connect_offsets.pipeline.failover.failback import Forward, both_ways
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translate.answers import answers, known
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated

@@ -10,8 +10,9 @@ from pyspark.sql import SparkSession
 from submitting import UserSettings, submit
 from written_failover import write_checked_claims, write_digests, write_look
 
-from airflow_provider_connect_offsets.offsets.failover import Move, digest_of_sums, row_numbers
-from airflow_provider_connect_offsets.pipeline import shipping, translate_job
+from airflow_provider_connect_offsets.offsets.requests.failover import Move, digest_of_sums, row_numbers
+from airflow_provider_connect_offsets.pipeline import shipping
+from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json

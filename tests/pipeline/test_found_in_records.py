@@ -12,7 +12,7 @@ from mirror_rows import ReadFrom, answered, read_from
 from pyspark.sql import SparkSession
 from written_failover import GROUPS, write_look
 
-from airflow_provider_connect_offsets.pipeline import translate_job
+from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 HISTORIES = 100

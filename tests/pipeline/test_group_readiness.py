@@ -14,7 +14,8 @@ from mirror_world import Pair, Sync, World
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.flow import Side
-from airflow_provider_connect_offsets.pipeline import readiness_job, translate_job
+from airflow_provider_connect_offsets.pipeline.failover import translate_job
+from airflow_provider_connect_offsets.pipeline.flow import readiness_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, join
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory

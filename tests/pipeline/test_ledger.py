@@ -16,9 +16,9 @@ from mirror_world import World
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.ledger import MAPPING, MOST_MAPPINGS, newest, thinned
-from airflow_provider_connect_offsets.pipeline.unplanned import Left
+from airflow_provider_connect_offsets.pipeline.translate.ledger import MAPPING, MOST_MAPPINGS, newest, thinned
 from airflow_provider_connect_offsets.workspace.schemas import FLOW_TOPICS, MIRROR_LEDGER
 
 HISTORIES = int(os.environ.get("HISTORIES", "100"))

@@ -11,9 +11,13 @@ from flows import RECORDS, MirrorFlow
 from frames import frame_of
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.mirror_records import checkpoints, latest_checkpoints, offset_syncs
-from airflow_provider_connect_offsets.stores.topic_reader import TopicReader
+from airflow_provider_connect_offsets.pipeline.translate.mirror_records import (
+    checkpoints,
+    latest_checkpoints,
+    offset_syncs,
+)
 from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
 from sandbox import Progress, wait_until
 

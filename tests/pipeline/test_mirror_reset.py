@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
-from airflow_provider_connect_offsets.offsets.request import Request
-from airflow_provider_connect_offsets.pipeline import mirror_reset, mirror_reset_job
+from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
+from airflow_provider_connect_offsets.offsets.requests.request import Request
+from airflow_provider_connect_offsets.pipeline.flow import mirror_reset, mirror_reset_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import write_json
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory

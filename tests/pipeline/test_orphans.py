@@ -12,9 +12,10 @@ import pytest
 from pyspark.sql import SparkSession
 from submitting import UserSettings, submit
 
-from airflow_provider_connect_offsets.offsets.orphans import Orphan, OrphanRequest
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
-from airflow_provider_connect_offsets.pipeline import orphans_job, shipping
+from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan, OrphanRequest
+from airflow_provider_connect_offsets.pipeline import shipping
+from airflow_provider_connect_offsets.pipeline.orphans import orphans_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import read_bytes, read_json, write_json
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory

@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 from submitting import UserSettings, submit
 
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
-from airflow_provider_connect_offsets.offsets.request import Request
-from airflow_provider_connect_offsets.pipeline import plan_job, shipping, unzipped
+from airflow_provider_connect_offsets.offsets.requests.request import Request
+from airflow_provider_connect_offsets.pipeline import shipping, unzipped
+from airflow_provider_connect_offsets.pipeline.plan import plan_job
 from airflow_provider_connect_offsets.workspace import schemas
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import read_bytes, read_json, write_json

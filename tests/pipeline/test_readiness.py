@@ -11,12 +11,12 @@ from frames import frame_of
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.offsets.readiness import Thresholds
+from airflow_provider_connect_offsets.offsets.requests.readiness import Thresholds
+from airflow_provider_connect_offsets.pipeline.flow.group_readiness import NO_REPLICA, UNSEEN
+from airflow_provider_connect_offsets.pipeline.flow.group_rules import by_group, group_verdicts
+from airflow_provider_connect_offsets.pipeline.flow.readiness import Seen, as_history, readiness, trend, with_progress
+from airflow_provider_connect_offsets.pipeline.flow.readiness_rules import partition_verdicts
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.group_readiness import NO_REPLICA, UNSEEN
-from airflow_provider_connect_offsets.pipeline.group_rules import by_group, group_verdicts
-from airflow_provider_connect_offsets.pipeline.readiness import Seen, as_history, readiness, trend, with_progress
-from airflow_provider_connect_offsets.pipeline.readiness_rules import partition_verdicts
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
     FLOW_TOPICS,

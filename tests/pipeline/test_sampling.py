@@ -8,8 +8,8 @@ import pytest
 from frames import frame_of
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from airflow_provider_connect_offsets.pipeline.failover.sampling import LIMIT, claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.sampling import LIMIT, claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES
 
 COLUMNS = (

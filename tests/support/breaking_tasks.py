@@ -1,6 +1,6 @@
 """Tasks of a DAG that break as its run's configuration says, in Airflow's own processes.
 
-``{"broken": {"change.apply": {"fault": "killed", "writes": [2, 0]}}}``: the first attempt of ``change.apply`` is killed
+``{"broken": {"change.apply": {"fault": "killed", "writes": [2, 0]}}}``: the first attempt of ``operations.connector.apply`` is killed
 right after its second write to a worker or broker, the second attempt before it does anything; later ones are left
 alone. An attempt that writes less is broken when all of its work is done, before Airflow hears of that.
 """
@@ -78,10 +78,10 @@ def _strike(fault: Fault) -> None:
 @contextmanager
 def _after_write(number: int, strike: Callable[[], None]) -> Iterator[None]:
     """Call ``strike`` once that many writes were made, before whoever made the last one hears of it."""
-    from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
-    from airflow_provider_connect_offsets.stores.mirror_cluster import MirrorCluster
-    from airflow_provider_connect_offsets.stores.rest import Transport
-    from airflow_provider_connect_offsets.stores.topic_writer import TopicWriter
+    from airflow_provider_connect_offsets.connect.rest.calls import Transport
+    from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
+    from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
+    from airflow_provider_connect_offsets.kafka.topic_writer import TopicWriter
 
     lock, made = Lock(), [0]
     writes: tuple[tuple[type, str, Callable[..., bool]], ...] = (

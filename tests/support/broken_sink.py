@@ -15,19 +15,19 @@ from pyspark.sql import SparkSession
 from sink_operations import Asked, Operation, Told, change, hold, run_elsewhere, single_steps, write
 from successors import Successor
 
-from airflow_provider_connect_offsets.change import recovery
-from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.plans import read_plan
 from airflow_provider_connect_offsets.cli import recovering
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Drift, NotApplied, Overlap
+from airflow_provider_connect_offsets.observe.doors import Doors
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.operations import recovery
+from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.connect import ConnectRest
-from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.stores.protocols import State
 from sandbox import Sandbox, wait_until
 
 SET_TO = 7

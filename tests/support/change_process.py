@@ -13,16 +13,16 @@ import signal
 import sys
 from typing import Any
 
-from airflow_provider_connect_offsets.change.apply import apply_plan
-from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.plans import read_plan
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
+from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
+from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
+from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
+from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.connect import ConnectRest
-from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
-from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root
 
 

@@ -10,16 +10,17 @@ from typing import Any
 
 from failing_over import FailingOver, Flowing, Positions, cluster, rows
 
-from airflow_provider_connect_offsets.change import failover, held
-from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.failover import FailoverDoors
-from airflow_provider_connect_offsets.change.group_commit import Moved, commit_translation
-from airflow_provider_connect_offsets.change.replicas import Clusters
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.flow import failover
+from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors
+from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.pipeline import translate_job
-from airflow_provider_connect_offsets.stores.connect import ConnectRest
-from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
+from airflow_provider_connect_offsets.operations.connector import held
+from airflow_provider_connect_offsets.operations.groups.group_commit import Moved, commit_translation
+from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Broker, wait_for
 from sandbox.connectors import mirror_source_config

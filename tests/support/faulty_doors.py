@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from airflow_provider_connect_offsets.change.doors import Doors
 from airflow_provider_connect_offsets.exceptions import OutcomeUnknown, Unreachable
+from airflow_provider_connect_offsets.observe.doors import Doors
 from airflow_provider_connect_offsets.workspace import files
 
 #: Calls that change something: of them an answer that is lost tells nothing; any other simply failed.

@@ -11,18 +11,18 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.flow_reset import Held, read_reset, reset_flow, take_back_reset
-from airflow_provider_connect_offsets.change.flow_snapshot import Asked, find_flow, take_flow_snapshot
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
+from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.flow.flow_snapshot import Asked, find_flow, take_flow_snapshot
 from airflow_provider_connect_offsets.offsets.flow import Side
-from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
-from airflow_provider_connect_offsets.offsets.request import Request
-from airflow_provider_connect_offsets.pipeline import mirror_reset_job
+from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
+from airflow_provider_connect_offsets.offsets.requests.request import Request
+from airflow_provider_connect_offsets.operations.flow.flow_reset import Held, read_reset, reset_flow, take_back_reset
+from airflow_provider_connect_offsets.pipeline.flow import mirror_reset_job
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.connect import ConnectRest
-from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.stores.mirror_cluster import MirrorCluster
 from airflow_provider_connect_offsets.workspace.layout import (
     ResetDirectory,
     journal_root,

@@ -12,20 +12,20 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.change import direct, stepwise
-from airflow_provider_connect_offsets.change.apply import apply_plan
-from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.plans import read_plan
-from airflow_provider_connect_offsets.change.snapshot import take_snapshot
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
+from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
+from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.snapshot import take_snapshot
 from airflow_provider_connect_offsets.offsets.document import Offsets
-from airflow_provider_connect_offsets.offsets.request import Request
-from airflow_provider_connect_offsets.pipeline import plan_job
+from airflow_provider_connect_offsets.offsets.requests.request import Request
+from airflow_provider_connect_offsets.operations.connector import direct, stepwise
+from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
+from airflow_provider_connect_offsets.operations.connector.plans import read_plan
+from airflow_provider_connect_offsets.pipeline.plan import plan_job
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.connect import ConnectRest
-from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
-from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root, run_directory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 from sandbox import Broker, Progress, Sandbox, wait_for, wait_until

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from airflow_provider_connect_offsets.cli.main import main
-from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
-from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
-from airflow_provider_connect_offsets.stores.topic_storage import TopicStorage
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
+from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
+from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 
 
 def started(fate: str, moment: str, *arguments: object) -> subprocess.Popen[str]:

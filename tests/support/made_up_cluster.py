@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.replicas import Clusters
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+from airflow_provider_connect_offsets.kafka.groups import Committed, GroupState, GroupStatus
+from airflow_provider_connect_offsets.kafka.logs import LogBounds
+from airflow_provider_connect_offsets.kafka.remaining import Remaining
+from airflow_provider_connect_offsets.kafka.spans import Digest, Isolation, Span
+from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.family import ConnectorType
-from airflow_provider_connect_offsets.stores.cluster import KafkaCluster
-from airflow_provider_connect_offsets.stores.groups import Committed, GroupState, GroupStatus
-from airflow_provider_connect_offsets.stores.kafka import LogBounds
-from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
-from airflow_provider_connect_offsets.stores.remaining import Remaining
-from airflow_provider_connect_offsets.stores.spans import Digest, Isolation, Span
 
 MIRROR_SOURCE = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 
@@ -51,7 +51,7 @@ class MadeUpCluster:
 
     @property
     def logs(self) -> MadeUpCluster:
-        """What ``stores.remaining.RemainingRecords`` tells."""
+        """What ``kafka.remaining.RemainingRecords`` tells."""
         return self
 
     def topics(self) -> dict[str, int]:
@@ -81,7 +81,7 @@ class MadeUpCluster:
 
     @contextmanager
     def spans(self, isolation: Isolation = Isolation.READ_COMMITTED) -> Iterator[MadeUpCluster]:
-        """What ``stores.spans.Spans`` reads."""
+        """What ``kafka.spans.Spans`` reads."""
         del isolation
         yield self
 
@@ -110,7 +110,7 @@ class WithReader(MadeUpCluster):
 
     @property
     def groups(self) -> WithReader:
-        """What ``stores.groups.ConsumerGroups`` tells."""
+        """What ``kafka.groups.ConsumerGroups`` tells."""
         return self
 
     def list_groups(self, _pattern: str) -> list[str]:

@@ -11,19 +11,19 @@ from uuid import uuid4
 from failing_over import cluster
 from written_reports import failover_row
 
-from airflow_provider_connect_offsets.change.flow_look import groups_named
-from airflow_provider_connect_offsets.change.group_commit import Moved, commit_translation
-from airflow_provider_connect_offsets.change.group_restore import Restored, restore_groups
-from airflow_provider_connect_offsets.change.replicas import Clusters
-from airflow_provider_connect_offsets.offsets.failover import (
+from airflow_provider_connect_offsets.kafka.groups import Committed
+from airflow_provider_connect_offsets.observe.flow.flow_look import groups_named
+from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.offsets.requests.failover import (
     DIGEST_PIECES,
     FailoverRequest,
     digest_of_sums,
     row_numbers,
 )
-from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.stores.groups import Committed
+from airflow_provider_connect_offsets.operations.groups.group_commit import Moved, commit_translation
+from airflow_provider_connect_offsets.operations.groups.group_restore import Restored, restore_groups
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from mirror_logs import Log, Record
 from mirror_world import Pair, World
 
-from airflow_provider_connect_offsets.change import replicas
-from airflow_provider_connect_offsets.change.bisected import current, searched
+from airflow_provider_connect_offsets.kafka.logs import LogBounds
+from airflow_provider_connect_offsets.observe.flow import replicas
+from airflow_provider_connect_offsets.observe.flow.bisected import current, searched
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping, Offsets, Records, in_turns
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.stores.kafka import LogBounds
 
 
 def known_in(world: World, row: Mapping[str, object], kept: list[Pair]) -> list[OffsetMapping]:

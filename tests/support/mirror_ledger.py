@@ -23,9 +23,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left, PositionOf
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.ledger import Observed, ledger
-from airflow_provider_connect_offsets.pipeline.unplanned import Left, PositionOf
+from airflow_provider_connect_offsets.pipeline.translate.ledger import Observed, ledger
 from airflow_provider_connect_offsets.workspace.schemas import (
     CHECKPOINTS,
     FLOW_TOPICS,

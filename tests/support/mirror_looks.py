@@ -15,8 +15,8 @@ from mirror_rows import NOON, ReadFrom, digest_of, partition_row, proved
 from mirror_world import World
 from written_failover import text
 
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import MARKER, FailoverDirectory, join

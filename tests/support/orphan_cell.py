@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.offsets.storage import parse_key
-from airflow_provider_connect_offsets.stores.connect import ConnectRest
-from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.stores.offsets_topic import OffsetsTopic
 from sandbox import Progress, Sandbox, wait_for
 from sandbox.connect import ConnectWorker
 from sandbox.connectors import file_source_config

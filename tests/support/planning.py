@@ -16,11 +16,11 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, canonical
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, TopicPartition, family_of
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
-from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.counts import Counts
 from airflow_provider_connect_offsets.pipeline.frames import Snapshot, struct_type
-from airflow_provider_connect_offsets.pipeline.plan import plan
+from airflow_provider_connect_offsets.pipeline.plan.counts import Counts
+from airflow_provider_connect_offsets.pipeline.plan.plan import plan
 from airflow_provider_connect_offsets.workspace import schemas
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)

@@ -11,15 +11,15 @@ from uuid import uuid4
 from failing_over import commit_groups
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.change.doors import Doors
-from airflow_provider_connect_offsets.change.readiness import forget_earlier, take_readiness_snapshot
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.kafka.cluster import open_cluster
+from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.flow.readiness import forget_earlier, take_readiness_snapshot
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest
+from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
-from airflow_provider_connect_offsets.pipeline import readiness_job
-from airflow_provider_connect_offsets.stores.cluster import open_cluster
-from airflow_provider_connect_offsets.stores.connect import ConnectRest
-from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.pipeline.flow import readiness_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.layout import join, run_directory
 from airflow_provider_connect_offsets.workspace.readiness import Kept, ReadinessDirectory

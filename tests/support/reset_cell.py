@@ -10,9 +10,9 @@ from uuid import uuid4
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import ConfigResource  # type: ignore[attr-defined]
 
+from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync, parse_sync
-from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
 from sandbox import Broker, Progress, Sandbox, wait_for, wait_until
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
 

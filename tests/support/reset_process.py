@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from flow_changer import FlowChanger
 
+from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.stores.mirror_cluster import MirrorCluster
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from airflow_provider_connect_offsets.stores.clock import Clock
+from airflow_provider_connect_offsets.clock import Clock
 
 JETTY_404 = "<html><head><title>Error 404 Not Found</title></head><body>HTTP ERROR 404 Not Found</body></html>"
 

@@ -11,15 +11,15 @@ from multiprocessing.connection import Connection
 from faulty_doors import Faults, Killed, Outage
 from flows import Address
 
-from airflow_provider_connect_offsets.change import direct, held, stepwise
-from airflow_provider_connect_offsets.change.apply import apply_plan
-from airflow_provider_connect_offsets.change.doors import Doors
+from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
+from airflow_provider_connect_offsets.observe.doors import Doors
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.operations.connector import direct, held, stepwise
+from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.stores.protocols import State
 from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 _HERE, _GO_ON = "here", "go on"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
-from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity, Verdict
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset

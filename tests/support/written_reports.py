@@ -9,9 +9,9 @@ from typing import Any
 
 from written import asking, begin, finding, mirror_row, orphaned, rewound
 
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.offsets.flow_reset import FlowReset
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
+from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import (
     write_failover_page,

@@ -8,7 +8,7 @@ from fault_cell import STEPS
 from fault_table import LEGEND
 from kafka_versions import CHANGING, READ_ONLY
 
-from airflow_provider_connect_offsets.stores.releases import Feature
+from airflow_provider_connect_offsets.connect.rest.releases import Feature
 
 TOP = Path(__file__).parents[2]
 VERSIONS = (TOP / "docs" / "versions.md").read_text()

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 from kafka_versions import CHANGING, READ_ONLY, on
 
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.exceptions import Unsupported
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
-from airflow_provider_connect_offsets.stores.connect import ConnectRest
-from airflow_provider_connect_offsets.stores.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.stores.protocols import State
 from sandbox import Sandbox, wait_until
 from sandbox.connectors import file_source_config
 

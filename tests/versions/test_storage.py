@@ -13,9 +13,9 @@ from kafka_versions import CHANGING, READ_ONLY, on
 from pyspark.sql import SparkSession
 from shell import Shell
 
-from airflow_provider_connect_offsets.change.doors import Doors, Origin
 from airflow_provider_connect_offsets.cli.opened import open_storage
-from airflow_provider_connect_offsets.stores.kafka import KafkaLogs
+from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
+from airflow_provider_connect_offsets.observe.doors import Doors, Origin
 from sandbox import Sandbox
 
 pytestmark = [pytest.mark.versions, on(READ_ONLY, *CHANGING)]

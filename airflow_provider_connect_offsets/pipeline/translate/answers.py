@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.offsets.failover import Method
+from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.frames import worked_out
 from airflow_provider_connect_offsets.pipeline.translate.bounds import CHECKPOINT, bounded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.offsets.failover import Method
+from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
 from airflow_provider_connect_offsets.pipeline.translate.answers import ANSWER, PARTITION
 

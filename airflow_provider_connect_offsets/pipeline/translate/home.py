@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.offsets.failover import Method
+from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import ASKED, KEY, KNOWN, SO_FAR, asked_events, union_of
 from airflow_provider_connect_offsets.pipeline.frames import worked_out
 from airflow_provider_connect_offsets.pipeline.translate.answers import method_of_kind

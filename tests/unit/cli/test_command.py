@@ -15,11 +15,11 @@ from json_maps import SMALL_MAPS, TEXTS
 from shell import Shell, shell
 
 from airflow_provider_connect_offsets.cli import importing
+from airflow_provider_connect_offsets.connect.protocols import WriteReply
+from airflow_provider_connect_offsets.connect.storage.offsets_file import write_pairs
+from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical, parse_kip199
-from airflow_provider_connect_offsets.stores.offsets_file import write_pairs
-from airflow_provider_connect_offsets.stores.protocols import WriteReply
-from airflow_provider_connect_offsets.stores.standalone import StandaloneFile
 
 ENTRIES = st.lists(
     st.fixed_dictionaries({"partition": SMALL_MAPS, "offset": SMALL_MAPS}),

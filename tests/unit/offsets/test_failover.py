@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest, Mode, digest_of_sums, row_numbers
 from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.offsets.requests.failover import (
+    FailoverRequest,
+    Mode,
+    digest_of_sums,
+    row_numbers,
+)
 
 FLOW = Flow(source_alias="eu", target_alias="us")
 

@@ -7,7 +7,7 @@ import pytest
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.families import MirrorCheckpoint, MirrorSource, Sink
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
-from airflow_provider_connect_offsets.offsets.flow_reset import (
+from airflow_provider_connect_offsets.offsets.requests.flow_reset import (
     FlowReset,
     OwnTopic,
     flow_of,

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 import airflow_provider_connect_offsets
-from airflow_provider_connect_offsets.change.snapshot import Seen, connector_row
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus, State
+from airflow_provider_connect_offsets.observe.snapshot import Seen, connector_row
 from airflow_provider_connect_offsets.offsets.advice import advise, mirrored_groups
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import FAMILIES, ConnectorType, TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.kept_config import KEPT, kept_config
-from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo, ConnectorStatus, State
 
 PACKAGE = Path(airflow_provider_connect_offsets.__file__).parent
 SECRETS = {

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.orphans import OrphanRequest
+from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_connect_offsets.change.fleet import select
-from airflow_provider_connect_offsets.change.flow_reset import replicates
-from airflow_provider_connect_offsets.change.lag import AwaitedLag
-from airflow_provider_connect_offsets.change.positions import Awaited
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, UnreadablePattern
-from airflow_provider_connect_offsets.offsets.failover import FailoverRequest
+from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
+from airflow_provider_connect_offsets.observe.lag import AwaitedLag
+from airflow_provider_connect_offsets.observe.positions import Awaited
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.flow import Flow
-from airflow_provider_connect_offsets.offsets.orphans import OrphanRequest
-from airflow_provider_connect_offsets.offsets.patterns import configured_pattern
-from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest
-from airflow_provider_connect_offsets.offsets.request import Request
-from airflow_provider_connect_offsets.stores.groups import ConsumerGroups
-from airflow_provider_connect_offsets.stores.protocols import ConnectorInfo
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
+from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
+from airflow_provider_connect_offsets.offsets.requests.patterns import configured_pattern
+from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
+from airflow_provider_connect_offsets.offsets.requests.request import Request
+from airflow_provider_connect_offsets.operations.fleet import select
+from airflow_provider_connect_offsets.operations.flow.flow_reset import replicates
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
 MIRROR = {"connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector"}

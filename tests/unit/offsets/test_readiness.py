@@ -6,7 +6,7 @@ import pytest
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.advice import Advice, advise, mirrored_groups
-from airflow_provider_connect_offsets.offsets.readiness import ReadinessRequest, Thresholds
+from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest, Thresholds
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 
 

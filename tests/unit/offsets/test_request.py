@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.request import PartitionSet, Request, To
+from airflow_provider_connect_offsets.offsets.requests.request import PartitionSet, Request, To
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 

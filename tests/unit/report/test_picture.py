@@ -13,9 +13,9 @@ from written import begin, mirror_row
 
 from airflow_provider_connect_offsets.offsets.plan import PlanRow
 from airflow_provider_connect_offsets.report import Change
-from airflow_provider_connect_offsets.report.bands import is_enlarged
-from airflow_provider_connect_offsets.report.picture import Names, draw
-from airflow_provider_connect_offsets.report.svg import Ink
+from airflow_provider_connect_offsets.report.charts.bands import is_enlarged
+from airflow_provider_connect_offsets.report.charts.picture import Names, draw
+from airflow_provider_connect_offsets.report.charts.svg import Ink
 
 AFTERWARDS = Names("before", "after")
 

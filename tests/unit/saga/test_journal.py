@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_connect_offsets.change.outcomes import key_of
+from airflow_provider_connect_offsets.clock import Clock
 from airflow_provider_connect_offsets.exceptions import JournalDamaged, JournalLost, Overlap
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
-from airflow_provider_connect_offsets.offsets.request import Request
+from airflow_provider_connect_offsets.offsets.requests.request import Request
+from airflow_provider_connect_offsets.operations.connector.outcomes import key_of
 from airflow_provider_connect_offsets.saga.entry import Entry
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, Owner
 from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState, StageRecord
-from airflow_provider_connect_offsets.stores.clock import Clock
 from airflow_provider_connect_offsets.workspace import files
 
 ELSEWHERE = "another-host"

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_connect_offsets.clock import Clock
 from airflow_provider_connect_offsets.exceptions import JournalLost, Overlap
 from airflow_provider_connect_offsets.saga.entry import Entry
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, SILENT_AFTER, Heartbeat, Lease, Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
-from airflow_provider_connect_offsets.stores.clock import Clock
 from airflow_provider_connect_offsets.workspace import files
 from sandbox import wait_until
 

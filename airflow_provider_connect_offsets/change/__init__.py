@@ -1,1 +1,0 @@
-"""The procedure: stop, re-read, alter, read back, resume, or put everything back."""

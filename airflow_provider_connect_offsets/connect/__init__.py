@@ -1,0 +1,1 @@
+"""Clients of what holds connectors and their offsets, behind the two protocols of ``protocols``."""

@@ -1,0 +1,264 @@
+"""A Connect cluster's REST API (KIP-875, KIP-980) as a store of offsets and as control over connectors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from urllib.parse import quote
+
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
+from airflow_provider_connect_offsets.connect.protocols import (
+    ConnectorInfo,
+    ConnectorStatus,
+    State,
+    TaskStatus,
+    WriteReply,
+)
+from airflow_provider_connect_offsets.connect.rest.calls import Transport
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.connect.rest.refusals import Call
+from airflow_provider_connect_offsets.connect.rest.releases import Feature
+from airflow_provider_connect_offsets.exceptions import (
+    InvalidDocument,
+    InvalidInput,
+    NotReady,
+    OutcomeUnknown,
+    Rejected,
+    Unsupported,
+)
+from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
+from airflow_provider_connect_offsets.offsets.families import ConnectorType, are_of_sink
+
+Read = TypeVar("Read")
+
+# How Connect's answer to a change goes on where the connector doesn't implement ``alterOffsets``.
+_EXTERNALLY_MANAGED = "if this connector manages offsets externally"
+
+# Characters that Jetty (12, Kafka 4) accepts in no path, encoded or not.
+_JETTY_REFUSES = re.compile(r"[\x00-\x1f\x7f%\\]")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerVersion:
+    """Who answers: Kafka's version, the commit it was built from, and the id of the worker's Kafka cluster."""
+
+    version: str
+    commit: str
+    kafka_cluster_id: str
+
+
+class ConnectRest:
+    """The REST API of one Connect cluster: an :class:`OffsetStore` and a :class:`ConnectorControl`.
+
+    Calls that ask for a state return as soon as the worker accepted them; waiting is the caller's. Every method raises
+    :class:`~.exceptions.StoreError` by meaning: ``Unreachable``, ``NotReady``, ``AccessDenied``, ``UnknownConnector``,
+    ``RebalanceInProgress``, ``Rejected``, and ``Unsupported`` by a worker that is too old; changing ones also
+    ``NotStopped`` and ``OutcomeUnknown`` (read back then).
+    ``patience``: how many seconds rebalances and starting workers are waited for. Use it as a context manager.
+    """
+
+    def __init__(self, endpoint: ConnectEndpoint, *, patience: float = 60.0, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.patience = patience
+        self._transport = Transport(endpoint, patience=patience, clock=clock)
+
+    def __enter__(self) -> Self:
+        """Give the store itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close the connections."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def version(self) -> WorkerVersion:
+        """Ask a worker who it is."""
+        call = Call("GET", "/", "ask the worker for its version")
+        return self._read(call, lambda body: WorkerVersion(body["version"], body["commit"], body["kafka_cluster_id"]))
+
+    def connectors(self) -> list[str]:
+        """Names of all connectors, sorted."""
+        return self._read(Call("GET", "/connectors", "list the connectors"), _names)
+
+    def info(self, connector: str) -> ConnectorInfo:
+        """Type and configuration (with its secrets: mask them before they leave the process)."""
+        return self._read(_info_call(connector), _info)
+
+    def status(self, connector: str) -> ConnectorStatus:
+        """State of the connector and of its tasks; for a connector created a moment ago the state it gets at last."""
+        call = _call("GET", connector, "/status", "read the state of")
+        return _shaped(call, _status, self._transport.send(call))
+
+    def require_offset_changes(self) -> None:
+        """Raise :class:`Unsupported` where the worker's Kafka is too old to change offsets."""
+        self._require(Feature.CHANGE_OFFSETS)
+
+    def stop(self, connector: str) -> None:
+        """Ask for STOPPED."""
+        self._send(_call("PUT", connector, "/stop", "stop", needs=Feature.STOP))
+
+    def pause(self, connector: str) -> None:
+        """Ask for PAUSED; from STOPPED no task starts."""
+        self._transport.send(_call("PUT", connector, "/pause", "pause"))
+
+    def resume(self, connector: str) -> None:
+        """Ask for RUNNING."""
+        self._transport.send(_call("PUT", connector, "/resume", "resume"))
+
+    def read_offsets(self, connector: str) -> Offsets:
+        """Read all offsets: of a source the last *flushed*, of a sink the committed ones of its group.
+
+        A source's are asked for twice: a worker lists the partitions that it knows, and only then reads its offsets
+        topic to the end for their offsets (``ConnectorOffsetBackingStore``), so that one answer may lack a partition
+        that was written a moment ago, and the next one has it.
+        """
+        call = _call("GET", connector, "/offsets", "read the offsets of", needs=Feature.READ_OFFSETS)
+        offsets = self._read(call, parse_rest)
+        return offsets if are_of_sink(offsets) else self._read(call, parse_rest)
+
+    def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
+        """Overwrite the listed partitions (offset None removes); the connector must be STOPPED without tasks.
+
+        Whatever is raised, read back: where a sink's changes hold alters and removals, a part may have been applied.
+        """
+        body = changes.rest_body()
+        call = _call("PATCH", connector, "/offsets", "change the offsets of", body=body, needs=Feature.CHANGE_OFFSETS)
+        return self._read(call, _reply)
+
+    def reset_offsets(self, connector: str) -> WriteReply:
+        """Remove all offsets; the connector must be STOPPED without tasks. Whatever is raised, read back."""
+        return self._read(
+            _call("DELETE", connector, "/offsets", "reset the offsets of", needs=Feature.CHANGE_OFFSETS), _reply
+        )
+
+    def create(self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING) -> ConnectorInfo:
+        """Create a connector; STOPPED lets it get its offsets before it first runs.
+
+        Raises :class:`Rejected` where one of that name exists, or the configuration is not valid,
+        :class:`InvalidInput` for a name that no later call could reach, and :class:`Unsupported` where a worker before
+        Kafka 3.7 would have to create it in another state than RUNNING.
+        """
+        body: dict[str, Any] = {"name": name, "config": dict(config)}
+        _refuse_out_of_reach(name)
+        if initial_state is not State.RUNNING:
+            self._require(Feature.CREATE_STOPPED)
+            body["initial_state"] = initial_state.value
+        call = Call("POST", "/connectors", f"create connector {name!r}", name, body)
+        return _shaped(call, _info, self._transport.send(call))
+
+    def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
+        """Replace the whole configuration; the state stays. Raises :class:`UnknownConnector` rather than create one."""
+        self.info(name)
+        call = _call("PUT", name, "/config", "change the configuration of", body=dict(config))
+        return _shaped(call, _info, self._transport.send(call))
+
+    def delete(self, name: str) -> None:
+        """Delete a connector; a source's offsets stay behind."""
+        self._transport.send(_call("DELETE", name, "", "delete"))
+
+    def _read(self, call: Call, read: Callable[[Any], Read]) -> Read:
+        return _shaped(call, read, self._send(call))
+
+    def _send(self, call: Call) -> Any:
+        try:
+            return self._transport.send(call)
+        except Unsupported as error:
+            if call.needs is not None:
+                self._require(call.needs, refused=error)
+            raise
+
+    def _require(self, feature: Feature, *, refused: Unsupported | None = None) -> None:
+        """Raise :class:`Unsupported` by the worker's version, where that has no such feature."""
+        version = self.version().version
+        if not feature.is_in(version):
+            raise Unsupported(
+                f"Nothing was changed. {self._transport.url} is a worker of Kafka {version}, and {feature.need}. "
+                f"{feature.advice}"
+            ) from refused
+
+
+def _call(
+    method: str, connector: str, suffix: str, verb: str, *, body: object = None, needs: Feature | None = None
+) -> Call:
+    path = f"/connectors/{_segment(connector)}"
+    return Call(
+        method,
+        path + suffix,
+        f"{verb} connector {connector!r}",
+        connector,
+        body,
+        needs,
+        if_unknown=_info_call(connector),
+    )
+
+
+def _info_call(connector: str) -> Call:
+    path = f"/connectors/{_segment(connector)}"
+    return Call("GET", path, f"read the configuration of connector {connector!r}", connector)
+
+
+def _segment(connector: str) -> str:
+    """Encode a name as one segment of a path; raises :class:`InvalidInput` for one that would end at another path."""
+    if not connector.strip() or connector in (".", "..") or "/" in connector:
+        raise InvalidInput(
+            f"Kafka Connect's REST API can't be asked about a connector named {connector!r}: "
+            "no path reaches a name that is empty, '.', '..' or holds '/'."
+        )
+    return quote(connector, safe="")
+
+
+def _refuse_out_of_reach(name: str) -> None:
+    """Raise :class:`InvalidInput` for a name that Connect would take, and then could never be asked about."""
+    _segment(name)
+    if _JETTY_REFUSES.search(name):
+        raise InvalidInput(
+            f"A connector named {name!r} could be created, but no path would reach it again: "
+            "leave out '%', '\\' and control characters."
+        )
+
+
+def _shaped(call: Call, read: Callable[[Any], Read], body: Any) -> Read:
+    """Read a body; raises :class:`NotReady` or :class:`OutcomeUnknown` for one that no Connect worker would send."""
+    try:
+        return read(body)
+    except (InvalidDocument, AttributeError, KeyError, TypeError, ValueError) as error:
+        text = f"Can't {call.purpose}: what came back is no answer of Kafka Connect. Check the base URL."
+        raise (OutcomeUnknown if call.changes else NotReady)(text) from error
+
+
+def _names(body: Any) -> list[str]:
+    if not isinstance(body, list):
+        raise TypeError("not a list of names")
+    return sorted(str(name) for name in body)
+
+
+def _info(body: Any) -> ConnectorInfo:
+    name, kind = body["name"], body["type"]
+    if kind not in set(ConnectorType):
+        raise Rejected(
+            f"The worker can't tell whether connector {name!r} is a source or a sink (type {kind!r}): "
+            "most likely its plugin is not installed there."
+        )
+    return ConnectorInfo(name, ConnectorType(kind), dict(body["config"]))
+
+
+def _status(body: Any) -> ConnectorStatus:
+    connector = body["connector"]
+    tasks = tuple(
+        TaskStatus(int(task["id"]), State(task["state"]), str(task.get("worker_id", "")), task.get("trace"))
+        for task in sorted(body["tasks"], key=lambda task: int(task["id"]))
+    )
+    worker = str(connector.get("worker_id", ""))
+    return ConnectorStatus(State(connector["state"]), worker, tasks, connector.get("trace"))
+
+
+def _reply(body: Any) -> WriteReply:
+    message = str(body["message"])
+    return WriteReply(message, externally_managed=_EXTERNALLY_MANAGED in message)

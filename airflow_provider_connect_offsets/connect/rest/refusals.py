@@ -1,0 +1,222 @@
+"""What a refusing answer of a Connect worker means, and whether the call may be repeated.
+
+Connect says much by text alone: the same 500 stands for "try again", "your offset is wrong" and "it may still happen".
+This is the only place that reads those texts (Kafka 3.5 to 4.3; ``make test-versions`` runs workers of them).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from airflow_provider_connect_offsets.connect.rest.releases import Feature
+from airflow_provider_connect_offsets.exceptions import (
+    AccessDenied,
+    NotReady,
+    NotStopped,
+    OutcomeUnknown,
+    RebalanceInProgress,
+    Rejected,
+    StoreError,
+    UnknownConnector,
+    Unsupported,
+)
+
+_LONGEST_TEXT = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One REST call: what is sent, and in people's words what for (``purpose``: "stop connector 'x'").
+
+    ``needs``: what older workers lack of it. ``if_unknown``: asked where a worker says that it knows no such connector.
+    """
+
+    method: str
+    path: str
+    purpose: str
+    connector: str | None = None
+    body: object = None
+    needs: Feature | None = None
+    if_unknown: Call | None = None
+
+    @property
+    def changes(self) -> bool:
+        """Whether the call changes anything, so that it may not be sent twice without a look in between."""
+        return self.method != "GET"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A worker's answer as it came: who gave it, its status, its body."""
+
+    url: str
+    status: int
+    text: str
+    location: str = ""
+
+    @property
+    def message(self) -> str | None:
+        """The sentence in Connect's error body; None where the body is not Connect's (Jetty's page, a proxy's)."""
+        try:
+            body = json.loads(self.text)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(body, dict) or "error_code" not in body:
+            return None
+        return str(body.get("message"))[:_LONGEST_TEXT]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A call that did not succeed.
+
+    ``repeat``: it may be sent again; ``elsewhere``: another worker may know better; ``doubted``: the worker knows no
+    such connector, or no status of it, which is also what it says while it starts.
+    """
+
+    error: StoreError
+    repeat: bool = False
+    elsewhere: bool = False
+    doubted: bool = False
+
+
+def refusal_of(call: Call, answer: Answer) -> Refusal:
+    """Tell what it means that a worker, or what stands before it, answered ``call`` with ``answer``."""
+    cannot = f"Can't {call.purpose}: {answer.url}"
+    if answer.status in _DENIED:
+        return Refusal(AccessDenied(f"{cannot} {_DENIED[answer.status]}"))
+    if answer.message is not None:
+        said = _Said(call, answer.url, answer.message, f"{cannot} says: {answer.message}")
+        return _BY_STATUS.get(answer.status, _server_error if answer.status >= 500 else _bad_request)(said)
+    return _by_something_else(call, answer, cannot)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What Connect itself said: its ``message``, and the whole ``sentence`` for people."""
+
+    call: Call
+    url: str
+    message: str
+    sentence: str
+
+
+def _bad_request(said: _Said) -> Refusal:
+    if "must be in the STOPPED state" in said.message:
+        text = f"{said.sentence} Stop connector {said.call.connector!r} and wait until it has no tasks."
+        return Refusal(NotStopped(text))
+    return Refusal(Rejected(said.sentence))
+
+
+def _not_found(said: _Said) -> Refusal:
+    if said.message.startswith("HTTP 404"):
+        return _no_such_call(said)
+    if "No status found for connector" in said.message:
+        text = f"Connector {said.call.connector!r} has no status yet on {said.url}: it was created a moment ago."
+        return Refusal(NotReady(f"{text} Try again."), repeat=True, doubted=True)
+    return _unknown_connector(said)
+
+
+def _unknown_connector(said: _Said) -> Refusal:
+    advice = f"Check the name {said.call.connector!r} (case counts), and that this is its Connect cluster."
+    return Refusal(UnknownConnector(f"{said.sentence}. {advice}"), doubted=True)
+
+
+def _no_such_call(said: _Said) -> Refusal:
+    needs = said.call.needs
+    if needs is None:
+        return Refusal(Rejected(f"{said.sentence}. It has no such call: check the base URL."))
+    causes = f"{needs.need}; where it is, check the base URL and what stands between"
+    return Refusal(Unsupported(f"{said.sentence}. It has no such call: {causes}."))
+
+
+def _conflict(said: _Said) -> Refusal:
+    if "already exists" in said.message:
+        return Refusal(Rejected(f"{said.sentence}. Choose another name, or delete that connector first."))
+    return _rebalance(said)
+
+
+def _rebalance(said: _Said) -> Refusal:
+    text = f"{said.sentence} The workers are being rebalanced; nothing was done, try again later."
+    return Refusal(RebalanceInProgress(text), repeat=True)
+
+
+def _server_error(said: _Said) -> Refusal:
+    if "a rebalance is expected" in said.message:  # the herder's own check, which reads answer as 500
+        return _rebalance(said)
+    if said.message.startswith("No connector `"):  # a standalone worker
+        return _unknown_connector(said)
+    if "can be safely retried" in said.message:
+        text = f"{said.sentence} Make sure that no task and no other client is left in the group."
+        return Refusal(NotStopped(text), repeat=True)
+    if any(text in said.message for text in _UNFINISHED):
+        return _lost(said.call, said.sentence)
+    hint = next((hint for text, hint in _HINTS if said.message.startswith(text)), "")
+    return Refusal(Rejected(said.sentence + hint))
+
+
+_BY_STATUS = {
+    400: _bad_request,
+    404: _not_found,
+    405: _no_such_call,
+    409: _conflict,
+    500: _server_error,
+}
+
+_DENIED = {
+    401: "wants other credentials (401). Check login and password, or the token, of the connection.",
+    403: "does not allow this to these credentials (403). Ask for the right, or use another connection.",
+}
+
+# The worker's own time ran out, or it handed the call to the leader and lost it there: it may still be carried out.
+_UNFINISHED = (
+    "Request timed out",
+    "Timed out while",
+    "trying to forward REST request",
+    "handling forwarded request",
+    # It waits 30 seconds for its own record, which a broker that comes back later may still get
+    # (``KafkaConfigBackingStore``).
+    "Error writing target state to Kafka",
+    "Error writing connector configuration to Kafka",
+    "Error removing connector configuration from Kafka",
+)
+
+_HINTS = (
+    (
+        "Failed to alter consumer group offsets for connector",
+        " (A topic or partition does not exist, or the worker may not alter this group: see the worker's log.)",
+    ),
+    (
+        "Failed to reset consumer group offsets for connector",
+        " (Most often the worker may not delete this group: see the worker's log.)",
+    ),
+    (
+        "Failed to perform zombie fencing",
+        " (See the worker's log, and whether the worker may fence transactional ids.)",
+    ),
+    ("Failed to modify offsets for source connector", " (Connect hides the cause: see the worker's log.)"),
+    ("Failed to modify offsets for sink connector", " (Connect hides the cause: see the worker's log.)"),
+)
+
+
+def _by_something_else(call: Call, answer: Answer, cannot: str) -> Refusal:
+    """Read an answer without Connect's body: Jetty before the worker has started, a proxy, another server."""
+    if answer.status >= 500 or (answer.status < 300 and call.changes):
+        return _lost(call, f"{cannot} answers {answer.status}, and it isn't Kafka Connect that says so.")
+    if answer.status == 404:
+        text = "answers, but no Connect worker does, or it is still starting (404 without Connect's JSON)."
+        return Refusal(NotReady(f"{cannot} {text} Check the base URL."), repeat=True, elsewhere=True)
+    if answer.status >= 400:
+        text = f"answers {answer.status}, and it isn't Kafka Connect that says so."
+        advice = "Check the base URL, and the connector's name: Jetty lets no '%', '\\' or control character through."
+        return Refusal(Rejected(f"{cannot} {text} {advice}"))
+    where = f"redirects to {answer.location or 'another address'}" if answer.status >= 300 else "answers"
+    return Refusal(NotReady(f"{cannot} {where}, and is no Connect worker ({answer.status}). Correct the base URL."))
+
+
+def _lost(call: Call, sentence: str) -> Refusal:
+    if call.changes:
+        text = "Whether it was done, or still will be, is unknown: read the present state before anything else."
+        return Refusal(OutcomeUnknown(f"{sentence} {text}"))
+    return Refusal(NotReady(f"{sentence} Nothing was changed; try again later."), repeat=True, elsewhere=True)

@@ -1,0 +1,153 @@
+"""References to values that stand elsewhere: ``${provider:path:key}``, by the providers that Kafka brings itself.
+
+Sources: ``ConfigTransformer``, ``AbstractConfig.resolveConfigVariables``, ``AllowedPaths``, and the three providers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from airflow_provider_connect_offsets.connect.storage.java.properties import read_properties
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+
+_REFERENCE = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
+_PACKAGE = "org.apache.kafka.common.config.provider."
+
+
+class _Provider(Protocol):
+    def value(self, path: str, key: str) -> str:
+        """The value of ``key``; :class:`InvalidInput` says why there is none, and how to mend that."""
+
+
+class Providers:
+    """The providers that ``config.providers`` declares among ``values``.
+
+    A declared provider without a class is none, as in Kafka; one of a class unknown here fails when it is asked.
+    Space around the names is passed over, as for connectors and MirrorMaker 2.
+    """
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        names = [name.strip() for name in values.get("config.providers", "").split(",")]
+        classes = {name: values.get(f"config.providers.{name}.class") for name in names if name}
+        self._providers: dict[str, _Provider] = {
+            name: _provider(kind.strip(), _parameters(values, name)) for name, kind in classes.items() if kind
+        }
+
+    def resolve(self, value: str, setting: str) -> str:
+        """Give ``value`` with each reference to a declared provider replaced by what it stands for, once.
+
+        A reference to a provider that isn't declared stays as it is. Raises :class:`InvalidInput`, which names
+        ``setting`` and the reference, where a value can't be had (Kafka would leave the reference in its place).
+        """
+        return _REFERENCE.sub(lambda found: self._replacement(found, setting), value)
+
+    def _replacement(self, found: re.Match[str], setting: str) -> str:
+        provider = self._providers.get(found[1])
+        if provider is None:
+            return found[0]
+        try:
+            return provider.value(found[3] or "", found[4])
+        except InvalidInput as error:
+            raise InvalidInput(f"{setting} refers to {found[0]}, which can't be resolved: {error}") from error
+
+
+def _parameters(values: Mapping[str, str], name: str) -> dict[str, str]:
+    prefix = f"config.providers.{name}.param."
+    return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
+
+
+def _provider(kind: str, parameters: Mapping[str, str]) -> _Provider:
+    match kind.removeprefix(_PACKAGE):
+        case "FileConfigProvider":
+            return _Files(parameters.get("allowed.paths", ""))
+        case "DirectoryConfigProvider":
+            return _Directories(parameters.get("allowed.paths", ""))
+        case "EnvVarConfigProvider":
+            return _Environment(parameters.get("allowlist.pattern", ".*"))
+        case _:
+            return _Unknown(kind)
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """A properties file holds the value."""
+
+    allowed: str
+
+    def value(self, path: str, key: str) -> str:
+        if not path:
+            raise InvalidInput("it names no file. Write it as ${provider:/path/of/file:key}.")
+        found = read_properties(_allowed(path, self.allowed), encoding="utf-8").get(key)
+        if found is None:
+            raise InvalidInput(f"{path} has no key {key!r}. Correct the key, or add it to the file.")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Directories:
+    """A file of the key's name holds the value, all of it."""
+
+    allowed: str
+
+    def value(self, path: str, key: str) -> str:
+        if not path:
+            raise InvalidInput("it names no directory. Write it as ${provider:/path/of/directory:file}.")
+        directory = _allowed(path, self.allowed)
+        if not key or key in {".", ".."} or "/" in key:
+            raise InvalidInput(f"{key!r} is no name of a file in {path}.")
+        try:
+            return (directory / key).read_bytes().decode(errors="replace")
+        except OSError as error:
+            raise InvalidInput(f"{directory / key} can't be read: {error.strerror}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Environment:
+    """An environment variable holds the value: one of this process, which is not the worker."""
+
+    pattern: str
+
+    def value(self, path: str, key: str) -> str:
+        if path:
+            raise InvalidInput("environment variables have no path. Write it as ${provider:NAME}.")
+        try:
+            allowed = re.search(self.pattern, key)
+        except re.error as error:
+            raise InvalidInput(f"allowlist.pattern of its provider is no regular expression: {error}.") from error
+        if not allowed:
+            raise InvalidInput("allowlist.pattern of its provider does not allow this environment variable.")
+        found = os.environ.get(key)
+        if found is None:
+            raise InvalidInput(f"there is no environment variable {key} here. Set it to what the worker's has.")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Unknown:
+    """A provider that only the worker can ask."""
+
+    kind: str
+
+    def value(self, path: str, key: str) -> str:
+        del path, key
+        raise InvalidInput(
+            f"its provider is of class {self.kind}, and only FileConfigProvider, DirectoryConfigProvider and "
+            "EnvVarConfigProvider of Kafka are known here. Use a copy of the file with the value in its place."
+        )
+
+
+def _allowed(path: str, allowed: str) -> Path:
+    """``path``, which must lie in one of the ``allowed`` directories where any are given."""
+    folders = [Path(os.path.normpath(folder)) for folder in allowed.rstrip(",").split(",")] if allowed else []
+    for folder in folders:
+        if not folder.is_absolute() or not folder.exists():
+            raise InvalidInput(f"allowed.paths of its provider holds {folder}, which must be absolute and exist.")
+    normal = Path(os.path.normpath(path))
+    if folders and not any(normal.is_relative_to(folder) for folder in folders):
+        raise InvalidInput(f"{path} lies outside of allowed.paths of its provider.")
+    return normal if folders else Path(path)

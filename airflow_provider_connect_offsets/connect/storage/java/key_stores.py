@@ -1,0 +1,123 @@
+"""Java's key stores, as the PEM texts that librdkafka takes.
+
+PKCS12 is read here. JKS and JCEKS are Java's own, and converted by ``keytool``. What a file is shows in its first
+bytes: keytool writes PKCS12 since Java 9, and Java reads either as "JKS" (``keystore.type.compat``).
+Which certificates are trusted: ``sun.security.util.TrustStoreUtil``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, PKCS12KeyAndCertificates, load_pkcs12
+from cryptography.utils import CryptographyDeprecationWarning
+from cryptography.x509 import Certificate
+
+from airflow_provider_connect_offsets.connect.storage.java.keytool import converted
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+
+_JAVAS_OWN = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
+_PEM = b"-----BEGIN"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStore:
+    """A key store of Java; ``setting`` is where it was named, ``key_password`` the keys' own where they have one."""
+
+    setting: str
+    path: Path
+    password: str | None = field(default=None, repr=False)
+    key_password: str | None = field(default=None, repr=False)
+
+    def trusted(self) -> str:
+        """The certificates that a Java which has this for its trust store trusts, as PEM.
+
+        Raises :class:`InvalidInput`, as :meth:`own` does, where the file can't be read or holds none.
+        """
+        content = self._read()
+        led_by = _chain(content)
+        entries = [entry for entry in content.additional_certs if not _leads(entry, led_by)]
+        found = [*led_by[:1], *(entry.certificate for entry in entries)]
+        if not found:
+            raise InvalidInput(f"{self.setting}: {self.path} holds no certificate. Import the one to be trusted.")
+        return _pem(found)
+
+    def own(self) -> tuple[str, str]:
+        """The certificate (with those that lead to its root) and its key, decrypted, as PEM."""
+        content = self._read()
+        if content.key is None or content.cert is None:
+            raise InvalidInput(f"{self.setting}: {self.path} holds no private key. Name the store with the client's.")
+        key = content.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+        return _pem(_chain(content)), key
+
+    def _read(self) -> PKCS12KeyAndCertificates:
+        data = self._data()
+        if (kind := _JAVAS_OWN.get(data[:4])) is not None:
+            data, password = converted(self.path, kind, self.password, self.key_password, self.setting)
+            return self._parsed(data, password)
+        if data.lstrip().startswith(_PEM):
+            raise InvalidInput(
+                f"{self.setting}: {self.path} is a PEM file. Set {self._beside('type')} to PEM, without password."
+            )
+        try:
+            return self._parsed(data, self.password or "")
+        except UnsupportedAlgorithm:  # a cipher of old Javas, which OpenSSL has given up
+            data, password = converted(self.path, "PKCS12", self.password, self.key_password, self.setting)
+            return self._parsed(data, password)
+
+    def _beside(self, name: str) -> str:
+        """Another setting of the same store."""
+        return f"{self.setting.rpartition(' ')[2].removesuffix('location')}{name}"
+
+    def _data(self) -> bytes:
+        try:
+            return self.path.read_bytes()
+        except OSError as error:
+            raise InvalidInput(
+                f"{self.setting}: {self.path} can't be read: {error.strerror}. "
+                "A relative path counts from where this was started."
+            ) from error
+
+    def _parsed(self, data: bytes, password: str) -> PKCS12KeyAndCertificates:
+        try:
+            with warnings.catch_warnings():  # an odd serial number of an authority is not its truster's fault
+                warnings.simplefilter("ignore", CryptographyDeprecationWarning)
+                return load_pkcs12(data, password.encode())
+        except (ValueError, TypeError) as error:
+            secret = self._beside("password")
+            raise InvalidInput(
+                f"{self.setting}: {self.path} can't be opened: {secret} is wrong, or it is no PKCS12, JKS or JCEKS "
+                "store. Try it with keytool -list."
+            ) from error
+
+
+def _chain(content: PKCS12KeyAndCertificates) -> list[Certificate]:
+    """The key's certificate and then each that issued the one before, as TLS wants them; a store has no order."""
+    chain = [content.cert.certificate] if content.cert else []
+    others = [entry.certificate for entry in content.additional_certs]
+    while chain and (issuer := next((one for one in others if _issued(chain[-1], one)), None)):
+        chain.append(issuer)
+        others.remove(issuer)
+    return chain
+
+
+def _issued(certificate: Certificate, issuer: Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(issuer)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def _leads(entry: PKCS12Certificate, chain: Iterable[Certificate]) -> bool:
+    """Whether an entry only leads to the key's root: Java names such by their subject, and the trusted by an alias."""
+    return entry.certificate in chain and b"=" in (entry.friendly_name or b"=")
+
+
+def _pem(certificates: Iterable[Certificate]) -> str:
+    return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in certificates)

@@ -1,0 +1,66 @@
+"""Where a worker's REST API can be reached, by the worker's settings. Sources: ``RestServer``, ``RestServerConfig``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from airflow_provider_connect_offsets.connect.storage.java.settings import Settings
+
+_LISTENER = re.compile(r"^(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)$")
+_ANYWHERE = {"", "0.0.0.0", "::", "0:0:0:0:0:0:0:0"}  # noqa: S104 - not to be bound, but to be replaced
+_HERE = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    scheme: str
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        host = _HERE if self.host in _ANYWHERE else self.host
+        return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+
+def rest_urls(worker: Settings) -> tuple[str, ...]:
+    """The URL that the worker advertises, then those it listens on; for any address, that of this machine.
+
+    Raises :class:`InvalidInput` where ``listeners`` or a port can't be read.
+    """
+    listeners = [_parsed(worker, listener) for listener in worker.listed("listeners")] or [_default(worker)]
+    found = [_advertised(worker, listeners), *listeners]
+    return tuple(dict.fromkeys(listener.url for listener in found if listener.port > 0))
+
+
+def _default(worker: Settings) -> _Listener:
+    """What counts without ``listeners``: the settings of workers before 3.0, and the default of them all."""
+    return _Listener("http", worker.get("rest.host.name") or "", _port(worker, "rest.port") or 8083)
+
+
+def _advertised(worker: Settings, listeners: list[_Listener]) -> _Listener:
+    """``RestServer.advertisedUrl``: the first listener of the advertised scheme, http before https."""
+    schemes = [listener.scheme for listener in listeners]
+    scheme = (worker.given("rest.advertised.listener") or ("http" if "http" in schemes else schemes[0])).lower()
+    first = next((listener for listener in listeners if listener.scheme == scheme), listeners[0])
+    return replace(
+        first,
+        scheme=scheme,
+        host=worker.given("rest.advertised.host.name") or first.host,
+        port=_port(worker, "rest.advertised.port") or first.port,
+    )
+
+
+def _parsed(worker: Settings, listener: str) -> _Listener:
+    found = _LISTENER.match(listener)
+    if found is None or found[1].lower() not in {"http", "https"}:
+        raise worker.refusal(f"listeners holds {listener!r}; a listener is written as http://host:port.")
+    return _Listener(found[1].lower(), found[2], int(found[3]))
+
+
+def _port(worker: Settings, setting: str) -> int | None:
+    value = (worker.get(setting) or "").strip()
+    if value and not value.isdecimal():
+        raise worker.refusal(f"{setting} is {value!r}, which is no port.")
+    return int(value) if value else None

@@ -1,0 +1,142 @@
+"""The ``sasl.`` settings of Java's clients, as librdkafka's. Sources: ``JaasContext``, and the login modules' own."""
+
+from __future__ import annotations
+
+from airflow_provider_connect_offsets.connect.storage.java.jaas import Login, parse_jaas
+from airflow_provider_connect_offsets.connect.storage.java.settings import Settings
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+
+_SECURITY = "org.apache.kafka.common.security."
+_PASSWORDS = {f"{_SECURITY}plain.PlainLoginModule", f"{_SECURITY}scram.ScramLoginModule"}
+_TOKENS = {f"{_SECURITY}oauthbearer.OAuthBearerLoginModule"}
+_TICKETS = {"com.sun.security.auth.module.Krb5LoginModule"}
+_MODULES = {
+    "PLAIN": _PASSWORDS,
+    "SCRAM-SHA-256": _PASSWORDS,
+    "SCRAM-SHA-512": _PASSWORDS,
+    "OAUTHBEARER": _TOKENS,
+    "GSSAPI": _TICKETS,
+}
+# What fetches a token from sasl.oauthbearer.token.endpoint.url, as librdkafka's "oidc" does; names of 3.x and 4.x.
+_TOKEN_HANDLERS = {
+    f"{_SECURITY}oauthbearer.OAuthBearerLoginCallbackHandler",
+    f"{_SECURITY}oauthbearer.secured.OAuthBearerLoginCallbackHandler",
+}
+_TOKEN_RETRIEVERS = {
+    f"{_SECURITY}oauthbearer.DefaultJwtRetriever",
+    f"{_SECURITY}oauthbearer.ClientCredentialsJwtRetriever",
+}
+
+
+def sasl_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
+    """Give librdkafka's settings, and a sentence for what is left out.
+
+    Raises :class:`InvalidInput` where the login needs what only Java has: another mechanism or login module, a callback
+    handler, or ``sasl.jaas.config`` from the system property ``java.security.auth.login.config``.
+    """
+    mechanism = java.given("sasl.mechanism") or "GSSAPI"
+    if mechanism not in _MODULES:
+        raise java.refusal(
+            f"sasl.mechanism is {mechanism}, and only {', '.join(_MODULES)} can be mapped to librdkafka."
+        )
+    _no_classes(java, mechanism)
+    login = _login(java, mechanism)
+    settings = {"sasl.mechanism": mechanism}
+    match mechanism:
+        case "OAUTHBEARER":
+            return {**settings, **_oauth(java, login)}, _oauth_notes(login)
+        case "GSSAPI":
+            return {**settings, **_kerberos(java, login)}, []
+        case _:
+            return {**settings, **_password(java, login)}, []
+
+
+def _no_classes(java: Settings, mechanism: str) -> None:
+    """Refuse classes that stand between the settings and the login."""
+    known = {
+        "sasl.client.callback.handler.class": set(),
+        "sasl.login.class": set(),
+        "sasl.login.callback.handler.class": _TOKEN_HANDLERS if mechanism == "OAUTHBEARER" else set(),
+        "sasl.oauthbearer.jwt.retriever.class": _TOKEN_RETRIEVERS,
+    }
+    for setting, classes in known.items():
+        if (given := java.given(setting)) and given not in classes:
+            raise java.refusal(
+                f"{setting} names {given}, a class of Java that librdkafka can't run, so the login can't be mapped. "
+                "Use a copy of the file with a login that needs no class of its own."
+            )
+
+
+def _login(java: Settings, mechanism: str) -> Login:
+    config = java.needed(
+        "sasl.jaas.config",
+        "and security.protocol asks for SASL. Where the worker has its login from the file named by the system "
+        "property java.security.auth.login.config, use a copy of this file with sasl.jaas.config added",
+    )
+    try:
+        login = parse_jaas(config)
+    except InvalidInput as error:
+        raise java.refusal(f"sasl.jaas.config can't be read: {error}.") from error
+    if login.module not in _MODULES[mechanism]:
+        raise java.refusal(
+            f"sasl.jaas.config names the login module {login.module}, which can't be mapped to librdkafka for "
+            f"{mechanism}; known is {', '.join(sorted(_MODULES[mechanism]))}."
+        )
+    return login
+
+
+def _password(java: Settings, login: Login) -> dict[str, str]:
+    if login.options.get("tokenauth", "").lower() == "true":
+        raise java.refusal("sasl.jaas.config logs in by a delegation token (tokenauth), which librdkafka can't.")
+    return {
+        "sasl.username": _option(java, login, "username"),
+        "sasl.password": _option(java, login, "password"),
+    }
+
+
+def _oauth(java: Settings, login: Login) -> dict[str, str]:
+    """A token by client credentials; the settings go before the options of the login module (KIP-1139)."""
+    url = java.needed(
+        "sasl.oauthbearer.token.endpoint.url",
+        "and tokens that are not fetched from such an address can't be mapped to librdkafka",
+    )
+    scope = java.given("sasl.oauthbearer.scope") or login.options.get("scope")
+    extensions = [
+        f"{name.removeprefix('extension_')}={value}"
+        for name, value in login.options.items()
+        if name.startswith("extension_")
+    ]
+    credentials = "sasl.oauthbearer.client.credentials.client"
+    return {
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": url,
+        "sasl.oauthbearer.client.id": java.given(f"{credentials}.id") or _option(java, login, "clientId"),
+        "sasl.oauthbearer.client.secret": java.given(f"{credentials}.secret") or _option(java, login, "clientSecret"),
+        **({"sasl.oauthbearer.scope": scope} if scope else {}),
+        **({"sasl.oauthbearer.extensions": ",".join(extensions)} if extensions else {}),
+    }
+
+
+def _oauth_notes(login: Login) -> list[str]:
+    if not any(option.startswith("ssl.") for option in login.options):
+        return []
+    left_out = "The ssl options of sasl.jaas.config are not mapped to librdkafka"
+    return [f"{left_out}: for the token endpoint it trusts the system's certificate authorities."]
+
+
+def _kerberos(java: Settings, login: Login) -> dict[str, str]:
+    service = java.given("sasl.kerberos.service.name") or login.options.get("serviceName")
+    if not service:
+        raise java.refusal("sasl.kerberos.service.name is not set, and sasl.jaas.config has no serviceName.")
+    return {
+        "sasl.kerberos.service.name": service,
+        "sasl.kerberos.keytab": _option(java, login, "keyTab"),
+        "sasl.kerberos.principal": _option(java, login, "principal"),
+    }
+
+
+def _option(java: Settings, login: Login, name: str) -> str:
+    value = login.options.get(name)
+    if not value:
+        raise java.refusal(f"sasl.jaas.config has no option {name}, which librdkafka needs. Add it there.")
+    return value

@@ -1,0 +1,169 @@
+"""The ``ssl.`` settings of Java's clients, as librdkafka's. Source: ``DefaultSslEngineFactory``."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_provider_connect_offsets.connect.storage.java.settings import Settings
+
+if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.connect.storage.java.key_stores import KeyStore
+
+_STORES = ("JKS", "PKCS12", "JCEKS")
+_NARROWING = (
+    "ssl.cipher.suites",
+    "ssl.enabled.protocols",
+    "ssl.protocol",
+    "ssl.provider",
+    "ssl.keymanager.algorithm",
+    "ssl.trustmanager.algorithm",
+    "ssl.secure.random.implementation",
+)
+_BLOCK = re.compile(r"-+BEGIN\s+([A-Z0-9 ]*?(?:CERTIFICATE|PRIVATE\s+KEY))\s*-+([a-zA-Z0-9/+=\s]*)-+END\s+[^-]*-+")
+
+
+def tls_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
+    """Give librdkafka's settings, and a sentence for each of Java's that only narrows what is negotiated.
+
+    Raises :class:`InvalidInput` where a store can't be read, settings contradict each other as Java would find, or
+    one of Java's classes does the work (``ssl.engine.factory.class``).
+    """
+    if java.given("ssl.engine.factory.class"):
+        raise java.refusal(
+            "ssl.engine.factory.class names a class of Java that makes the TLS connections, and librdkafka can't run "
+            "it. Use a copy of the file with ssl.truststore and ssl.keystore settings instead."
+        )
+    notes = [
+        f"{name} is not mapped to librdkafka: what both sides support is negotiated."
+        for name in _NARROWING
+        if java.given(name)
+    ]
+    trust = _trust(java)
+    if not trust:
+        notes.append("ssl.truststore is not set: Java trusts its own certificate authorities, librdkafka the system's.")
+    return {"ssl.endpoint.identification.algorithm": _identification(java), **trust, **_own(java)}, notes
+
+
+def _identification(java: Settings) -> str:
+    asked = java.get("ssl.endpoint.identification.algorithm")
+    if asked is None or asked.lower() == "https":
+        return "https"
+    if asked == "":
+        return "none"
+    raise java.refusal(
+        f"ssl.endpoint.identification.algorithm is {asked!r}; only https (host names are checked) and empty (they are "
+        "not) can be mapped to librdkafka."
+    )
+
+
+def _trust(java: Settings) -> dict[str, str]:
+    inline, kind = java.given("ssl.truststore.certificates"), _kind(java, "ssl.truststore")
+    path = java.given("ssl.truststore.location")
+    if inline is not None:
+        _only_inline(java, "ssl.truststore.certificates", "ssl.truststore")
+        return {"ssl.ca.pem": _certificates(java, "ssl.truststore.certificates", inline)}
+    if path is None:
+        return {}
+    if kind == "PEM":
+        _no_password(java, "ssl.truststore.password")
+        return {"ssl.ca.pem": _certificates(java, "ssl.truststore.location", _text(java, "ssl.truststore.location"))}
+    setting = f"{java.source}: ssl.truststore.location"
+    return {"ssl.ca.pem": _store(setting, path, java.get("ssl.truststore.password")).trusted()}
+
+
+def _own(java: Settings) -> dict[str, str]:
+    inline, chain = java.given("ssl.keystore.key"), java.given("ssl.keystore.certificate.chain")
+    path, kind = java.given("ssl.keystore.location"), _kind(java, "ssl.keystore")
+    if inline is not None or chain is not None:
+        _only_inline(java, "ssl.keystore.key", "ssl.keystore")
+        if inline is None or chain is None:
+            raise java.refusal("ssl.keystore.key and ssl.keystore.certificate.chain are needed both.")
+        return {
+            "ssl.certificate.pem": _certificates(java, "ssl.keystore.certificate.chain", chain),
+            **_key(java, "ssl.keystore.key", inline),
+        }
+    if path is None:
+        return {}
+    if kind == "PEM":
+        _no_password(java, "ssl.keystore.password")
+        text = _text(java, "ssl.keystore.location")
+        return {
+            "ssl.certificate.pem": _certificates(java, "ssl.keystore.location", text),
+            **_key(java, "ssl.keystore.location", text),
+        }
+    password = java.needed("ssl.keystore.password", "and Java opens no ssl.keystore.location without")
+    setting = f"{java.source}: ssl.keystore.location"
+    certificate, key = _store(setting, path, password, java.given("ssl.key.password")).own()
+    return {"ssl.certificate.pem": certificate, "ssl.key.pem": key}
+
+
+def _store(setting: str, path: str, password: str | None, key_password: str | None = None) -> KeyStore:
+    # Half of a small export's start-up time, where most workers have no store.
+    from airflow_provider_connect_offsets.connect.storage.java.key_stores import KeyStore  # noqa: PLC0415
+
+    return KeyStore(setting, Path(path), password, key_password)
+
+
+def _kind(java: Settings, store: str) -> str:
+    """The type of a store, by which only PEM is told from the others: those show in their content."""
+    kind = java.given(f"{store}.type") or "JKS"
+    if kind.upper() not in (*_STORES, "PEM"):
+        raise java.refusal(
+            f"{store}.type is {kind}, and only PEM, PKCS12, JKS and JCEKS can be mapped to librdkafka. Convert the "
+            f"store to PKCS12 with keytool -importkeystore, and use a copy of the file that names it."
+        )
+    return kind.upper()
+
+
+def _only_inline(java: Settings, setting: str, store: str) -> None:
+    if _kind(java, store) != "PEM":
+        raise java.refusal(f"{setting} goes with {store}.type=PEM only.")
+    if java.given(f"{store}.location"):
+        raise java.refusal(f"{setting} and {store}.location exclude each other. Keep one of them.")
+    _no_password(java, f"{store}.password")
+
+
+def _no_password(java: Settings, setting: str) -> None:
+    if java.get(setting) is not None:
+        raise java.refusal(f"{setting} is not for the type PEM: a key's password is ssl.key.password.")
+
+
+def _text(java: Settings, setting: str) -> str:
+    path = Path(java.needed(setting, "and a store of type PEM is needed"))
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise java.refusal(
+            f"{setting}: {path} can't be read: {error.strerror}. A relative path counts from where this was started."
+        ) from error
+
+
+def _certificates(java: Settings, setting: str, text: str) -> str:
+    found = "".join(block for label, block in _blocks(text) if label.endswith("CERTIFICATE"))
+    if not found:
+        raise java.refusal(f"{setting} holds no certificate in PEM (-----BEGIN CERTIFICATE-----).")
+    return found
+
+
+def _key(java: Settings, setting: str, text: str) -> dict[str, str]:
+    found = [(label, block) for label, block in _blocks(text) if label.endswith("PRIVATE KEY")]
+    if len(found) != 1:
+        raise java.refusal(f"{setting} must hold one private key in PEM, and it holds {len(found)}.")
+    label, block = found[0]
+    if label != "ENCRYPTED PRIVATE KEY":
+        return {"ssl.key.pem": block}
+    password = java.needed("ssl.key.password", f"and the private key of {setting} is encrypted")
+    return {"ssl.key.pem": block, "ssl.key.password": password}
+
+
+def _blocks(text: str) -> list[tuple[str, str]]:
+    """The blocks of a PEM text, each as OpenSSL wants it: Java takes one that is written on a single line too."""
+    return [(" ".join(label.split()), _block(" ".join(label.split()), body)) for label, body in _BLOCK.findall(text)]
+
+
+def _block(label: str, body: str) -> str:
+    lines = "\n".join(textwrap.wrap("".join(body.split()), 64))
+    return f"-----BEGIN {label}-----\n{lines}\n-----END {label}-----\n"

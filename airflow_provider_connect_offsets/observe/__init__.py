@@ -1,0 +1,1 @@
+"""Reading systems into datasets: connectors, logs, lag. Nothing in here changes anything."""

@@ -1,0 +1,1 @@
+"""One way to observe a MirrorMaker 2 flow, for its reset, failover, failback and readiness."""

@@ -1,0 +1,29 @@
+"""Records of a topic as they are, as rows of the dataset ``stored_records``; the Spark jobs decode them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def stored_rows(topic: str, records: Iterable[TopicRecord]) -> Iterator[dict[str, Any]]:
+    """Rows of the dataset ``stored_records``."""
+    for record in records:
+        yield {
+            "topic": topic,
+            "kafka_partition": record.partition,
+            "log_offset": record.offset,
+            "written_at": moment_of(record.timestamp_ms),
+            "key": record.key,
+            "value": record.value,
+        }
+
+
+def moment_of(milliseconds: int) -> datetime:
+    """The moment so many milliseconds after 1970."""
+    return _EPOCH + timedelta(milliseconds=milliseconds)

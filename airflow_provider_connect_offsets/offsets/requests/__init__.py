@@ -1,0 +1,1 @@
+"""Requests: what someone asks for, parsed and checked."""

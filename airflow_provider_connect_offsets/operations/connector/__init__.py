@@ -1,0 +1,1 @@
+"""The change of one connector: stop, read again, alter, read back, resume; or all of it is undone."""

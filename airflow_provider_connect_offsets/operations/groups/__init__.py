@@ -1,0 +1,1 @@
+"""Consumer groups: committing translated offsets, and restoring what stood there before."""

@@ -1,0 +1,1 @@
+"""Imports of offsets where workers store them."""

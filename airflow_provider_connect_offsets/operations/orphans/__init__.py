@@ -1,0 +1,1 @@
+"""Orphaned offsets: finding and removing them, proved by reading back."""

@@ -1,0 +1,80 @@
+"""What the operators that run a Spark job share: how ``spark-submit`` gets all that the job needs, and no more."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+
+from airflow_provider_connect_offsets.hooks.connections import connection_of
+from airflow_provider_connect_offsets.hooks.doors import class_archive
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class OffsetsJobOperator(SparkSubmitOperator):
+    """Run one of this package's jobs on a run directory, then judge what it found; a ``SparkSubmitOperator``.
+
+    ``run_uri`` is what the snapshot returned. All other arguments are those of ``SparkSubmitOperator``, except
+    ``application``, ``py_files`` and ``application_args``, which are the job's own. Fails where the Spark connection is
+    missing: the Spark hook would go to YARN instead.
+    """
+
+    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "run_uri", "_conn_id")
+    operator_extra_links = (ReportLink(),)
+    application_name: str
+
+    def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
+        super().__init__(**{"name": self.application_name, "multiple_outputs": True, **kwargs})
+        self.run_uri = run_uri
+
+    @abstractmethod
+    def job(self) -> Path:
+        """The file that ``spark-submit`` runs."""
+
+    @abstractmethod
+    def judged(self) -> dict[str, Any]:
+        """Show what the job found, and give what the task returns; raises where the run must not go on."""
+
+    def directories(self) -> list[str]:
+        """URIs of the run directories that the job works on."""
+        return [self.run_uri]
+
+    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
+        """Submit the job, then show and judge what it found."""
+        from airflow_provider_connect_offsets.pipeline.class_archive import quick_start  # noqa: PLC0415
+        from airflow_provider_connect_offsets.pipeline.shipping import (  # noqa: PLC0415
+            spark_submit_path,
+            write_py_files,
+        )
+
+        with failing_clearly(), tempfile.TemporaryDirectory(prefix="connect-offsets-") as scratch:
+            # Of any type, like the Spark hook takes it: one given as a URI (k8s://…) has the type of its scheme.
+            connection = connection_of(
+                self._conn_id, conn_type=None, example="--conn-type spark --conn-host 'local[*]'"
+            )
+            here: dict[str, str] = {}
+            if (self._deploy_mode or connection.extra_dejson.get("deploy-mode")) != "cluster":
+                here |= quick_start(class_archive())
+            if str(connection.host).startswith("local"):
+                # The Python that runs this task has what the job needs; the path may lead to another one.
+                here |= {"PYSPARK_PYTHON": sys.executable}
+            self.env_vars = {**here, **(self.env_vars or {})}
+            self.application = str(self.job())
+            self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
+            self.application_args = self.directories()
+            # Where one is on the path, the connection may name another one.
+            beside = None if shutil.which("spark-submit") else spark_submit_path()
+            self._spark_binary = self._spark_binary or beside
+            super().execute(context)
+        with failing_clearly():
+            return self.judged()

@@ -1,0 +1,1 @@
+"""Consumer groups' offsets for the other cluster: what is compared, translated, and said of it."""

@@ -1,0 +1,1 @@
+"""A MirrorMaker 2 flow's readiness and reset."""

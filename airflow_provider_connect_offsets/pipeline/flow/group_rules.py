@@ -1,0 +1,161 @@
+"""What is found wrong with the groups of a flow's source: one line for each group, and sentences for people."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.requests.failover import Mode
+from airflow_provider_connect_offsets.offsets.requests.readiness import Thresholds
+from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
+from airflow_provider_connect_offsets.pipeline.flow.readiness_rules import number, spoken
+from airflow_provider_connect_offsets.pipeline.plan.findings import finding
+
+
+def group_verdicts(rows: DataFrame, thresholds: Thresholds, *, connector: str) -> DataFrame:
+    """Judge the groups: dataset ``verdicts``, and ``weight``. rows: as ``by_group`` gives them."""
+    found = [*_coverage(thresholds), *_rereads(thresholds), *_checkpoints(thresholds), *_on_target()]
+    place = F.concat(F.lit(f"`{connector}`, group `"), F.col("group"), F.lit("`: "))
+    weight = F.col("partitions") - F.col("covered") + F.coalesce("rereads", F.lit(0))
+    return spoken(rows, found, connector=connector, place=place, partition=F.to_json(F.struct("group")), weight=weight)
+
+
+def by_group(rows: DataFrame, thresholds: Thresholds, mirrored: tuple[str, str] | None) -> DataFrame:
+    """Sum up the dataset ``group_readiness``.
+
+    mirrored: patterns of the groups that the checkpoint connector takes and leaves out; None: not known
+    returns: group, group_state, target_state, partitions; planned, unplanned and covered (how many of them a failover
+    of that kind, or of either kind, would translate), rereads and checkpoint_rereads (after a planned one), exact,
+    without_checkpoint, old_checkpoints, ahead_on_target; planned_reason and planned_example (of a partition that is
+    not translated), unplanned_reason and unplanned_example, left_out
+    """
+    place = F.concat_ws("-", "topic", F.col("kafka_partition").cast("string"))
+    limit = thresholds.max_checkpoint_age * 1000
+    behind = F.unix_millis("observed_at") - F.unix_millis("checkpoint_behind_since")
+    counted = [_of_kind(kind.value, place) for kind in Mode]
+    return (
+        rows.groupBy("group", "group_state")
+        .agg(
+            F.max("target_state").alias("target_state"),
+            F.count("*").alias("partitions"),
+            F.count_if(F.col("planned_reason").isNull() & F.col("unplanned_reason").isNull()).alias("covered"),
+            *[column for columns in counted for column in columns],
+            F.sum("planned_max_rereads").alias("rereads"),
+            F.sum("checkpoint_rereads").alias("checkpoint_rereads"),
+            F.count_if("planned_exact").alias("exact"),
+            F.count_if(F.col("checkpoint_downstream").isNull()).alias("without_checkpoint"),
+            F.count_if(F.lit(limit > 0) & (behind > limit)).alias("old_checkpoints"),
+            F.count_if(F.col("target_position") > F.col("planned_downstream")).alias("ahead_on_target"),
+        )
+        .withColumn("left_out", _left_out(mirrored))
+    )
+
+
+def _of_kind(kind: str, place: Column) -> list[Column]:
+    """How many partitions a failover of that kind would translate, and an example of what it would not."""
+    missing = F.col(f"{kind}_reason").isNotNull()
+    return [
+        F.count_if(~missing).alias(kind),
+        F.min_by(f"{kind}_reason", F.when(missing, place)).alias(f"{kind}_reason"),
+        F.min(F.when(missing, place)).alias(f"{kind}_example"),
+    ]
+
+
+def _left_out(mirrored: tuple[str, str] | None) -> Column:
+    if mirrored is None:
+        return F.expr("false")
+    taken, excluded = mirrored
+    return ~F.col("group").rlike(f"^(?:{taken})$") | F.col("group").rlike(f"^(?:{excluded})$")
+
+
+def _coverage(thresholds: Thresholds) -> list[Column]:
+    return [
+        _covered(thresholds, Rule.COVERAGE, Mode.PLANNED, "a planned failover now would translate "),
+        _covered(
+            thresholds, Rule.UNPLANNED_COVERAGE, Mode.UNPLANNED, "were the source lost now, a failover would translate "
+        ),
+    ]
+
+
+def _covered(thresholds: Thresholds, rule: Rule, kind: Mode, told: str) -> Column:
+    asked = F.lit(thresholds.min_coverage > 0)
+    too_little = asked & (F.col(kind.value) < thresholds.min_coverage * F.col("partitions"))
+    return finding(
+        rule,
+        F.when(too_little, Severity.ERROR.value).otherwise(Severity.WARNING.value),
+        F.col(kind.value) < F.col("partitions"),
+        told,
+        number(kind.value),
+        " of ",
+        number("partitions"),
+        " partitions",
+        F.when(too_little, f", and {thresholds.min_coverage:.0%} are asked for").otherwise(""),
+        ". Partition `",
+        F.col(f"{kind.value}_example"),
+        "`: ",
+        F.col(f"{kind.value}_reason"),
+        ".",
+    )
+
+
+def _rereads(thresholds: Thresholds) -> list[Column]:
+    return [
+        finding(
+            Rule.REREADS,
+            Severity.ERROR,
+            F.lit(thresholds.max_rereads > 0) & (F.col("rereads") > thresholds.max_rereads),
+            "after a planned failover now it would read up to ",
+            number("rereads"),
+            f" records again, more than {thresholds.max_rereads:,}.",
+        )
+    ]
+
+
+def _checkpoints(thresholds: Thresholds) -> list[Column]:
+    why = F.when(F.col("left_out"), "The connector's groups or groups.exclude leave it out.").otherwise(
+        "MirrorMaker 2 gives none to a group that is behind all its offset syncs, and takes up new groups only every "
+        "refresh.groups.interval.seconds."
+    )
+    return [
+        finding(
+            Rule.CHECKPOINT_MISSING,
+            Severity.WARNING,
+            F.col("without_checkpoint") > 0,
+            number("without_checkpoint"),
+            " of its ",
+            number("partitions"),
+            " partitions have no checkpoint. ",
+            why,
+        ),
+        finding(
+            Rule.CHECKPOINT_OLD,
+            Severity.ERROR,
+            F.col("old_checkpoints") > 0,
+            "in ",
+            number("old_checkpoints"),
+            " partitions its checkpoint has been behind an offset sync that the group has passed for more than "
+            f"{thresholds.max_checkpoint_age:,} s, so nothing writes checkpoints any more.",
+        ),
+    ]
+
+
+def _on_target() -> list[Column]:
+    return [
+        finding(
+            Rule.TARGET_GROUP,
+            Severity.WARNING,
+            F.col("target_state") != "Empty",
+            "somebody is in the group of that name on the target (",
+            F.col("target_state"),
+            "), so neither a failover nor MirrorMaker 2 can commit there for it.",
+        ),
+        finding(
+            Rule.TARGET_GROUP,
+            Severity.INFO,
+            F.col("ahead_on_target") > 0,
+            "in ",
+            number("ahead_on_target"),
+            " partitions the target's group of that name stands further on than a failover would put it; it is never "
+            "put back.",
+        ),
+    ]

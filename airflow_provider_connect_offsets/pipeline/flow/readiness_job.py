@@ -1,0 +1,302 @@
+"""spark-submit's entry for a flow's readiness: ``readiness_job.py RUN_DIRECTORY [KEEP]``.
+
+Reads what the snapshot has written under the run directory (a URI that Hadoop understands) and the history of earlier
+runs, and writes ``readiness``, ``group_readiness``, ``lag_trend`` of the last ``KEEP`` runs, ``verdicts``, this
+run's file of the history, and, last of all, ``summary.json``. What is wrong with the flow stands there; the exit code
+says only whether it ran.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from airflow_provider_connect_offsets.pipeline.unzipped import is_copy
+
+sys.path.sort(key=is_copy)
+
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.advice import mirrored_groups
+from airflow_provider_connect_offsets.offsets.families import FAMILIES, MirrorSource
+from airflow_provider_connect_offsets.offsets.family import OffsetReset
+from airflow_provider_connect_offsets.offsets.flow import Flow, Side
+from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
+from airflow_provider_connect_offsets.offsets.verdicts import Verdict
+from airflow_provider_connect_offsets.pipeline import jvm
+from airflow_provider_connect_offsets.pipeline.failover import failover
+from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left
+from airflow_provider_connect_offsets.pipeline.flow.flow_rules import FlowConnector, flow_verdicts
+from airflow_provider_connect_offsets.pipeline.flow.group_readiness import group_readiness
+from airflow_provider_connect_offsets.pipeline.flow.group_rules import by_group, group_verdicts
+from airflow_provider_connect_offsets.pipeline.flow.readiness import Seen, as_history, readiness, trend, with_progress
+from airflow_provider_connect_offsets.pipeline.flow.readiness_rules import partition_verdicts
+from airflow_provider_connect_offsets.pipeline.flow.readiness_summary import (
+    counted,
+    lines,
+    partition_lines,
+    sums,
+    worst,
+)
+from airflow_provider_connect_offsets.pipeline.frames import (
+    WHOLE,
+    few_rows,
+    read_dataset,
+    shaped,
+    struct_type,
+    write_dataset,
+)
+from airflow_provider_connect_offsets.pipeline.session import Job
+from airflow_provider_connect_offsets.pipeline.translate.ledger import Observed, ledger
+from airflow_provider_connect_offsets.pipeline.translate.mirror_records import (
+    checkpoints,
+    latest_checkpoints,
+    offset_syncs,
+)
+from airflow_provider_connect_offsets.workspace.layout import join
+from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CONNECTOR_OFFSETS,
+    CONNECTORS,
+    FLOW_TOPICS,
+    GROUP_OFFSETS,
+    GROUP_READINESS,
+    KEPT_PAIRS,
+    LAG_HISTORY,
+    LOG_BOUNDS,
+    MIRROR_LEDGER,
+    MIRROR_PARTITIONS,
+    READINESS,
+    RECORD_DIGESTS,
+    REMAINING,
+    STORED_RECORDS,
+    VERDICTS,
+    Schema,
+)
+
+KEEP = 672
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Thousands of partitions and some hundred thousand positions of groups at most: more tasks would only cost time.
+DEFAULTS = {
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.adaptive.enabled": "false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What one run of the job works on."""
+
+    spark: SparkSession
+    directory: ReadinessDirectory
+    request: ReadinessRequest
+    snapshot: dict[str, Any]
+
+    @property
+    def observed_at(self) -> datetime:
+        """When it was looked."""
+        return datetime.fromisoformat(self.snapshot["observed_at"])
+
+    def read(self, uri: str, schema: Schema) -> DataFrame:
+        """Read a dataset."""
+        return read_dataset(self.spark, uri, schema)
+
+    def write(self, frame: DataFrame, uri: str, schema: Schema) -> DataFrame:
+        """Write a dataset as one file, and give it as it was written."""
+        write_dataset(frame.coalesce(1), uri)
+        return self.read(uri, schema)
+
+    def connectors(self) -> dict[str, FlowConnector]:
+        """The flow's connectors, one or two, by name."""
+        rows = self.read(self.directory.connectors, CONNECTORS).collect()
+        return {row["connector"]: FlowConnector.of(row.asDict()) for row in rows}
+
+    def history(self) -> DataFrame:
+        """The history of earlier runs; what an earlier attempt of this one has written is none."""
+        root = self.snapshot["next_history"].rpartition("/")[0]
+        shape = struct_type(LAG_HISTORY)
+        if not jvm.exists(self.spark, root):
+            return few_rows(self.spark, [], shape)
+        return (
+            self.spark.read.schema(shape)
+            .options(**WHOLE)
+            .parquet(root)
+            .where((F.col("run_uri") != self.directory.uri) & (F.col("observed_at") < F.lit(self.observed_at)))
+        )
+
+    def ledger(self) -> DataFrame:
+        """What the look before this one has kept for the loss of the source."""
+        root = self.snapshot["next_ledger"].rpartition("/")[0]
+        shape = struct_type(MIRROR_LEDGER)
+        if not jvm.exists(self.spark, root):
+            return few_rows(self.spark, [], shape)
+        kept = self.spark.read.schema(shape).options(**WHOLE).parquet(root)
+        before = kept.where(F.col("observed_at") < F.lit(self.observed_at))
+        # While a new one is published there are two for a moment.
+        return (
+            before.withColumn("newest", F.max("observed_at").over(Window.partitionBy(F.lit(1))))
+            .where(F.col("observed_at") == F.col("newest"))
+            .drop("newest")
+        )
+
+    def publish(self, rows: DataFrame, schema: Schema, uri: str) -> None:
+        """Publish the rows as a file of their own, whole or not at all; a retry replaces it."""
+        scratch = join(self.directory.uri, f"next_{schema.name}")
+        write_dataset(rows.coalesce(1), scratch)
+        part = jvm.first_part(self.spark, scratch)
+        if part is not None:
+            jvm.move(self.spark, part, uri)
+        jvm.remove_tree(self.spark, scratch)
+
+
+def run(spark: SparkSession, directory: ReadinessDirectory, *, keep: int = KEEP) -> dict[str, Any]:
+    """Judge the snapshot in ``directory``, write the datasets, and return the summary."""
+    # A summary that an earlier attempt left would vouch for datasets that are not its own.
+    jvm.remove(spark, directory.summary)
+    asked = json.loads(jvm.read_text(spark, directory.request))
+    snapshot = json.loads(jvm.read_text(spark, directory.snapshot))
+    summary = _judged(_Run(spark, directory, ReadinessRequest.from_json(asked), snapshot), keep=keep)
+    told = {"request": asked, **snapshot, **summary}
+    text = json.dumps(told, indent=2, sort_keys=True, ensure_ascii=False)
+    jvm.write_text(spark, directory.summary, text + "\n")
+    return told
+
+
+def _judged(one: _Run, *, keep: int) -> dict[str, Any]:
+    directory, thresholds = one.directory, one.request.thresholds
+    connectors = one.connectors()
+    source = connectors[one.request.source_connector]
+    checkpoint = connectors.get(one.request.checkpoint_connector)
+    flow = Flow.from_json(one.snapshot["flow"])
+    syncs = offset_syncs(one.read(directory.stored_syncs, STORED_RECORDS)).persist()
+    rows = one.write(readiness(_seen(one, flow, source, syncs)), directory.readiness, READINESS)
+    told = latest_checkpoints(checkpoints(one.read(directory.stored_checkpoints, STORED_RECORDS)))
+    groups = _groups(one, flow, rows, syncs, told, _kept(one, flow, syncs, told))
+    syncs.unpersist()
+    history = one.history().persist()
+    earlier = _runs(history)
+    since = min((at for at, _ in earlier[: keep - 1]), default=one.observed_at)
+    ours = as_history(rows, run_uri=directory.uri)
+    one.publish(ours, LAG_HISTORY, one.snapshot["next_history"])
+    kept = history.where(F.col("observed_at") >= F.lit(since)).unionByName(ours)
+    write_dataset(trend(kept).coalesce(1), directory.lag_trend)
+
+    totals = by_group(
+        groups.withColumn("observed_at", F.lit(one.observed_at)),
+        thresholds,
+        None if checkpoint is None else mirrored_groups(checkpoint.config),
+    ).persist()
+    progress = with_progress(rows, history, stuck_after=thresholds.stuck_after)
+    weighed = partition_verdicts(progress, thresholds, connector=source.name, running=source.runs)
+    if checkpoint is not None:
+        weighed = weighed.unionByName(group_verdicts(totals, thresholds, connector=checkpoint.name))
+    weighed = weighed.unionByName(_weightless(one.spark, list(flow_verdicts(source, checkpoint)))).persist()
+    one.write(shaped(weighed, VERDICTS), directory.verdicts, VERDICTS)
+    summary = {
+        **sums(rows, totals),
+        **counted(weighed),
+        "worst": worst(weighed),
+        "group_lines": lines(
+            totals, F.desc(F.col("partitions") - F.col("covered")), F.desc_nulls_last("rereads"), "group"
+        ),
+        "partition_lines": partition_lines(rows),
+        "expired": sorted(uri for _, uri in earlier[keep - 1 :]),
+        "history_since": since.isoformat(),
+        "judged_at": datetime.now(tz=UTC).isoformat(timespec="milliseconds"),
+    }
+    history.unpersist()
+    weighed.unpersist()
+    totals.unpersist()
+    return summary
+
+
+def _groups(
+    one: _Run, flow: Flow, rows: DataFrame, syncs: DataFrame, told: DataFrame, kept_now: DataFrame
+) -> DataFrame:
+    """Dataset ``group_readiness``, written.
+
+    rows: dataset ``readiness``; told: the latest ``checkpoints``; kept_now: dataset ``mirror_ledger``
+    """
+    directory = one.directory
+    planned = failover.Seen(
+        group_offsets=one.read(directory.group_offsets, GROUP_OFFSETS),
+        partitions=one.read(directory.mirror_partitions, MIRROR_PARTITIONS),
+        syncs=syncs,
+        latest=told.drop("metadata"),
+        members=few_rows(one.spark, [], "group string, on_source boolean, on_target boolean"),
+        digests=None,
+        kept=one.read(directory.kept_pairs, KEPT_PAIRS),
+    ).with_known()
+    left = failover.without_source(one.read(directory.left_partitions, MIRROR_PARTITIONS))
+    left_syncs = syncs if flow.syncs_on is Side.TARGET else None
+    ledger_now = Left(kept_now, one.read(directory.flow_topics, FLOW_TOPICS))
+    unplanned = replace(planned, partitions=left, syncs=left_syncs, kept=None, known=None, left=ledger_now).with_known()
+    found = group_readiness(rows, planned, unplanned, told, flow=flow)
+    return one.write(found, directory.group_readiness, GROUP_READINESS)
+
+
+def _kept(one: _Run, flow: Flow, syncs: DataFrame, told: DataFrame) -> DataFrame:
+    """Keep what a failover without the source will need: dataset ``mirror_ledger``, as it was published."""
+    directory = one.directory
+    of_source = F.col("kafka_cluster") == flow.source_alias
+    seen = Observed(
+        partitions=one.read(directory.mirror_partitions, MIRROR_PARTITIONS),
+        topics=one.read(directory.flow_topics, FLOW_TOPICS),
+        syncs=syncs,
+        kept=one.read(directory.kept_pairs, KEPT_PAIRS),
+        checkpoints=told,
+        positions=one.read(directory.group_offsets, GROUP_OFFSETS).where(of_source),
+        digests=one.read(directory.record_digests, RECORD_DIGESTS),
+        observed_at=one.observed_at,
+    )
+    uri = one.snapshot["next_ledger"]
+    one.publish(ledger(seen, one.ledger()), MIRROR_LEDGER, uri)
+    return one.spark.read.schema(struct_type(MIRROR_LEDGER)).options(**WHOLE).parquet(uri)
+
+
+def _seen(one: _Run, flow: Flow, source: FlowConnector, syncs: DataFrame) -> Seen:
+    directory = one.directory
+    return Seen(
+        offsets=one.read(directory.connector_offsets, CONNECTOR_OFFSETS),
+        topics=one.read(directory.flow_topics, FLOW_TOPICS),
+        bounds=one.read(directory.log_bounds, LOG_BOUNDS),
+        remaining=one.read(directory.remaining, REMAINING),
+        syncs=syncs,
+        source=flow.source_alias,
+        target=flow.target_alias,
+        observed_at=one.observed_at,
+        from_latest=FAMILIES[MirrorSource.name].offset_reset(source.config) is OffsetReset.LATEST,
+    )
+
+
+def _weightless(spark: SparkSession, verdicts: list[Verdict]) -> DataFrame:
+    rows = [(str(v.rule), v.severity.value, v.connector, v.partition, v.message, 0) for v in verdicts]
+    return few_rows(spark, rows, struct_type(VERDICTS).add("weight", "long"))
+
+
+def _runs(history: DataFrame) -> list[tuple[datetime, str]]:
+    """When earlier runs looked, and their directories, newest first; no more than the history keeps."""
+    rows = history.select(F.unix_micros("observed_at").alias("at"), "run_uri").distinct().collect()
+    return sorted(((_EPOCH + timedelta(microseconds=row["at"]), row["run_uri"]) for row in rows), reverse=True)
+
+
+def _run(spark: SparkSession, arguments: list[str]) -> None:
+    uri, *keep = arguments
+    run(spark, ReadinessDirectory(uri), keep=int(keep[0]) if keep else KEEP)
+
+
+JOB = Job(
+    name="connect-offsets readiness",
+    usage="readiness_job.py RUN_DIRECTORY [KEEP]",
+    run=_run,
+    takes={1, 2},
+    defaults=DEFAULTS,
+)
+
+
+if __name__ == "__main__":
+    sys.exit(JOB.main(sys.argv[1:]))

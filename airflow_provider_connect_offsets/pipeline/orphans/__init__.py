@@ -1,0 +1,1 @@
+"""Orphaned offsets, found among all that the offsets topics hold."""

@@ -1,0 +1,81 @@
+"""The plan of a change: snapshot + request (+ a list) → datasets ``offset_plan`` and ``verdicts``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.exceptions import InvalidDocument
+from airflow_provider_connect_offsets.offsets.requests.request import Request, To
+from airflow_provider_connect_offsets.offsets.verdicts import Verdict
+from airflow_provider_connect_offsets.pipeline.frames import (
+    Snapshot,
+    Subject,
+    few_rows,
+    shaped,
+    struct_type,
+    verdict_frame,
+)
+from airflow_provider_connect_offsets.pipeline.plan import overall, rules, targets, wanted
+from airflow_provider_connect_offsets.pipeline.plan.counts import Counts, count
+from airflow_provider_connect_offsets.pipeline.plan.effects import with_effects
+from airflow_provider_connect_offsets.workspace.schemas import OFFSET_PLAN
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan: datasets ``offset_plan`` and ``verdicts``, and what was counted on the way.
+
+    ``effects``: the rows with all columns of ``effects``; None where there is no plan.
+    """
+
+    rows: DataFrame
+    verdicts: DataFrame
+    counts: Counts
+    effects: DataFrame | None = None
+
+
+def plan(spark: SparkSession, snapshot: Snapshot, request: Request) -> Planned:
+    """Plan ``request``; what is wrong with it becomes a verdict, never an exception."""
+    subject = Subject.of(snapshot.connectors, request.connector)
+    refusal = overall.refusal(spark, request, subject)
+    if refusal is not None:
+        return _no_plan(spark, refusal)
+    if not request.to.by_list:
+        return _judged(spark, snapshot, request, subject, targets.aimed_rows(snapshot, request, subject))
+    try:
+        listed = _listed(spark, snapshot, request, subject)
+    except InvalidDocument as error:
+        return _no_plan(spark, overall.unreadable(subject, str(error)))
+    rows = targets.listed_rows(snapshot, request, subject, listed.where("problem is null"))
+    flaws = rules.problem_verdicts(listed, subject)
+    planned = _judged(spark, snapshot, request, subject, rows, flawed=flaws.count())
+    return replace(planned, verdicts=planned.verdicts.unionByName(flaws))
+
+
+def _listed(spark: SparkSession, snapshot: Snapshot, request: Request, subject: Subject) -> DataFrame:
+    if request.to is To.FILE:
+        return wanted.from_file(spark, request.reference or "", subject)
+    return wanted.from_connector(snapshot.offsets, request.reference or "", subject)
+
+
+def _judged(
+    spark: SparkSession, snapshot: Snapshot, request: Request, subject: Subject, rows: DataFrame, *, flawed: int = 0
+) -> Planned:
+    named = rows.withColumn("connector", F.lit(subject.name)).withColumn("family", F.lit(subject.family.name))
+    # Five actions look at these rows, and each would go through Python again.
+    decided = with_effects(named, request, subject).cache()
+    counts = count(decided)
+    similar = overall.similar_topics(snapshot, subject, overall.unknown_topics(decided, counts))
+    verdicts = rules.row_verdicts(decided, request, subject, similar)
+    whole = overall.whole_verdicts(snapshot, request, subject, counts, flawed=flawed)
+    if whole:
+        verdicts = verdicts.unionByName(verdict_frame(spark, whole))
+    return Planned(shaped(decided, OFFSET_PLAN), verdicts, counts, decided)
+
+
+def _no_plan(spark: SparkSession, why: Verdict) -> Planned:
+    nothing = few_rows(spark, [], struct_type(OFFSET_PLAN))
+    return Planned(nothing, verdict_frame(spark, [why]), Counts())

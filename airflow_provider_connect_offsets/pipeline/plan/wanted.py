@@ -1,0 +1,140 @@
+"""The offsets that ``to=file`` and ``to=connector`` take from elsewhere.
+
+Whatever the source, the result has these columns::
+
+    partition string  canonical JSON
+    after     string  canonical JSON, null: remove
+    problem   string  why this entry is no offset at all (then the others are null), null: it is one
+"""
+
+from __future__ import annotations
+
+import csv
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from airflow_provider_connect_offsets.exceptions import InvalidDocument
+from airflow_provider_connect_offsets.pipeline.frames import Subject
+from airflow_provider_connect_offsets.pipeline.jvm import JVM_ERRORS, root_cause
+from airflow_provider_connect_offsets.pipeline.plan import family_columns
+
+# What kafka-consumer-groups --export writes, without a header.
+KAFKA_COLUMNS = ("topic", "kafka_partition", "position")
+_MALFORMED = "_malformed"
+
+
+def from_file(spark: SparkSession, uri: str, subject: Subject) -> DataFrame:
+    """Read KIP-199 JSON, REST JSON, CSV or Parquet; raises :class:`InvalidDocument` with a sentence for people.
+
+    JSON is told by ``.json``, CSV by ``.csv``; anything else must be Parquet (a file or a dataset's directory).
+    CSV and Parquet have either the columns ``partition`` and ``offset`` (JSON) or ``topic``, ``kafka_partition`` (or
+    ``partition``) and ``position`` (or ``offset``), with or without ``connector``; a CSV without a header is
+    ``topic,partition,position``, which is what ``kafka-consumer-groups --export`` writes.
+    """
+    try:
+        wanted = _read(spark, uri, subject).cache()
+        # Spark reads late: here, within the try.
+        empty = wanted.isEmpty()
+    except JVM_ERRORS as error:
+        raise InvalidDocument(f"the file {uri} can't be read: {root_cause(error)}") from error
+    except InvalidDocument as error:
+        raise InvalidDocument(f"the file {uri} can't be used: {error}") from error
+    if empty:
+        raise InvalidDocument(f"the file {uri} holds no offsets of this connector")
+    return wanted
+
+
+def from_connector(offsets: DataFrame, other: str, subject: Subject) -> DataFrame:
+    """Take the offsets of another connector from the snapshot; raises :class:`InvalidDocument`."""
+    found = offsets.where(F.col("connector") == other)
+    kind = found.select("connector_type", "family").first()
+    if kind is None:
+        raise InvalidDocument(f"connector `{other}` has no offsets to take")
+    if (kind["connector_type"], kind["family"]) != (subject.type.value, subject.family.name):
+        raise InvalidDocument(
+            f"the offsets of connector `{other}` ({kind['family']}) mean something else than those of this one "
+            f"({subject.family.name}), so they can't be taken"
+        )
+    return found.select("partition", F.col("offset").alias("after"), F.lit(None).cast("string").alias("problem"))
+
+
+def _read(spark: SparkSession, uri: str, subject: Subject) -> DataFrame:
+    path = uri.rstrip("/").lower()
+    if path.endswith(".json"):
+        return _read_document(spark, uri, subject)
+    table = _read_csv(spark, uri) if path.endswith(".csv") else spark.read.parquet(uri)
+    if "connector" in table.columns:
+        table = table.where(F.col("connector") == subject.name)
+    return _entries_of_table(table, subject)
+
+
+def _read_document(spark: SparkSession, uri: str, subject: Subject) -> DataFrame:
+    parse = family_columns.document_entries(subject.name)
+    # An empty file has no rows at all; the aggregate gives it one.
+    text = spark.read.text(uri, wholetext=True).agg(F.coalesce(F.first("value"), F.lit("")).alias("value"))
+    parsed = text.select(parse("value").alias("document")).cache()
+    problem = parsed.select(F.col("document.problem").alias("problem")).first()
+    if problem is not None and problem["problem"] is not None:
+        raise InvalidDocument(problem["problem"])
+    return parsed.select(F.explode("document.entries").alias("entry")).select("entry.*")
+
+
+def _read_csv(spark: SparkSession, uri: str) -> DataFrame:
+    first = spark.read.text(uri).first()
+    if first is None:
+        raise InvalidDocument("the file is empty")
+    # Spreadsheets put a byte order mark in front.
+    fields = [field.strip().lower() for field in next(csv.reader([str(first["value"]).lstrip("\ufeff")]), [])]
+    header = bool({"topic", "partition"} & set(fields))
+    if not header and len(fields) != len(KAFKA_COLUMNS):
+        raise InvalidDocument(f"it has no header, and {len(fields)} columns instead of topic,partition,position")
+    if len(set(fields)) < len(fields) and header:
+        raise InvalidDocument(f"its header names a column twice: {','.join(fields)}")
+    names = [*(fields if header else KAFKA_COLUMNS), _MALFORMED]
+    return spark.read.csv(
+        uri,
+        schema=T.StructType([T.StructField(name, T.StringType()) for name in names]),
+        header=header,
+        # JSON columns are quoted by doubling the quotes, as RFC 4180 has it.
+        quote='"',
+        escape='"',
+        # A row that was cut off must not pass for one whose position was left empty, which removes the offset.
+        mode="PERMISSIVE",
+        columnNameOfCorruptRecord=_MALFORMED,
+    )
+
+
+def _entries_of_table(table: DataFrame, subject: Subject) -> DataFrame:
+    columns = set(table.columns)
+    if {"partition", "offset"} <= columns and ("topic" not in columns or "kafka_partition" in columns):
+        entry = family_columns.json_entry()("partition", "offset")
+    else:
+        names = _position_columns(columns, subject)
+        entry = family_columns.position_entry(subject)(*[F.col(name).cast("string") for name in names])
+    if _MALFORMED not in columns:
+        return table.select(entry.alias("entry")).select("entry.*")
+    broken = F.concat(F.lit("the row "), F.col(_MALFORMED), F.lit(" has too few or too many columns"))
+    sound = F.col(_MALFORMED).isNull()
+    return table.select(_MALFORMED, entry.alias("entry")).select(
+        F.when(sound, F.col("entry.partition")).alias("partition"),
+        F.when(sound, F.col("entry.after")).alias("after"),
+        F.when(sound, F.col("entry.problem")).otherwise(broken).alias("problem"),
+    )
+
+
+def _position_columns(columns: set[str], subject: Subject) -> list[str]:
+    choices = (("topic",), ("kafka_partition", "partition"), ("position", "offset"))
+    names = [name for choice in choices if (name := next((n for n in choice if n in columns), None))]
+    if len(names) < len(choices):
+        raise InvalidDocument(
+            f"its columns are {', '.join(sorted(columns - {_MALFORMED}))}; expected are partition and offset (JSON), "
+            "or topic, kafka_partition and position"
+        )
+    if not subject.family.has_positions:
+        raise InvalidDocument(
+            f"it lists positions of topics, and this connector has none: {subject.family.why_no_position}. Give "
+            "partition and offset as JSON"
+        )
+    return names

@@ -1,0 +1,195 @@
+"""One partition's band: its log as a bar from start to end, where the connector stands on it, and where it is to stand.
+
+All lengths are those of the picture's own units, which are the page's pixels on a wide screen; y grows downwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Polygon, Rectangle
+
+from airflow_provider_connect_offsets.report.charts.svg import Ink
+from airflow_provider_connect_offsets.report.moves import Log, Move
+
+WIDTH = 720.0
+LEFT, RIGHT = 104.0, 616.0
+HEIGHT, LENS_HEIGHT = 78.0, 126.0
+
+_THICK, _THIN = 14.0, 8.0
+_GAP = 8.0  # between the ends of a bar and their numbers, with room for a marker that lies outside of the log
+_TOO_SMALL = 14.0  # a shorter way can't be seen, and is shown enlarged as well
+_CELLS = 40  # so many records can be told apart one by one
+_LARGE, _SMALL = 12.0, 11.0
+_LONGEST_NAME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the two markers are called: a change that was not made has no "after"."""
+
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Positions on a bar of which the left end is ``window.start``."""
+
+    window: Log
+
+    def x(self, position: int) -> float:
+        """Where a position lies; one outside of the window lies just beside the bar."""
+        if position < self.window.start:
+            return LEFT - _GAP
+        if position > self.window.end:
+            return RIGHT + _GAP
+        return LEFT + (position - self.window.start) / max(1, len(self.window)) * (RIGHT - LEFT)
+
+
+def is_enlarged(move: Move) -> bool:
+    """Whether the way is too short to be seen on the whole log."""
+    if move.log is None or not move.between:
+        return False
+    return len(move.between) / len(move.log) * (RIGHT - LEFT) < _TOO_SMALL
+
+
+def height(move: Move) -> float:
+    """How much room a band takes."""
+    return LENS_HEIGHT if is_enlarged(move) else HEIGHT
+
+
+def draw_band(axes: Axes, top: float, move: Move, log: Log, names: Names) -> None:
+    """Draw the band of ``move`` below ``top``."""
+    _head(axes, top, move)
+    if not move.between or not is_enlarged(move):
+        _bar(axes, top + 42, _THICK, log)
+        _journey(axes, top + 42, _Scale(log), move, names)
+        return
+    _bar(axes, top + 28, _THIN, log)
+    _span(axes, top + 28, _THIN, _Scale(log), move)
+    window = _window(move.between, log)
+    _lens(axes, top + 28 + _THIN / 2, top + 90 - _THICK / 2, _Scale(log), window)
+    _bar(axes, top + 90, _THICK, window)
+    _journey(axes, top + 90, _Scale(window), move, names)
+
+
+def draw_legend(axes: Axes, y: float, names: Names, *, again: bool, never: bool) -> None:
+    """Say what the signs mean."""
+    _marker(axes, 8, y, filled=False)
+    _text(axes, 20, y, names.before, fontsize=_LARGE)
+    _marker(axes, 108, y, filled=True)
+    _text(axes, 120, y, names.after, fontsize=_LARGE)
+    x = 208.0
+    for shown, records_again, text in ((again, True, "delivered again"), (never, False, "never delivered")):
+        if shown:
+            _records(axes, x, x + 28, y, _THICK, again=records_again)
+            _text(axes, x + 36, y, text, fontsize=_LARGE)
+            x += 150
+    _text(axes, WIDTH, y, "each bar: one log, first to last record", color=Ink.MUTED, anchor="right")
+
+
+def _head(axes: Axes, top: float, move: Move) -> None:
+    name = move.where if len(move.where) <= _LONGEST_NAME else f"…{move.where[1 - _LONGEST_NAME :]}"
+    _text(axes, 0, top + 10, name, fontsize=_LARGE, fontweight="bold")
+    ink = Ink.NEVER if move.records_never else Ink.AGAIN if move.records_again else Ink.TEXT
+    _text(axes, WIDTH, top + 10, move.effect, fontsize=_LARGE, color=ink, anchor="right", fontweight="bold")
+
+
+def _bar(axes: Axes, y: float, thickness: float, window: Log) -> None:
+    axes.add_patch(
+        Rectangle((LEFT, y - thickness / 2), RIGHT - LEFT, thickness, facecolor=Ink.LOG, edgecolor=Ink.MUTED, lw=0.6)
+    )
+    _text(axes, LEFT - 2 * _GAP, y, f"{window.start:,}", color=Ink.MUTED, anchor="right")
+    _text(axes, RIGHT + 2 * _GAP, y, f"{window.end:,}", color=Ink.MUTED)
+
+
+def _journey(axes: Axes, y: float, scale: _Scale, move: Move, names: Names) -> None:
+    """The way from before to after, on the bar at ``y``."""
+    _span(axes, y, _THICK, scale, move)
+    _cells(axes, y, scale.window)
+    before, after = move.before_position, move.after_position
+    if before is not None and after is not None and abs(scale.x(before) - scale.x(after)) > 2 * _TOO_SMALL:
+        _arrow(axes, y, scale.x(before), scale.x(after))
+    for position, filled in ((before, False), (after, True)):
+        if position is not None:
+            _marker(axes, scale.x(position), y, filled=filled)
+    _text_at(axes, y - 18, scale, before, _said(names.before, before, move.before))
+    astray = f", {move.astray}" if move.astray else ""
+    _text_at(axes, y + 18, scale, after, _said(names.after, after, move.after) + astray, fontweight="bold")
+
+
+def _span(axes: Axes, y: float, thickness: float, scale: _Scale, move: Move) -> None:
+    if move.between:
+        low = min(scale.x(move.between.start), RIGHT - 2)
+        high = max(scale.x(move.between.end), low + 2)  # a thread of colour at least
+        _records(axes, low, high, y, thickness, again=bool(move.records_again))
+
+
+def _records(axes: Axes, low: float, high: float, y: float, thickness: float, *, again: bool) -> None:
+    """A stretch of records, to be told apart by colour and by hatching."""
+    axes.add_patch(
+        Rectangle(
+            (low, y - thickness / 2),
+            high - low,
+            thickness,
+            facecolor=Ink.AGAIN_PALE if again else Ink.NEVER_PALE,
+            edgecolor=Ink.AGAIN if again else Ink.NEVER,
+            hatch="////" if again else "xxxx",
+            lw=1.2,
+        )
+    )
+
+
+def _cells(axes: Axes, y: float, window: Log) -> None:
+    """Lines between records, where there are few enough to count."""
+    if not 1 < len(window) <= _CELLS:
+        return
+    scale = _Scale(window)
+    for position in range(window.start + 1, window.end):
+        axes.plot([scale.x(position)] * 2, [y - _THICK / 2, y + _THICK / 2], color=Ink.MUTED, lw=0.6)
+
+
+def _window(way: Log, log: Log) -> Log:
+    """A short piece of the log around the way, in which it fills a third at most."""
+    length = min(max(8, 3 * len(way)), len(log))
+    start = min(max(log.start, (way.start + way.end - length) // 2), log.end - length)
+    return Log(start, start + length)
+
+
+def _lens(axes: Axes, upper: float, lower: float, scale: _Scale, window: Log) -> None:
+    corners = [(scale.x(window.start), upper), (scale.x(window.end), upper), (RIGHT, lower), (LEFT, lower)]
+    axes.add_patch(Polygon(corners, closed=True, facecolor=Ink.LENS, edgecolor="none", zorder=0))
+    _text(axes, WIDTH, (upper + lower) / 2, "enlarged", color=Ink.MUTED, anchor="right")
+
+
+def _arrow(axes: Axes, y: float, start: float, end: float) -> None:
+    axes.annotate(
+        "",
+        xy=(end, y),
+        xytext=(start, y),
+        arrowprops={"arrowstyle": "-|>", "color": Ink.TEXT, "lw": 1.6, "shrinkA": 6, "shrinkB": 5},
+    )
+
+
+def _marker(axes: Axes, x: float, y: float, *, filled: bool) -> None:
+    face = Ink.TEXT if filled else Ink.PAPER
+    axes.plot([x], [y], marker="o", markersize=9, color=face, markeredgecolor=Ink.TEXT, markeredgewidth=1.8, zorder=4)
+
+
+def _said(name: str, position: int | None, text: str) -> str:
+    return f"{name} {text}" if position is not None else f"{name}: {text}"
+
+
+def _text_at(axes: Axes, y: float, scale: _Scale, position: int | None, text: str, **style: Any) -> None:
+    """A marker's label: centred on it, but never beyond the bar's ends."""
+    x = LEFT if position is None else scale.x(position)
+    half = 3.2 * len(text)
+    anchor = "left" if x - half < LEFT else "right" if x + half > RIGHT else "center"
+    _text(axes, {"left": LEFT, "right": RIGHT}.get(anchor, x), y, text, anchor=anchor, **style)
+
+
+def _text(axes: Axes, x: float, y: float, text: str, *, anchor: str = "left", **style: Any) -> None:
+    axes.text(x, y, text, ha=anchor, va="center_baseline", **{"fontsize": _SMALL, "color": Ink.TEXT, **style})

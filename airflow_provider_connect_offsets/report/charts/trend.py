@@ -1,0 +1,182 @@
+"""Pictures of a flow's readiness: its lag over time, and what each group would read again.
+
+All lengths are those of the picture's own units, which are the page's pixels on a wide screen; y grows downwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from airflow_provider_connect_offsets.report import words
+from airflow_provider_connect_offsets.report.charts.svg import Ink, to_svg
+
+WIDTH = 720.0
+MOST_GROUPS = 15
+
+_POINTS_PER_INCH = 72
+_ROW, _PANEL, _FOOT, _HEAD = 66.0, 34.0, 22.0, 26.0
+_LEFT, _RIGHT = (0.0, 340.0), (380.0, 720.0)
+_FEW = 40  # points that are marked one by one
+_LARGE, _SMALL = 12.0, 11.0
+_LONGEST_NAME = 48
+_BAR, _BAR_ROW, _BAR_LEFT, _BAR_RIGHT = 11.0, 46.0, 0.0, 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One look: when, the lag in records, and the age of the oldest of them in seconds; None: not known."""
+
+    at: datetime
+    lag: int | None
+    seconds: float | None
+
+
+Series = Mapping[str, Sequence[Point]]
+
+
+def draw_trend(series: Series, *, name: str) -> str | None:
+    """Draw the lag of each of ``series`` over time, in records and in seconds; None where there is nothing to draw.
+
+    Each has a scale of its own, from 0 to the greatest value in it, which stands beside it.
+    """
+    points = [point for line in series.values() for point in line]
+    if not points:
+        return None
+    began, ended = min(point.at for point in points), max(point.at for point in points)
+    figure, axes = _canvas(_HEAD + _ROW * len(series) + _FOOT)
+    for (low, _), title in ((_LEFT, "Records not replicated yet"), (_RIGHT, "Age of the oldest, in seconds")):
+        _text(axes, low, 8, title, color=Ink.MUTED)
+    for row, (label, line) in enumerate(series.items()):
+        top = _HEAD + row * _ROW
+        for panel, values in (
+            (_LEFT, [point.lag for point in line]),
+            (_RIGHT, [point.seconds for point in line]),
+        ):
+            _panel(
+                axes,
+                top,
+                panel,
+                [_Mark(_share(point.at, began, ended), v) for point, v in zip(line, values, strict=True)],
+            )
+        _text(axes, _LEFT[0], top + 8, _shortened(label), fontweight="bold", fontsize=_LARGE)
+    bottom = _HEAD + len(series) * _ROW + 8
+    for low, high in (_LEFT, _RIGHT):
+        _text(axes, low, bottom, words.moment(began), color=Ink.MUTED)
+        if ended > began:
+            _text(axes, high, bottom, words.moment(ended), color=Ink.MUTED, anchor="right")
+    said = "; ".join(f"{label}: {_said(line)}" for label, line in series.items())
+    return to_svg(figure, name=name, label=f"Lag over time. {said}.")
+
+
+@dataclass(frozen=True, slots=True)
+class GroupBar:
+    """What a group would read again: after a planned failover, and by MirrorMaker 2's checkpoints; None: not known."""
+
+    group: str
+    planned: int | None
+    by_checkpoints: int | None
+
+
+def draw_rereads(bars: Sequence[GroupBar], *, name: str) -> str | None:
+    """Draw what each group would read again, two bars each; None where there is no group."""
+    shown = bars[:MOST_GROUPS]
+    if not shown:
+        return None
+    most = max(1, *(number or 0 for bar in shown for number in (bar.planned, bar.by_checkpoints)))
+    figure, axes = _canvas(_BAR_ROW * len(shown) + 4)
+    for row, bar in enumerate(shown):
+        top = row * _BAR_ROW
+        _text(axes, _BAR_LEFT, top + 8, _shortened(bar.group), fontweight="bold", fontsize=_LARGE)
+        _bar(axes, top + 22, bar.planned, most, colour=(Ink.AGAIN_PALE, Ink.AGAIN), label="after a planned failover")
+        _bar(axes, top + 35, bar.by_checkpoints, most, colour=(Ink.LOG, Ink.MUTED), label="by its checkpoints")
+    said = "; ".join(f"{bar.group}: {_count(bar.planned)} and {_count(bar.by_checkpoints)}" for bar in shown[:5])
+    return to_svg(figure, name=name, label=f"Records read again, after a planned failover and by checkpoints. {said}.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A value at a share of the whole time, 0 to 1."""
+
+    share: float
+    value: float | None
+
+
+def _panel(axes: Axes, top: float, span: tuple[float, float], marks: Sequence[_Mark]) -> None:
+    low, high = span
+    floor = top + 18 + _PANEL
+    known = [mark.value for mark in marks if mark.value is not None]
+    most = max(known, default=0.0)
+    axes.plot([low, high], [floor, floor], color=Ink.LOG, lw=1.0)
+    marker = "o" if len(marks) <= _FEW else None
+    for stretch in _stretches(marks):
+        xs = [low + mark.share * (high - low) for mark in stretch]
+        ys = [floor - (mark.value or 0) / (most or 1) * _PANEL for mark in stretch]
+        axes.fill_between(xs, ys, floor, color=Ink.AGAIN_PALE, lw=0)
+        axes.plot(xs, ys, color=Ink.AGAIN, lw=1.6, marker=marker, markersize=3.5, solid_capstyle="round")
+    now = "not known" if not marks or marks[-1].value is None else _figure(marks[-1].value)
+    greatest = f" (most {_figure(most)})" if most and known and most != known[-1] else ""
+    _text(axes, high, top + 8, f"{now}{greatest}", anchor="right")
+
+
+def _stretches(marks: Sequence[_Mark]) -> list[list[_Mark]]:
+    """Runs of looks at which the value was known."""
+    found: list[list[_Mark]] = [[]]
+    for mark in marks:
+        if mark.value is None:
+            found.append([])
+        else:
+            found[-1].append(mark)
+    return [stretch for stretch in found if stretch]
+
+
+def _bar(axes: Axes, y: float, number: int | None, most: int, *, colour: tuple[Ink, Ink], label: str) -> None:
+    face, edge = colour
+    width = max(1.5, (number or 0) / most * (_BAR_RIGHT - _BAR_LEFT) * 0.6)
+    if number is not None:
+        axes.add_patch(Rectangle((_BAR_LEFT, y - _BAR / 2), width, _BAR, facecolor=face, edgecolor=edge, lw=1.0))
+    x = _BAR_LEFT if number is None else _BAR_LEFT + width + 6
+    _text(axes, x, y, f"{_count(number)} {label}", color=Ink.MUTED)
+
+
+def _canvas(height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(WIDTH / _POINTS_PER_INCH, height / _POINTS_PER_INCH), dpi=_POINTS_PER_INCH)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(-6, WIDTH + 6), ylim=(height, 0))
+    axes.axis("off")
+    return figure, axes
+
+
+def _share(moment: datetime, began: datetime, ended: datetime) -> float:
+    span = ended - began
+    return 1.0 if span <= timedelta(0) else (moment - began) / span
+
+
+def _said(line: Sequence[Point]) -> str:
+    last = line[-1] if line else None
+    return "not known" if last is None or last.lag is None else words.count(last.lag, "record")
+
+
+def _figure(value: float) -> str:
+    """A whole number as it is; of a fraction no more than tells something."""
+    return f"{value:,.0f}" if value == int(value) or value >= 10 else f"{value:.1f}"
+
+
+def _count(number: int | None) -> str:
+    return "not known" if number is None else f"{number:,}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
+
+
+def _text(axes: Axes, x: float, y: float, text: str, *, anchor: str = "left", **style: Any) -> None:
+    # A dollar sign in a name begins no formula.
+    style = {"fontsize": _SMALL, "color": Ink.TEXT, "parse_math": False, **style}
+    axes.text(x, y, text, ha=anchor, va="center_baseline", **style)

@@ -1,0 +1,209 @@
+"""Java's settings for reaching Kafka, as librdkafka's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from authority import PASSWORD, Certified
+from confluent_kafka.admin import AdminClient
+
+from airflow_provider_connect_offsets.connect.storage.java.clients import ClientSettings, client_settings
+from airflow_provider_connect_offsets.connect.storage.java.settings import Settings
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+
+SECURITY = "org.apache.kafka.common.security"
+TLS = {"security.protocol": "SSL"}
+PLAIN = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": f'{SECURITY}.plain.PlainLoginModule required username="me" password="s3cret";',
+}
+TOKENS = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "OAUTHBEARER",
+    "sasl.oauthbearer.token.endpoint.url": "https://idp/token",
+    "sasl.login.callback.handler.class": f"{SECURITY}.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
+    "sasl.jaas.config": f"{SECURITY}.oauthbearer.OAuthBearerLoginModule required"
+    " clientId='id' clientSecret='s3cret' scope='all of it' extension_logicalCluster='lkc' extension_pool='p';",
+}
+TICKETS = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.kerberos.service.name": "kafka",
+    "sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true"
+    ' keyTab="/etc/c.keytab" principal="c@EXAMPLE.COM";',
+}
+INLINE = {**TLS, "ssl.keystore.type": "PEM"}
+
+
+def mapped(settings: dict[str, str]) -> ClientSettings:
+    return client_settings(Settings({"bootstrap.servers": "a:1", **settings}, "worker.properties"))
+
+
+def refusal(settings: dict[str, str]) -> str:
+    with pytest.raises(InvalidInput, match=r"^worker\.properties: ") as caught:
+        mapped(settings)
+    assert "s3cret" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_without_security_it_is_the_brokers_alone() -> None:
+    """Whatever else a worker has."""
+    java = {
+        "bootstrap.servers": " a:1 , SSL://b:2,[::1]:3",
+        "client.id": "c",
+        "ssl.cipher.suites": "x",
+        "group.id": "g",
+    }
+
+    assert mapped(java) == ClientSettings({"bootstrap.servers": "a:1,b:2,[::1]:3", "security.protocol": "PLAINTEXT"})
+
+
+@pytest.mark.parametrize(
+    ("java", "expected"),
+    [
+        (PLAIN, {"sasl.mechanism": "PLAIN", "sasl.username": "me", "sasl.password": "s3cret"}),
+        (
+            {**PLAIN, "sasl.mechanism": "SCRAM-SHA-256"},
+            {"sasl.mechanism": "SCRAM-SHA-256", "sasl.username": "me", "sasl.password": "s3cret"},
+        ),
+        (
+            TOKENS,
+            {
+                "sasl.mechanism": "OAUTHBEARER",
+                "sasl.oauthbearer.method": "oidc",
+                "sasl.oauthbearer.token.endpoint.url": "https://idp/token",
+                "sasl.oauthbearer.client.id": "id",
+                "sasl.oauthbearer.client.secret": "s3cret",
+                "sasl.oauthbearer.scope": "all of it",
+                "sasl.oauthbearer.extensions": "logicalCluster=lkc,pool=p",
+            },
+        ),
+        (
+            TICKETS,
+            {
+                "sasl.mechanism": "GSSAPI",
+                "sasl.kerberos.service.name": "kafka",
+                "sasl.kerberos.keytab": "/etc/c.keytab",
+                "sasl.kerberos.principal": "c@EXAMPLE.COM",
+            },
+        ),
+    ],
+    ids=["plain", "scram", "oauth", "kerberos"],
+)
+def test_logins_are_mapped(java: dict[str, str], expected: dict[str, str]) -> None:
+    """Each mechanism with what librdkafka calls it; nothing of it shows in the repr."""
+    found = mapped(java)
+
+    assert found.settings == {"bootstrap.servers": "a:1", "security.protocol": "SASL_PLAINTEXT", **expected}
+    assert found.notes == ()
+    assert "s3cret" not in repr(found)
+
+
+@pytest.mark.parametrize("java", [PLAIN, TOKENS], ids=["plain", "oauth"])
+def test_librdkafka_takes_them(java: dict[str, str]) -> None:
+    """Every name is one of its own."""
+    assert AdminClient({**mapped(java).settings, "log_level": 0}) is not None
+
+
+def test_credentials_of_kafka_4_go_before_those_of_the_login_module() -> None:
+    """They are settings of their own since KIP-1139."""
+    credentials = "sasl.oauthbearer.client.credentials.client"
+    java = {**TOKENS, f"{credentials}.id": "new", f"{credentials}.secret": "newer", "sasl.oauthbearer.scope": "newest"}
+
+    found = mapped(java).settings
+
+    assert [found[f"sasl.oauthbearer.{name}"] for name in ("client.id", "client.secret", "scope")] == [
+        "new",
+        "newer",
+        "newest",
+    ]
+
+
+def test_host_names_are_checked_unless_the_file_says_otherwise() -> None:
+    """Absent is https; empty is none; what else Java knows can't be mapped."""
+    name = "ssl.endpoint.identification.algorithm"
+
+    assert [mapped({**TLS, **java}).settings[name] for java in ({}, {name: ""}, {name: "HTTPS"})] == [
+        "https",
+        "none",
+        "https",
+    ]
+    assert "only https" in refusal({**TLS, name: "LDAPS"})
+
+
+def test_what_only_narrows_is_noted() -> None:
+    """It stops nothing; a missing trust store is worth a word too."""
+    notes = mapped({**TLS, "ssl.cipher.suites": "x", "ssl.enabled.protocols": "TLSv1.3"}).notes
+
+    assert [note.split(":")[0] for note in notes] == [
+        "ssl.cipher.suites is not mapped to librdkafka",
+        "ssl.enabled.protocols is not mapped to librdkafka",
+        "ssl.truststore is not set",
+    ]
+
+
+def test_tls_of_a_token_endpoint_is_noted() -> None:
+    """Java has its settings among the options of the login module."""
+    config = TOKENS["sasl.jaas.config"].replace(";", ' ssl.truststore.location="/x";')
+
+    assert "ssl options of sasl.jaas.config" in mapped({**TOKENS, "sasl.jaas.config": config}).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("java", "reason"),
+    [
+        ({"bootstrap.servers": " , "}, "bootstrap.servers is not set"),
+        ({"security.protocol": "TLS"}, "security.protocol is 'TLS'; Kafka knows PLAINTEXT"),
+        ({**TLS, "security.providers": "a.B"}, "security.providers names classes"),
+        ({**TLS, "ssl.engine.factory.class": "a.B"}, "ssl.engine.factory.class names a class"),
+        ({**PLAIN, "sasl.mechanism": "AWS_MSK_IAM"}, "sasl.mechanism is AWS_MSK_IAM"),
+        ({**PLAIN, "sasl.client.callback.handler.class": "a.B"}, "sasl.client.callback.handler.class names a.B"),
+        ({**PLAIN, "sasl.login.callback.handler.class": "a.B"}, "sasl.login.callback.handler.class names a.B"),
+        ({**TOKENS, "sasl.login.callback.handler.class": "a.B"}, "sasl.login.callback.handler.class names a.B"),
+        ({**TOKENS, "sasl.oauthbearer.jwt.retriever.class": "a.B"}, "sasl.oauthbearer.jwt.retriever.class names a.B"),
+        ({**PLAIN, "sasl.login.class": "a.B"}, "sasl.login.class names a.B"),
+        ({**PLAIN, "sasl.jaas.config": ""}, "java.security.auth.login.config"),
+        ({**PLAIN, "sasl.jaas.config": "a.B required password=s3cret;"}, "the login module a.B"),
+        ({**PLAIN, "sasl.jaas.config": "s3cret"}, "sasl.jaas.config can't be read"),
+        ({**PLAIN, "sasl.mechanism": "GSSAPI"}, "can't be mapped to librdkafka for GSSAPI"),
+        (
+            {**PLAIN, "sasl.jaas.config": f"{SECURITY}.scram.ScramLoginModule required tokenauth=true;"},
+            "delegation token",
+        ),
+        ({**PLAIN, "sasl.jaas.config": f"{SECURITY}.plain.PlainLoginModule required;"}, "no option username"),
+        ({**TOKENS, "sasl.oauthbearer.token.endpoint.url": ""}, "sasl.oauthbearer.token.endpoint.url is not set"),
+        ({**TICKETS, "sasl.kerberos.service.name": ""}, "sasl.kerberos.service.name is not set"),
+        ({**TLS, "ssl.truststore.type": "BCFKS"}, "ssl.truststore.type is BCFKS"),
+        ({**TLS, "ssl.truststore.certificates": "x"}, "goes with ssl.truststore.type=PEM only"),
+        ({**INLINE, "ssl.keystore.key": "x"}, "are needed both"),
+        ({**INLINE, "ssl.keystore.certificate.chain": "x", "ssl.keystore.location": "y"}, "exclude each other"),
+        ({**INLINE, "ssl.keystore.location": "x", "ssl.keystore.password": "s3cret"}, "not for the type PEM"),
+        ({**INLINE, "ssl.keystore.location": "/none"}, "ssl.keystore.location: /none can't be read"),
+        ({**INLINE, "ssl.keystore.key": "s3cret", "ssl.keystore.certificate.chain": "s3cret"}, "holds no certificate"),
+        ({**TLS, "ssl.keystore.location": "/x"}, "ssl.keystore.password is not set"),
+    ],
+)
+def test_what_cannot_be_mapped_is_told(java: dict[str, str], reason: str) -> None:
+    """With file and setting, without any secret."""
+    assert reason in refusal(java)
+
+
+def test_an_inline_key_must_be_one_and_its_password_known() -> None:
+    """As in Java."""
+    own = Certified.root("own")
+    java = {**INLINE, "ssl.keystore.certificate.chain": own.pem}
+
+    assert mapped({**java, "ssl.keystore.key": own.key_pem()}).settings["ssl.key.pem"] == own.key_pem()
+    assert "it holds 2" in refusal({**java, "ssl.keystore.key": own.key_pem() * 2})
+    assert "ssl.key.password is not set" in refusal({**java, "ssl.keystore.key": own.key_pem("x")})
+
+
+def test_an_empty_trust_store_is_told(tmp_path: Path) -> None:
+    """It would trust nobody."""
+    path = Certified.root("root").trusted_in(tmp_path / "trust")
+    java = {**TLS, "ssl.truststore.location": str(path), "ssl.truststore.password": PASSWORD}
+
+    assert mapped(java).settings["ssl.ca.pem"].count("BEGIN") == 1
+    path.write_bytes(b"")
+    assert "can't be opened" in refusal(java)

@@ -1,0 +1,356 @@
+"""The calls of the REST API: what is sent, what is read, which worker is asked, and what never leaks."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import requests
+from scripted_worker import FakeTime, Reply, Worker, error
+
+from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, OffsetStore, State, WriteReply
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest, WorkerVersion
+from airflow_provider_connect_offsets.connect.rest.endpoint import BasicAuth, BearerToken
+from airflow_provider_connect_offsets.exceptions import (
+    InvalidInput,
+    OutcomeUnknown,
+    Rejected,
+    StoreError,
+    UnknownConnector,
+    Unreachable,
+)
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.offsets.families import ConnectorType
+
+Connect = Callable[..., ConnectRest]
+STOP = "PUT /connectors/c/stop"
+OK = Reply(200, ["b", "a"])
+EXTERNAL = (
+    "The Connect framework-managed offsets for this connector have been altered successfully. However, if this "
+    "connector manages offsets externally, they will need to be manually altered in the system that the connector uses."
+)
+
+
+def test_it_is_a_store_and_a_control(connect_to: Connect, worker: Worker) -> None:
+    """The REST door stands behind both protocols (the type checker compares the signatures)."""
+    as_store: OffsetStore = connect_to(worker.url)
+    as_control: ConnectorControl = connect_to(worker.url)
+
+    assert (type(as_store), type(as_control)) == (ConnectRest, ConnectRest)
+
+
+def test_reading(connect_to: Connect, worker: Worker) -> None:
+    """Version, names, type, configuration, state and offsets are read as Connect tells them."""
+    worker.answers("GET /", Reply(200, {"version": "4.3.1", "commit": "abc", "kafka_cluster_id": "K"}))
+    worker.answers("GET /connectors", OK)
+    config = {"connector.class": "X", "name": "c"}
+    worker.answers("GET /connectors/c", Reply(200, {"name": "c", "config": config, "tasks": [], "type": "source"}))
+    entry = {"partition": {"b": 1, "a": "ü"}, "offset": {"p": 12345678901234567890}}
+    worker.answers("GET /connectors/c/offsets", Reply(200, {"offsets": [entry]}))
+    store = connect_to(worker.url)
+
+    assert store.version() == WorkerVersion("4.3.1", "abc", "K")
+    assert store.connectors() == ["a", "b"]
+    info = store.info("c")
+    assert (info.name, info.type, info.config) == ("c", ConnectorType.SOURCE, config)
+    assert store.read_offsets("c") == Offsets.of([Entry('{"a":"ü","b":1}', '{"p":12345678901234567890}')])
+
+
+def test_a_partition_that_the_first_answer_lacks(connect_to: Connect, worker: Worker) -> None:
+    """A worker lists a source's partitions before it reads its topic to the end; of a sink it asks the group."""
+    old, new = ({"partition": {"filename": name}, "offset": {"position": 1}} for name in ("old", "new"))
+    refused = error(403, "asked once too often")
+    of_sink = {"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": 1}}
+    worker.answers(
+        "GET /connectors/c/offsets", Reply(200, {"offsets": [old]}), Reply(200, {"offsets": [old, new]}), refused
+    )
+    worker.answers("GET /connectors/s/offsets", Reply(200, {"offsets": [of_sink]}), refused)
+    store = connect_to(worker.url)
+
+    assert len(store.read_offsets("c")) == 2
+    assert len(store.read_offsets("s")) == 1
+
+
+def test_status_shows_tasks_in_order_with_their_traces(connect_to: Connect, worker: Worker) -> None:
+    """A failed task is told with its trace; a connector stands still only when it is STOPPED without tasks."""
+    body = {
+        "name": "c",
+        "connector": {"state": "RUNNING", "worker_id": "w1:8083"},
+        "tasks": [
+            {"id": 1, "state": "FAILED", "worker_id": "w2:8083", "trace": "boom"},
+            {"id": 0, "state": "RUNNING", "worker_id": "w1:8083"},
+        ],
+        "type": "sink",
+    }
+    worker.answers("GET /connectors/c/status", Reply(200, body))
+
+    status = connect_to(worker.url).status("c")
+
+    assert [task.number for task in status.tasks] == [0, 1]
+    assert [task.trace for task in status.failed_tasks] == ["boom"]
+    assert not status.stands_still
+
+
+def test_changing(connect_to: Connect, worker: Worker) -> None:
+    """Every change sends what Connect expects, once."""
+    config = {"connector.class": "X"}
+    shown = Reply(200, {"name": "c", "config": config, "tasks": [], "type": "source"})
+    for call in ("PUT /connectors/c/stop", "PUT /connectors/c/pause", "PUT /connectors/c/resume"):
+        worker.answers(call, Reply(202))
+    worker.answers("POST /connectors", shown)
+    worker.answers("GET /", Reply(200, {"version": "3.7.0", "commit": "abc", "kafka_cluster_id": "K"}))
+    worker.answers("GET /connectors/c", shown)
+    worker.answers("PUT /connectors/c/config", shown)
+    worker.answers("DELETE /connectors/c", Reply(204))
+    worker.answers("DELETE /connectors/c/offsets", Reply(200, {"message": "reset"}))
+    store = connect_to(worker.url)
+
+    store.stop("c")
+    store.pause("c")
+    store.resume("c")
+    store.create("c", config)
+    store.create("c", config, initial_state=State.STOPPED)
+    store.update_config("c", config)
+    assert store.reset_offsets("c") == WriteReply("reset")
+    store.delete("c")
+
+    assert [(request.method, request.path, request.body) for request in worker.requests] == [
+        ("PUT", "/connectors/c/stop", None),
+        ("PUT", "/connectors/c/pause", None),
+        ("PUT", "/connectors/c/resume", None),
+        ("POST", "/connectors", {"name": "c", "config": config}),
+        ("GET", "/", None),
+        ("POST", "/connectors", {"name": "c", "config": config, "initial_state": "STOPPED"}),
+        ("GET", "/connectors/c", None),
+        ("PUT", "/connectors/c/config", config),
+        ("DELETE", "/connectors/c/offsets", None),
+        ("DELETE", "/connectors/c", None),
+    ]
+
+
+def test_offsets_kept_elsewhere_too_are_told(connect_to: Connect, worker: Worker) -> None:
+    """Connect's warning that the connector may manage offsets itself reaches the caller."""
+    worker.answers("PATCH /connectors/c/offsets", Reply(200, {"message": EXTERNAL}))
+
+    assert connect_to(worker.url).write_offsets("c", Offsets()) == WriteReply(EXTERNAL, externally_managed=True)
+
+
+def test_a_configuration_change_creates_nothing(connect_to: Connect, worker: Worker) -> None:
+    """PUT config of an unknown name would create a connector: it isn't sent."""
+    worker.answers("GET /connectors/c", error(404, "Connector c not found"))
+
+    with pytest.raises(UnknownConnector):
+        connect_to(worker.url).update_config("c", {})
+
+    assert worker.calls == ["GET /connectors/c"]
+
+
+def test_a_type_nobody_knows_is_told(connect_to: Connect, worker: Worker) -> None:
+    """A connector whose plugin is missing has no type; that is said instead of guessed."""
+    worker.answers("GET /connectors/c", Reply(200, {"name": "c", "config": {}, "tasks": [], "type": "unknown"}))
+
+    with pytest.raises(Rejected, match="plugin is not installed"):
+        connect_to(worker.url).info("c")
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("with space", "with%20space"),
+        ("a->b.Mirror", "a-%3Eb.Mirror"),
+        ("größe", "gr%C3%B6%C3%9Fe"),
+        ("50%?#&+;", "50%25%3F%23%26%2B%3B"),
+        ("x" * 300, "x" * 300),
+    ],
+)
+def test_names_are_percent_encoded(connect_to: Connect, worker: Worker, name: str, path: str) -> None:
+    """Any name Connect can be asked about arrives as one segment of the path."""
+    worker.answers(f"PUT /connectors/{path}/stop", Reply(204))
+
+    connect_to(worker.url).stop(name)
+
+    assert worker.calls == [f"PUT /connectors/{path}/stop"]
+
+
+@pytest.mark.parametrize("name", ["", " ", ".", "..", "a/b"])
+def test_names_that_no_path_reaches_are_refused_before_anything_is_sent(
+    connect_to: Connect, worker: Worker, name: str
+) -> None:
+    """A name that would end up at another path is never sent."""
+    store = connect_to(worker.url)
+    for call in (store.stop, store.read_offsets, store.delete, lambda name: store.create(name, {})):
+        with pytest.raises(InvalidInput, match="no path reaches"):
+            call(name)
+    assert worker.calls == []
+
+
+@pytest.mark.parametrize("name", ["a%b", "a%2Fb", "a\\b", "a\nb", "a\x7fb"])
+def test_no_connector_is_created_that_could_not_be_reached_again(
+    connect_to: Connect, worker: Worker, name: str
+) -> None:
+    """Connect takes such names, and then its web server refuses every path to them."""
+    with pytest.raises(InvalidInput, match="no path would reach it again"):
+        connect_to(worker.url).create(name, {})
+    assert worker.calls == []
+
+
+def test_a_base_url_may_have_a_path(connect_to: Connect, worker: Worker) -> None:
+    """Connect behind a gateway's path is reached below it."""
+    worker.answers("GET /gateway/connectors", OK)
+
+    assert connect_to(f"{worker.url}/gateway/").connectors() == ["a", "b"]
+
+
+def test_the_next_worker_is_asked_where_one_is_gone(
+    connect_to: Connect, start_worker: Callable[..., Worker], closed_url: str
+) -> None:
+    """With several workers one that is down is passed over, by changes as well, and not asked first again."""
+    first, second = start_worker(), start_worker()
+    second.answers(STOP, Reply(204))
+    second.answers("GET /connectors", OK)
+    store = connect_to(closed_url, first.url, second.url)  # the first of the two is still starting: Jetty's 404
+
+    store.stop("c")
+    assert store.connectors() == ["a", "b"]
+
+    assert first.calls == [STOP]
+    assert second.calls == [STOP, "GET /connectors"]
+
+
+def test_a_change_that_may_have_arrived_goes_to_no_other_worker(
+    connect_to: Connect, start_worker: Callable[..., Worker]
+) -> None:
+    """An answer that gets lost after the request was sent is an unknown outcome; nothing is sent twice."""
+    first, second = start_worker(), start_worker()
+    first.answers(STOP, Reply(hang_up=True))
+    second.answers(STOP, Reply(204))
+
+    with pytest.raises(OutcomeUnknown, match="read the present state before anything else"):
+        connect_to(first.url, second.url).stop("c")
+
+    assert (first.calls, second.calls) == ([STOP], [])
+
+
+def test_a_read_may_go_to_another_worker_after_any_failure(
+    connect_to: Connect, start_worker: Callable[..., Worker]
+) -> None:
+    """Reading from the next worker can do no harm."""
+    first, second = start_worker(), start_worker()
+    first.answers("GET /connectors", Reply(hang_up=True))
+    second.answers("GET /connectors", OK)
+
+    assert connect_to(first.url, second.url).connectors() == ["a", "b"]
+
+
+def test_a_change_without_an_answer_in_time_is_an_unknown_outcome(
+    connect_to: Connect, worker: Worker, closed_url: str
+) -> None:
+    """A read timeout of a change is neither failure nor success, whatever connection error is being handled by then."""
+    worker.answers(STOP, Reply(wait=True))
+    store = connect_to(worker.url, change_timeout=0.1)
+
+    def stop_while_another_error_is_handled() -> None:
+        try:
+            requests.get(closed_url, timeout=5)
+        except requests.ConnectionError:
+            store.stop("c")
+
+    with pytest.raises(OutcomeUnknown, match=r"'c'.*read timeout"):
+        stop_while_another_error_is_handled()
+
+    assert worker.calls == [STOP]
+
+
+def test_a_read_without_an_answer_in_time_is_unreachable(connect_to: Connect, worker: Worker) -> None:
+    """A worker that takes a call and says nothing is told as such, within the read timeout."""
+    worker.answers("GET /connectors", Reply(wait=True))
+
+    with pytest.raises(Unreachable, match="read timeout"):
+        connect_to(worker.url, read_timeout=0.05, patience=0).connectors()
+
+
+def test_nobody_there_names_every_address(connect_to: Connect, closed_url: str, time: FakeTime) -> None:
+    """Where all connections are refused, the error names each URL and the reason, after the patience."""
+    with pytest.raises(Unreachable) as caught:
+        connect_to(closed_url, "http://no-such-host.invalid:8083", patience=5).stop("c")
+
+    assert type(caught.value) is Unreachable
+    assert f"{closed_url} gives no answer (connection refused)" in str(caught.value)
+    assert "http://no-such-host.invalid:8083 gives no answer" in str(caught.value)
+    assert "stop connector 'c'" in str(caught.value)
+    assert 0 < sum(time.slept) <= 5
+
+
+def test_a_change_is_sent_once_the_worker_is_back(
+    connect_to: Connect, time: FakeTime, start_worker: Callable[..., Worker], closed_url: str
+) -> None:
+    """A connection that never came about is tried again, by changes too: nothing was sent."""
+    workers: list[Worker] = []
+
+    def come_back() -> None:
+        workers.append(start_worker(port=int(closed_url.rpartition(":")[2])))
+        workers[0].answers(STOP, Reply(204))
+
+    time.meanwhile = come_back
+
+    connect_to(closed_url).stop("c")
+
+    assert [worker.calls for worker in workers] == [[STOP]]
+
+
+def test_a_connection_that_never_comes_about_is_given_up(connect_to: Connect) -> None:
+    """A worker behind a full queue of connections is Unreachable after the connect timeout, for changes too."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(0)
+        waiting = [socket.socket() for _ in range(3)]
+        for one in waiting:
+            one.settimeout(0)
+            one.connect_ex(listening.getsockname())
+        try:
+            url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+            with pytest.raises(Unreachable, match="no connection within the connect timeout"):
+                connect_to(url, connect_timeout=0.1, patience=0).stop("c")
+        finally:
+            for one in waiting:
+                one.close()
+
+
+@pytest.mark.parametrize(
+    ("auth", "header"),
+    [
+        (BasicAuth("me", "päss:word"), "Basic bWU6cMOkc3M6d29yZA=="),
+        (BearerToken("tok-en"), "Bearer tok-en"),
+    ],
+)
+def test_credentials_and_headers_are_sent(connect_to: Connect, worker: Worker, auth: Any, header: str) -> None:
+    """Basic authentication, tokens and headers of one's own reach the worker."""
+    worker.answers("GET /connectors", OK)
+
+    connect_to(worker.url, auth=auth, headers={"X-Tenant": "orders"}).connectors()
+
+    assert worker.requests[0].headers["Authorization"] == header
+    assert worker.requests[0].headers["X-Tenant"] == "orders"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [Reply(401, ""), error(500, "Request timed out"), Reply(hang_up=True), error(409, "stale"), Reply(502, "x")],
+)
+def test_no_secret_is_in_any_message_or_log(
+    connect_to: Connect, worker: Worker, caplog: pytest.LogCaptureFixture, reply: Reply
+) -> None:
+    """Whatever goes wrong, neither the error nor the log shows a credential."""
+    caplog.set_level(logging.DEBUG)
+    worker.answers(STOP, reply)
+    secrets = {"auth": BasicAuth("me", "s3cret"), "headers": {"X-Key": "s3cret"}}
+    store = connect_to(worker.url, **secrets, patience=1)
+
+    with pytest.raises(StoreError) as caught:
+        store.stop("c")
+
+    assert "s3cret" not in str(caught.value) + repr(caught.value) + caplog.text
+    assert "bWU6" not in str(caught.value) + caplog.text

@@ -1,0 +1,100 @@
+"""Who counts as running where offsets are stored, and who gets a login of ours to say so."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from authority import Certified
+from scripted_worker import Reply, Worker, error
+
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
+from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
+from airflow_provider_connect_offsets.exceptions import NotStopped
+
+StartWorker = Callable[..., Worker]
+
+
+VERSION = {"version": "4.3.1", "commit": "c", "kafka_cluster_id": "k"}
+
+
+def control_of(tmp_path: Path, *urls: str) -> StorageControl:
+    """The control over the file of a worker that would answer at ``urls``."""
+
+    def open_rest(wanted: tuple[str, ...], patience: float) -> ConnectRest:
+        return ConnectRest(ConnectEndpoint(wanted, read_timeout=0.3), patience=patience)
+
+    return StorageControl(StandaloneFile(tmp_path / "connect.offsets"), open_rest, rest_urls=urls)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(200, VERSION),
+        Reply(200, "<html>"),
+        Reply(302, location="https://elsewhere"),
+        Reply(401, "login"),
+        Reply(403, "no"),
+        error(403, "no"),
+        Reply(404, "starting"),
+        error(500, "Request timed out"),
+        error(500, "broken"),
+        Reply(502, "proxy"),
+        Reply(503, "starting"),
+        Reply(hang_up=True),
+        Reply(wait=True),
+    ],
+    ids=str,
+)
+def test_whoever_answers_counts_as_running(
+    tmp_path: Path, worker: Worker, caplog: pytest.LogCaptureFixture, reply: Reply
+) -> None:
+    """Its next flush would overwrite what is written, whatever it says to a caller without the right login."""
+    worker.answers("GET /", reply)
+    control = control_of(tmp_path, worker.url)
+
+    with pytest.raises(NotStopped, match=f"'lines' is RUNNING on a standalone worker \\({worker.url}\\)"):
+        control.refuse_running(["lines"])
+
+    assert ("Only a refused connection shows that no worker runs" in caplog.text) == (reply.body != VERSION)
+
+
+def test_a_worker_with_an_untrusted_certificate_counts_as_running(tmp_path: Path, start_worker: StartWorker) -> None:
+    """Someone listens there; who, the certificate has to say."""
+    root = Certified.root("root")
+    (tmp_path / "server.pem").write_text(root.pem + root.key_pem())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem")
+
+    def with_tls(plain: socket.socket) -> socket.socket:
+        return context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
+
+    url = start_worker(with_tls).url.replace("http://", "https://")
+
+    assert [found.url for found in control_of(tmp_path, url).workers()] == [url]
+
+
+def test_a_host_that_cannot_be_reached_counts_as_running(tmp_path: Path) -> None:
+    """A worker behind a broken network overwrites its file all the same."""
+    url = "http://connect.invalid:8083"
+    control = StorageControl(
+        StandaloneFile(tmp_path / "connect.offsets"),
+        lambda urls, patience: ConnectRest(ConnectEndpoint(urls, connect_timeout=0.05), patience=patience),
+        rest_urls=(url,),
+    )
+
+    assert [found.url for found in control.workers()] == [url]
+
+
+def test_only_a_refused_connection_shows_that_nobody_is_there(tmp_path: Path, worker: Worker, closed_url: str) -> None:
+    """Where no process listens, no worker runs: the file may be written."""
+    worker.answers("GET /", Reply(200, VERSION))
+
+    assert control_of(tmp_path, closed_url).workers() == ()
+    control_of(tmp_path, closed_url).refuse_running(["lines"])
+    assert [found.url for found in control_of(tmp_path, closed_url, worker.url).workers()] == [worker.url]

@@ -1,0 +1,52 @@
+"""Where the offsets of a Connect cluster's connectors lie, as far as that needs no Kafka."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_connect_offsets.connect.storage.config_topic import ConfiguredConnector
+from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.kafka.topic_writer import task_transactional_ids
+from airflow_provider_connect_offsets.offsets.families import ConnectorType
+
+OWN = {"offsets.storage.topic": "own", "producer.override.bootstrap.servers": "elsewhere:9092"}
+
+
+def test_another_cluster_is_not_taken_for_this_one() -> None:
+    """A connector's own topic lies where its producer writes; without settings for that, nothing is read or written."""
+    storage = TopicStorage(WorkerTopics({"bootstrap.servers": "here:9092"}, "connect-offsets"))
+
+    with pytest.raises(InvalidInput, match=r"'lines' keeps its offsets in topic 'own' of another cluster"):
+        storage._topic_of(ConfiguredConnector("lines", OWN))
+    here = storage._topic_of(ConfiguredConnector("lines", {"offsets.storage.topic": "own"}))
+    assert (here.topic, here.servers) == ("own", "here:9092")
+
+
+def test_settings_hold_secrets_that_nobody_sees() -> None:
+    """Not even where a storage is printed."""
+    assert "hunter2" not in repr(WorkerTopics({"sasl.password": "hunter2"}, "connect-offsets"))
+
+
+def test_transactional_ids_are_those_of_the_tasks() -> None:
+    """As ``Worker.taskTransactionalId`` gives them; the first task is fenced where nobody knows how many there are."""
+    assert task_transactional_ids("workers", "lines", 2) == (
+        "connect-cluster-workers-lines-0",
+        "connect-cluster-workers-lines-1",
+    )
+    assert task_transactional_ids("workers", "lines", 0) == ("connect-cluster-workers-lines-0",)
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        ("org.apache.kafka.connect.file.FileStreamSinkConnector", ConnectorType.SINK),
+        ("JdbcSink", ConnectorType.SINK),
+        ("org.apache.kafka.connect.mirror.MirrorSourceConnector", ConnectorType.SOURCE),
+        ("io.debezium.connector.postgresql.PostgresConnector", ConnectorType.SOURCE),
+        ("", ConnectorType.SOURCE),
+    ],
+)
+def test_a_sink_is_told_by_its_class(named: str, expected: ConnectorType) -> None:
+    """The config topic tells nothing else; what is not known to be a sink may have source offsets."""
+    assert ConfiguredConnector("any", {"connector.class": named}).type is expected

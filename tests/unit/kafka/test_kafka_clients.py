@@ -1,0 +1,97 @@
+"""What the Kafka doors do without a Kafka: refuse what can't work, and never hang."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from confluent_kafka import KafkaError
+
+from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError, Unreachable
+from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
+from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+
+NOBODY = {"bootstrap.servers": "127.0.0.1:1"}
+
+
+def test_brokers_that_do_not_answer_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    """Within the time limit, with the reason; librdkafka's own chatter stays below INFO."""
+    caplog.set_level(logging.INFO)
+    with KafkaLogs(NOBODY, timeout=0.3) as logs, ConsumerGroups(NOBODY, timeout=0.3) as groups:
+        calls = (
+            logs.topics,
+            lambda: logs.bounds([TopicPartition("t", 0)], moment=datetime.now(UTC)),
+            lambda: groups.state("g"),
+            lambda: groups.offsets("g"),
+        )
+        for call in calls:
+            with pytest.raises(Unreachable, match=r"127\.0\.0\.1:1 within 0\.3 s .*Connection refused"):
+                call()
+    assert caplog.text == ""
+
+
+class Restarting:
+    """A cluster whose first answers come while its coordinators load, as after a broker's restart."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    def list_consumer_groups(self, **_asked: Any) -> Future[Any]:
+        self.left -= 1
+        errors = [KafkaError(KafkaError.COORDINATOR_LOAD_IN_PROGRESS)] if self.left >= 0 else []
+        answer: Future[Any] = Future()
+        answer.set_result(SimpleNamespace(valid=[SimpleNamespace(group_id="orders")], errors=errors))
+        return answer
+
+    def poll(self, _timeout: float) -> None:
+        """Nothing is heard."""
+
+
+def test_groups_are_listed_once_all_coordinators_are_there() -> None:
+    """The groups of one that loads would be missing."""
+    with ConsumerGroups(NOBODY, timeout=60) as groups:
+        groups._client = cast("Any", Restarting(2))
+        assert groups.list_groups() == ["orders"]
+
+
+def test_coordinators_that_do_not_come_are_an_error_that_callers_know() -> None:
+    """Once the time is over."""
+    with ConsumerGroups(NOBODY, timeout=0.5) as groups:
+        groups._client = cast("Any", Restarting(10_000))
+        with pytest.raises(Unreachable, match="Can't list the consumer groups"):
+            groups.list_groups()
+
+
+def test_settings_that_cannot_work_are_refused() -> None:
+    """No brokers, an unknown setting, a wrong value: told when the door is opened."""
+    with pytest.raises(InvalidInput, match=r"bootstrap\.servers"):
+        KafkaLogs({})
+    with pytest.raises(InvalidInput, match="No such configuration property"):
+        KafkaLogs({**NOBODY, "nonsense": "x"})
+    with pytest.raises(InvalidInput, match=r"security\.protocol"):
+        ConsumerGroups({**NOBODY, "security.protocol": "x"})
+
+
+def test_what_no_log_can_have_is_refused_without_asking() -> None:
+    """A name no topic can have, a negative partition and a moment without a time zone are mistakes of the caller."""
+    with KafkaLogs(NOBODY) as logs:
+        with pytest.raises(StoreError, match="topic 'a b' partition 0"):
+            logs.bounds([TopicPartition("a b", 0)])
+        with pytest.raises(StoreError, match="partition -1"):
+            logs.bounds([TopicPartition("t", -1)])
+        with pytest.raises(InvalidInput, match="no time zone"):
+            logs.bounds([], moment=datetime(2026, 1, 1))  # noqa: DTZ001
+        assert logs.bounds([]) == {}
+
+
+def test_a_closed_door_stays_closed() -> None:
+    """After the block the client is gone."""
+    with KafkaLogs(NOBODY) as logs:
+        pass
+    with pytest.raises(StoreError, match="closed"):
+        logs.topics()

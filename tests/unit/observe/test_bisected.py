@@ -1,0 +1,88 @@
+"""Offset mappings that single records prove, on clusters that are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+from made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
+
+from airflow_provider_connect_offsets.observe.flow.bisected import bisected, current
+from airflow_provider_connect_offsets.observe.flow.replicas import Pair, Replica, replicas_of
+from airflow_provider_connect_offsets.observe.flow.single_records import anchored
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+
+RECORDS = [f"record {number}" for number in range(1000)]
+# Of the first partition records were copied again, in the second one there is one of somebody else's.
+AGAIN = [*RECORDS[:600], *RECORDS[590:]]
+FOREIGN = [*RECORDS[:300], "somebody's", *RECORDS[300:]]
+
+
+def flow(*, settings: Mapping[str, str] | None = None, config: Mapping[str, str] | None = None) -> MadeUpFlow:
+    """A topic with two partitions, replicated to the end; settings: of the remote topic, config: of the connector."""
+    source = MadeUpCluster({"orders": [MadeUpLog.of(*RECORDS)] * 2})
+    logs = [MadeUpLog.of(*AGAIN), MadeUpLog.of(*FOREIGN)]
+    target = MadeUpCluster({"here.orders": logs}, {"here.orders": settings or {}})
+    return MadeUpFlow(source, target, {("orders", 0): 999, ("orders", 1): 999}, config or {})
+
+
+def seen(made_up: MadeUpFlow) -> list[Replica]:
+    """What a planned failover sees of it."""
+    return anchored(made_up.clusters, replicas_of(made_up.info(), made_up.doors, made_up.clusters, {"orders"}))
+
+
+def found(made_up: MadeUpFlow, *positions: int) -> set[tuple[int, int, int]]:
+    """Mappings that are found where the groups' lowest positions are these, by partition."""
+    replicas = seen(made_up)
+    known = {one.where: current(one, (), ()) for one in replicas}
+    lowest = {TopicPartition("orders", number): position for number, position in enumerate(positions)}
+    rows = bisected(made_up.clusters, replicas, known, lowest)
+    assert {row["topic"] for row in rows} <= {"orders"}
+    return {(row["kafka_partition"], row["upstream"], row["downstream"]) for row in rows}
+
+
+def test_each_change_is_found_by_single_records() -> None:
+    """In all partitions that a group reads; the offset syncs have gone with compaction."""
+    again = {(0, 599, 599), (0, 590, 600), (0, 999, 1009)}
+    foreign = {(1, 299, 299), (1, 300, 301), (1, 999, 1000)}
+
+    assert found(flow(), 0, 0) == again | foreign
+    assert found(flow(), 100) == again
+    assert found(flow()) == set()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"settings": {"cleanup.policy": "compact"}},
+        {"settings": {"message.timestamp.type": "LogAppendTime"}},
+        {"config": {"transforms": "mask"}},
+    ],
+)
+def test_nothing_is_looked_for_where_it_would_prove_nothing(changed: dict[str, dict[str, str]]) -> None:
+    """Compaction and transformations take records away; without timestamps too many look the same."""
+    assert found(flow(**changed), 0, 0) == set()
+
+
+@pytest.mark.parametrize(
+    ("syncs", "kept", "known"),
+    [
+        ([(5, 5), (20, 21)], [(10, 10)], [(-1, -1), (5, 5), (10, 10), (20, 21), (999, 1009)]),
+        ([(50, 60), (5, 5), (20, 21)], [], [(5, 5), (20, 21), (999, 1009)]),  # the remote topic was created anew
+        ([(2000, 50), (20, 21)], [], [(20, 21), (999, 1009)]),  # the source was
+        ([(5, 5), (5, 5)], [], [(-1, -1), (5, 5), (5, 5), (999, 1009)]),
+        ([(5, 5), (20, 5000)], [], [(999, 1009)]),  # the last one begins anew, as offsets fall from one to the next
+        ([], [(10, 5000)], []),
+    ],
+)
+def test_mappings_of_earlier_topics_are_left_out(
+    syncs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], known: Sequence[tuple[int, int]]
+) -> None:
+    """Offsets fell, or lie beyond the end of a log."""
+    one = seen(flow())[0]
+
+    told = current(one, [Pair(*pair) for pair in syncs], [Pair(*pair) for pair in kept])
+
+    assert sorted(tuple(pair) for pair in told) == sorted(known)
+    assert current(replace(one, target=None), [], []) == []

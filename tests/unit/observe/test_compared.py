@@ -1,0 +1,74 @@
+"""Records of both logs, read for a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
+
+from airflow_provider_connect_offsets.exceptions import DatasetError, StoreError
+from airflow_provider_connect_offsets.kafka.spans import Digest, Span
+from airflow_provider_connect_offsets.observe.flow import compared
+from airflow_provider_connect_offsets.observe.flow.compared import write_compared
+from airflow_provider_connect_offsets.observe.flow.replicas import replicas_of
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, RECORD_DIGESTS
+
+LETTERS = "abcdefghij"
+LOG = MadeUpLog.of(*LETTERS)
+
+
+class Unreadable(MadeUpCluster):
+    """A cluster whose records can't be read to their end."""
+
+    def digests(self, spans: Mapping[TopicPartition, Span], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
+        yield next(super().digests(spans, timed=timed))
+        raise StoreError("nothing came")
+
+
+def read_whole(tmp_path: Path, target: MadeUpCluster) -> FailoverDirectory:
+    """Read two partitions on either side, as a preview has asked for."""
+    made_up = MadeUpFlow(MadeUpCluster({"orders": [LOG, LOG]}), target, {("orders", 0): 9, ("orders", 1): 9})
+    before, after = FailoverDirectory(f"{tmp_path.as_uri()}/1"), FailoverDirectory(f"{tmp_path.as_uri()}/2")
+    names = {"topic": "orders", "target_topic": "here.orders"}
+    ranges = [{**names, "kafka_partition": one, "source_from": one, "target_from": 2 * one} for one in (0, 1)]
+    write_dataset(before.compare_ranges, COMPARE_RANGES, ranges)
+    replicas = replicas_of(made_up.info(), made_up.doors, made_up.clusters, {"orders"})
+    write_compared(made_up.clusters, replicas, before, after)
+    return after
+
+
+def test_what_is_read_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is held in memory at a time; by the names of the source on either side."""
+    monkeypatch.setattr(compared, "_IN_MEMORY", 3)
+
+    directory = read_whole(tmp_path, MadeUpCluster({"here.orders": [LOG, LOG]}))
+
+    begins = {("source", 0): 0, ("source", 1): 1, ("target", 0): 0, ("target", 1): 2}
+    rows: list[dict[str, Any]] = [
+        {
+            "side": side,
+            "topic": "orders",
+            "kafka_partition": number,
+            "log_offset": at,
+            "digest": LETTERS[at].encode(),
+        }
+        for (side, number), start in begins.items()
+        for at in range(start, 10)
+    ]
+    found = read_dataset(directory.record_digests, RECORD_DIGESTS)
+    assert sorted(found, key=lambda row: (row["side"], row["kafka_partition"], row["log_offset"])) == rows
+
+
+def test_a_side_that_can_not_be_read_ends_the_other_one(tmp_path: Path) -> None:
+    """And leaves no dataset behind."""
+    with pytest.raises(StoreError, match="nothing came"):
+        read_whole(tmp_path, Unreadable({"here.orders": [LOG, LOG]}))
+
+    with pytest.raises(DatasetError, match="never finished"):
+        read_dataset(FailoverDirectory(f"{tmp_path.as_uri()}/2").record_digests, RECORD_DIGESTS)

@@ -1,0 +1,151 @@
+"""Logs that change, or do not answer, at the very moment at which a change looks at them; offsets lie in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_connect_offsets.connect.protocols import WriteReply
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.connect.storage.offsets_file import write_pairs
+from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
+from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
+from airflow_provider_connect_offsets.exceptions import Drift, NotApplied, RecordsDeleted, Unreachable
+from airflow_provider_connect_offsets.kafka.logs import LogBounds
+from airflow_provider_connect_offsets.observe.doors import Bounds, Doors, Origin, Retained
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
+from airflow_provider_connect_offsets.offsets.requests.request import Request
+from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
+
+PARTITION = '{"cluster":"source","partition":0,"topic":"orders"}'
+KEY = b'["flow",{"cluster":"source","partition":0,"topic":"orders"}]'
+BEFORE, REQUESTED = '{"offset":99}', '{"offset":9}'  # positions 100 and 10
+# The looks of a change: before the write, before the resume, after it.
+THERE, DOWN = 0, None
+
+
+@dataclass
+class Logs:
+    """A log that starts at another offset, or nowhere, each time somebody looks; the last answer holds on."""
+
+    starts: Iterator[int | None]
+    servers: str = "scripted:9092"
+    _start: int | None = None
+
+    def topics(self) -> Mapping[str, int]:
+        return {"orders": 1}
+
+    def bounds(
+        self, partitions: Iterable[TopicPartition], *, moment: datetime | None = None
+    ) -> Mapping[TopicPartition, Bounds]:
+        del moment
+        self._start = next(self.starts, self._start)
+        if self._start is None:
+            raise Unreachable("no answer from Kafka.")
+        return {where: LogBounds(self._start, 100) for where in partitions}
+
+    def retention(
+        self, bounds: Mapping[TopicPartition, Any], *, now: datetime, soon: timedelta
+    ) -> Mapping[TopicPartition, Retained]:
+        raise NotImplementedError
+
+
+class Lying(StandaloneFile):
+    """Writes another offset than it is told, once."""
+
+    lied = False
+
+    def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
+        wrong = Offsets.of([Entry(PARTITION, '{"offset":1}')])
+        changes, self.lied = (changes if self.lied else wrong), True
+        return super().write_offsets(connector, changes)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The file of a worker that is down."""
+    write_pairs(tmp_path / "connect.offsets", {KEY: BEFORE.encode()})
+    return tmp_path / "connect.offsets"
+
+
+def change(store: StandaloneFile, *starts: int | None) -> Outcome:
+    """Set position 10, on a log that starts at each of ``starts`` in turn."""
+    where: dict[str, Any] = {"topic": "orders", "kafka_partition": 0, "before": BEFORE, "before_position": 100}
+    row = PlanRow(
+        "flow", "mirror_source", PARTITION, **where, after=REQUESTED, after_position=10, action=Action.SET, reason=""
+    )
+    request = Request.parse(connector="flow", to="offset", value="10", now=datetime.now(tz=UTC))
+    control = StorageControl(store, lambda urls, patience: ConnectRest(ConnectEndpoint(urls), patience=patience))
+    doors = Doors(store, control, Logs(iter(starts)), patience=0.05, origin=Origin.FILE)
+    journal = Journal((store.path.parent / "journal").as_uri(), cluster="alone", connector="flow")
+    return apply_plan(OffsetPlan.of(request, [row]), doors, journal, Owner.here(run="test/run", task="apply"))
+
+
+def stands(store: StandaloneFile) -> str | None:
+    return store.read_offsets("flow").stored()[PARTITION]
+
+
+@pytest.mark.parametrize(
+    ("starts", "kind", "message", "offset"),
+    [
+        ((25,), Drift, "Nothing was written: 'flow', topic 'orders', partition 0: .*position 10 was deleted", BEFORE),
+        ((THERE, 11), NotApplied, r"record 10 is gone.*Its prior offsets were put back", BEFORE),
+        (
+            (THERE, 101, 101),
+            NotApplied,
+            r"Records at its prior positions were deleted meanwhile: .*position 100",
+            BEFORE,
+        ),
+        ((THERE, THERE, 25), RecordsDeleted, "the log starts at 25 now, so records 10 to 24 are gone", REQUESTED),
+        ((DOWN,), Unreachable, "no answer", BEFORE),
+        ((THERE, DOWN), NotApplied, "no answer.*Its prior offsets were put back", BEFORE),
+    ],
+)
+def test_what_becomes_of_the_change(
+    path: Path, starts: tuple[int | None, ...], kind: type[Exception], message: str, offset: str
+) -> None:
+    """Nothing written, written and undone, or written and never called applied; as in a worker, so in its storage."""
+    store = StandaloneFile(path)
+
+    with pytest.raises(kind, match=message):
+        change(store, *starts)
+
+    assert stands(store) == offset
+
+
+def test_nobody_can_look_after_the_resume(path: Path) -> None:
+    """The offsets are proved and it has resumed: a warning, and no failure that would invite to do it again."""
+    store = StandaloneFile(path)
+
+    outcome = change(store, THERE, THERE, DOWN)
+
+    assert (outcome.result, stands(store)) == (Result.APPLIED, REQUESTED)
+    assert "nobody knows whether records at the positions of 'flow' were deleted" in outcome.warnings[0]
+
+
+def test_nobody_can_look_before_the_prior_offsets_are_resumed_on(path: Path) -> None:
+    """They are proved, and brokers that are down are no reason to keep a connector down as well."""
+    store = Lying(path)
+
+    with pytest.raises(NotApplied, match="Its prior offsets were put back and read back"):
+        change(store, THERE, DOWN)
+
+    assert stands(store) == BEFORE
+
+
+def test_brokers_that_come_back_are_waited_for(path: Path) -> None:
+    """An answer that comes within the time that states are waited for is as good as one at once."""
+    store = StandaloneFile(path)
+
+    assert change(store, DOWN, THERE, DOWN, THERE).result is Result.APPLIED

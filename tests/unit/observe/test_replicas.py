@@ -1,0 +1,157 @@
+"""What a look at a flow tells of each partition, on clusters that are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
+
+from airflow_provider_connect_offsets.observe.flow.compared import write_compared
+from airflow_provider_connect_offsets.observe.flow.flow_look import Look, write_look
+from airflow_provider_connect_offsets.observe.flow.replicas import ReadFrom, Replica, replicas_left, replicas_of
+from airflow_provider_connect_offsets.observe.flow.single_records import anchored
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.flow import Flow, Policy
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, MIRROR_PARTITIONS
+
+HERE, THERE = "orders", "here.orders"
+WHERE = TopicPartition(HERE, 0)
+
+
+def flow(
+    source: MadeUpLog, target: MadeUpLog, *, stored: int | None = None, **settings: Mapping[str, str]
+) -> MadeUpFlow:
+    """A topic with one partition; ``settings``: of ``source_topic``, ``target_topic`` and ``connector``."""
+    return MadeUpFlow(
+        MadeUpCluster({HERE: [source]}, {HERE: settings.get("source_topic", {})}),
+        MadeUpCluster({THERE: [target]}, {THERE: settings.get("target_topic", {})}),
+        {} if stored is None else {(HERE, 0): stored},
+        settings.get("connector", {}),
+    )
+
+
+def seen(made_up: MadeUpFlow) -> list[Replica]:
+    """What a planned failover sees of groups that read the topic."""
+    return anchored(made_up.clusters, replicas_of(made_up.info(), made_up.doors, made_up.clusters, {HERE}))
+
+
+THREE = MadeUpLog.of("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "stored", "told"),
+    [
+        (THREE, THREE, 2, True),
+        (THREE, MadeUpLog.of("a", "b", "c", "somebody else's"), 2, False),
+        (THREE, MadeUpLog({0: "a", 1: "b", 2: "c"}, end=4), 2, False),  # it ends with a transaction's marker
+        (MadeUpLog.of("a", "b", "c", "d"), THREE, 2, None),  # not drained
+        (MadeUpLog.of(start=3), THREE, 2, None),  # the record is deleted
+        (MadeUpLog.of(), THREE, None, None),
+        (THREE, MadeUpLog.of(start=3), 2, None),
+    ],
+)
+def test_whether_the_remote_topic_ends_with_the_record_that_is_stored(
+    source: MadeUpLog,
+    target: MadeUpLog,
+    stored: int | None,
+    told: bool | None,  # noqa: FBT001 - a column
+) -> None:
+    """Null where the two records were not compared; ``gapless`` says nothing of it."""
+    [one] = seen(flow(source, target, stored=stored))
+
+    assert (one.ends_with_stored, one.gapless) == (told, True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, (True, False, True)),
+        ({"source_topic": {"cleanup.policy": "compact"}}, (False, False, True)),
+        ({"target_topic": {"cleanup.policy": "compact,delete"}}, (False, False, True)),
+        ({"connector": {"transforms": "mask"}}, (True, True, True)),
+        ({"connector": {"transforms": " "}}, (True, False, True)),
+        ({"target_topic": {"message.timestamp.type": "LogAppendTime"}}, (True, False, False)),
+        ({"source_topic": {"message.timestamp.type": "LogAppendTime"}}, (True, False, True)),
+    ],
+)
+def test_compaction_transformations_and_timestamps_are_told_apart(
+    settings: dict[str, dict[str, str]], told: tuple[bool, bool, bool]
+) -> None:
+    """Columns ``gapless``, ``transformed`` and ``timed``: evidence presumes each for a reason of its own."""
+    [one] = seen(flow(THREE, THREE, stored=2, **settings))
+
+    assert (one.gapless, one.transformed, one.timed) == told
+
+
+def test_where_the_source_is_gone_the_remote_topic_tells_of_itself() -> None:
+    """Nothing is known of the connector's transformations then."""
+    target = MadeUpCluster(
+        {THERE: [THREE]}, {THERE: {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}}
+    )
+
+    [one] = replicas_left(Flow(source_alias="here"), MadeUpFlow(target, target).clusters.target)
+
+    assert (one.where, one.source, one.ends_with_stored) == (WHERE, None, None)
+    assert (one.gapless, one.transformed, one.timed) == (False, False, False)
+
+
+@pytest.mark.parametrize("policy", Policy)
+def test_where_the_source_is_gone_no_topic_is_left_out_for_the_end_of_its_name(policy: Policy) -> None:
+    """MirrorMaker 2 replicates topics that end with ``internal``; only its own and Kafka's are left out."""
+    flow = Flow(source_alias="here", policy=policy)
+    names = {"orders", "orders-internal", "ordersinternal", "payments.internal"}
+    never = {"here.checkpoints.internal", "mm2-offset-syncs.here.internal", "__hidden", flow.target_topic("__hidden")}
+    target = MadeUpCluster({name: [THREE] for name in {*map(flow.target_topic, names), *never}})
+
+    found = replicas_left(flow, MadeUpFlow(target, target).clusters.target)
+
+    assert {one.where.topic for one in found} == names
+
+
+def test_rows_name_from_where_on_both_logs_were_read(tmp_path: Path) -> None:
+    """No further back than either log reaches; null where nothing was read."""
+    made_up = flow(MadeUpLog.of("b", "c", start=1), THREE, stored=2)
+    before, after = FailoverDirectory(f"{tmp_path.as_uri()}/1"), FailoverDirectory(f"{tmp_path.as_uri()}/2")
+    place = {"topic": HERE, "target_topic": THERE, "kafka_partition": 0}
+    write_dataset(before.compare_ranges, COMPARE_RANGES, [{**place, "source_from": 0, "target_from": 1}])
+    replicas = seen(made_up)
+
+    read_from = write_compared(made_up.clusters, replicas, before, after)
+
+    assert read_from == {WHERE: ReadFrom(source=1, target=1)}
+    assert written(made_up, after, Look({}, {}, replicas, read_from)) == [
+        {
+            **place,
+            "source_start": 1,
+            "source_end": 3,
+            "stored": 2,
+            "drained": True,
+            "target_start": 0,
+            "target_end": 3,
+            "origin_upstream": None,
+            "origin_downstream": None,
+            "ends_with_stored": True,
+            "gapless": True,
+            "transformed": False,
+            "timed": True,
+            "source_from": 1,
+            "target_from": 1,
+        }
+    ]
+    [unread] = written(made_up, after, Look({}, {}, replicas))
+    assert (unread["source_from"], unread["target_from"]) == (None, None)
+
+
+def written(made_up: MadeUpFlow, directory: FailoverDirectory, look: Look) -> list[dict[str, Any]]:
+    """Rows of the dataset ``mirror_partitions``."""
+    request = FailoverRequest.parse(
+        planned=True, flow=Flow.of(made_up.info().config), groups=".*", source_connector="mirror"
+    )
+    write_look(request, directory, look)
+    return read_dataset(directory.mirror_partitions, MIRROR_PARTITIONS)

@@ -1,0 +1,34 @@
+"""What a state that is waited for means where tasks have failed."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorStatus, State, TaskStatus
+from airflow_provider_connect_offsets.exceptions import NotRunning
+from airflow_provider_connect_offsets.observe.waiting import look_at_state
+
+
+class Failed:
+    """A connector whose only task has failed."""
+
+    def status(self, _connector: str) -> ConnectorStatus:
+        return ConnectorStatus(State.RUNNING, "worker", (TaskStatus(0, State.FAILED, "worker", "Boom\n at x"),))
+
+
+CONTROL = cast("ConnectorControl", cast("Any", Failed()))
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "PAUSED"])
+def test_a_failed_task_ends_the_waiting(state: str) -> None:
+    """Waiting longer would not mend it."""
+    with pytest.raises(NotRunning, match=f"awaited to be {state}, but has failed: Boom"):
+        look_at_state(CONTROL, "flow", state)
+
+
+def test_a_failed_connector_may_still_be_stopped() -> None:
+    """Its task is there until the stop has been carried out; FAILED itself is reached."""
+    assert not look_at_state(CONTROL, "flow", "STOPPED").reached
+    assert look_at_state(CONTROL, "flow", "FAILED").reached

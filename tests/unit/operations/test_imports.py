@@ -1,0 +1,366 @@
+"""Imports into a file: whatever goes wrong, all of a document stands there afterwards, or nothing of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from import_process import killed, started
+from shell import Shell, shell
+
+from airflow_provider_connect_offsets.cli import importing
+from airflow_provider_connect_offsets.cli.journals import own_workspace
+from airflow_provider_connect_offsets.cli.opened import Opened, open_storage
+from airflow_provider_connect_offsets.connect.protocols import WriteReply
+from airflow_provider_connect_offsets.connect.storage.offsets_file import write_pairs
+from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
+from airflow_provider_connect_offsets.exceptions import (
+    Drift,
+    LeftStopped,
+    NotStopped,
+    OutcomeUnknown,
+    WorkspaceUnwritable,
+)
+from airflow_provider_connect_offsets.hooks.storage import open_storage as open_by_connection
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_kip199
+from airflow_provider_connect_offsets.operations.imports.import_stages import Change, ImportOffsets
+from airflow_provider_connect_offsets.operations.imports.imports import Imports
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.saga.stage import Found
+from airflow_provider_connect_offsets.workspace import files
+
+STORED = {b'["lines",{"filename":"a"}]': b'{"position":4}', b'["other",{"filename":"a"}]': b'{"position":1}'}
+WANTED = json.dumps(
+    {
+        "lines": [{"partition": {"filename": "a"}, "offset": {"position": 100}}],
+        "new": [{"partition": {"filename": "b"}, "offset": {"position": 7}}],
+    }
+)
+
+
+@pytest.fixture(name="run")
+def _run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
+    return shell(monkeypatch, capsys)
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The properties of a standalone worker that is down, and its file; a place for journals."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    write_pairs(tmp_path / "connect.offsets", STORED)
+    path = tmp_path / "worker.properties"
+    path.write_text(f"offset.storage.file.filename={tmp_path / 'connect.offsets'}\nlisteners=http://127.0.0.1:1\n")
+    path.with_name("wanted.json").write_text(WANTED)
+    return path
+
+
+@pytest.fixture
+def store(config: Path) -> StandaloneFile:
+    return StandaloneFile(config.with_name("connect.offsets"))
+
+
+def stands(store: StandaloneFile) -> dict[str, dict[str, str]]:
+    return {name: offsets.stored() for name, offsets in store.read_all()}
+
+
+BEFORE = {"lines": {'{"filename":"a"}': '{"position":4}'}, "other": {'{"filename":"a"}': '{"position":1}'}}
+AFTER = {
+    "lines": {'{"filename":"a"}': '{"position":100}'},
+    "new": {'{"filename":"b"}': '{"position":7}'},
+    "other": {'{"filename":"a"}': '{"position":1}'},
+}
+
+
+def is_begin(uri: str, value: Any) -> bool:
+    return uri.endswith(".record.json") and bool(value["stages"])
+
+
+def is_captured(uri: str, value: Any) -> bool:
+    return is_begin(uri, value) and value["stages"][0]["progress"] == "begun"
+
+
+def is_end(uri: str, value: Any) -> bool:
+    return is_begin(uri, value) and value["stages"][0]["progress"] == "done"
+
+
+def is_prior(uri: str, value: Any) -> bool:
+    del value
+    return uri.endswith(".prior.json")
+
+
+def is_lease(uri: str, value: Any) -> bool:
+    del value
+    return uri.endswith(".lease.json")
+
+
+@contextmanager
+def unwritable(monkeypatch: pytest.MonkeyPatch, is_it: Callable[[str, Any], bool]) -> Iterator[None]:
+    """Let the journal be read-only from the first file on of which something is true."""
+    publish, create, broken = files.write_bytes, files.create_bytes, list[str]()
+
+    def refuse(uri: str, content: bytes) -> None:
+        if "/_journal/" in uri and (broken or is_it(uri, json.loads(content))):
+            broken.append(uri)
+            raise WorkspaceUnwritable(f"{uri} can't be written: Read-only file system.")
+
+    def write_bytes(uri: str, content: bytes) -> None:
+        refuse(uri, content)
+        publish(uri, content)
+
+    def create_bytes(uri: str, content: bytes) -> bool:
+        refuse(uri, content)
+        return create(uri, content)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write_bytes", write_bytes)
+        patched.setattr(files, "create_bytes", create_bytes)
+        yield
+    assert broken
+
+
+@pytest.mark.parametrize("is_it", [is_lease, is_begin, is_prior, is_captured])
+def test_nothing_is_written_without_a_journal(
+    run: Shell,
+    config: Path,
+    store: StandaloneFile,
+    monkeypatch: pytest.MonkeyPatch,
+    is_it: Callable[[str, Any], bool],
+) -> None:
+    """Whichever of its files it is that can't be written; the file is named, and where else it might lie."""
+    with unwritable(monkeypatch, is_it):
+        ended = run("import", "--config", config, stdin=WANTED)
+
+    assert (ended.code, "Nothing was written: " in ended.err) == (1, True), ended.err
+    assert "/state/connect-offsets/_journal/" in ended.err
+    assert "Read-only file system" in ended.err
+    assert "Name another place for it with --workspace." in ended.err
+    assert stands(store) == BEFORE
+    assert list(config.parent.glob("*.bak")) == []
+
+
+def test_what_cannot_be_noted_is_undone_from_memory(
+    run: Shell, config: Path, store: StandaloneFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is written and proved, but nobody who comes next could know; once the journal is back, an import is made."""
+    with unwritable(monkeypatch, is_end):
+        ended = run("import", "--config", config, stdin=WANTED)
+
+    assert (ended.code, "can't be written" in ended.err) == (1, True), ended.err
+    assert "All offsets were put back and are as before." in ended.err
+    assert stands(store) == BEFORE
+    assert list(config.parent.glob("*.bak")) != []
+    assert run("import", "--config", config, "--file", "wanted.json").code == 0
+    assert stands(store) == AFTER
+
+
+def test_a_place_that_is_none(run: Shell, config: Path, store: StandaloneFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no directory, as where a user has no home."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(config))
+
+    ended = run("import", "--config", config, stdin=WANTED)
+
+    assert (ended.code, "Not a directory" in ended.err) == (1, True), ended.err
+    assert stands(store) == BEFORE
+    assert run("import", "--config", config, "--workspace", config.parent.as_uri(), stdin=WANTED).code == 0
+    assert stands(store) == AFTER
+
+
+def test_a_relative_place_counts_as_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As the XDG Base Directory Specification has it."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for given in ("state", ""):
+        monkeypatch.setenv("XDG_STATE_HOME", given)
+
+        assert own_workspace() == (tmp_path / ".local" / "state" / "connect-offsets").as_uri()
+
+
+def test_nothing_is_kept_of_a_dry_run(run: Shell, config: Path, store: StandaloneFile) -> None:
+    """No journal, no copy, no offset."""
+    before = sorted(config.parent.iterdir())
+
+    assert run("import", "--config", config, "--dry-run", stdin=WANTED).code == 0
+
+    assert sorted(config.parent.iterdir()) == before
+    assert stands(store) == BEFORE
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_killed_import_is_taken_back(run: Shell, config: Path, store: StandaloneFile, moment: str) -> None:
+    """By the next one, and by a person; what the killed one had written stood there until then."""
+    killed(moment, "import", "--config", config, "--file", "wanted.json")
+    assert stands(store) == (AFTER if moment == "after" else BEFORE)
+
+    done = run("recover", "--config", config)
+
+    assert (done.code, "was taken back, and read back." in done.err) == (0, True), done.err
+    assert stands(store) == BEFORE
+    killed(moment, "import", "--config", config, "--file", "wanted.json")
+    done = run("--import", "--config", config, "--file", "wanted.json")
+    assert (done.code, "was taken back, and read back." in done.err) == (0, True), done.err
+    assert stands(store) == AFTER
+
+
+def test_two_imports_of_other_connectors_never_overlap(run: Shell, config: Path, store: StandaloneFile) -> None:
+    """As each of them writes the file whole."""
+    other = json.dumps({"other": [{"partition": {"filename": "a"}, "offset": None}]})
+    with started("waits", "before", "import", "--config", config, "--file", "wanted.json") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        refused = run("import", "--config", config, stdin=other)
+        process.communicate()
+
+    assert (refused.code, f"by run 'connect-offsets import, process {process.pid} on" in refused.err) == (1, True)
+    assert process.returncode == 0
+    assert stands(store) == AFTER
+    assert run("import", "--config", config, stdin=other).code == 0
+
+
+def test_a_change_by_airflow_has_the_same_journal(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However the path of the file is given."""
+    extra = {"offsets_file": str(tmp_path / "connect.offsets")}
+    monkeypatch.setenv("AIRFLOW_CONN_STORED", json.dumps({"conn_type": "kafka_connect", "extra": extra}))
+    config.write_text("offset.storage.file.filename=connect.offsets\n")
+
+    assert open_storage(config, None).storage.cluster() == open_by_connection("stored").cluster
+
+
+def imports(store: StandaloneFile, refuse_running: Callable[[object], None] = lambda _names: None) -> Imports:
+    """Imports by this process."""
+    owner = Owner.here(run="next", task="import")
+    return Imports.into(store, owner, workspace=own_workspace(), refuse_running=refuse_running)
+
+
+def test_a_dead_import_is_not_taken_back_under_a_running_worker(config: Path, store: StandaloneFile) -> None:
+    """It would overwrite that; exactly the connectors of the dead one are looked at."""
+    killed("after", "import", "--config", config, "--file", "wanted.json")
+    asked = []
+
+    def refuse_running(names: Any) -> None:
+        asked.extend(names)
+        raise NotStopped("Nothing was written: it is RUNNING.")
+
+    with pytest.raises(NotStopped, match=r"^The import into file .* ended before its time, and .* it is RUNNING\.$"):
+        imports(store, refuse_running).settle_left()
+
+    assert asked == ["lines", "new"]
+    assert stands(store) == AFTER
+    assert "was taken back" in str(imports(store).settle_left())
+    assert stands(store) == BEFORE
+
+
+class Stubborn(StandaloneFile):
+    """Writes, and says that it did not; or does not write at all."""
+
+    writes = True
+
+    def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
+        if self.writes:
+            super().write_all(changes)
+        raise OutcomeUnknown("the answer was lost.")
+
+
+def test_what_cannot_be_taken_back_is_told_by_whom_it_was_left(config: Path, store: StandaloneFile) -> None:
+    """With the document in the journal that a person can import; the next one tries again."""
+    killed("after", "import", "--config", config, "--file", "wanted.json")
+
+    with pytest.raises(
+        LeftStopped, match=r"^The import into .* the answer was lost\. .*/000001\.prior\.json\.$"
+    ) as told:
+        imports(Stubborn(store.path)).settle_left()
+
+    kept = parse_kip199(files.read_json(str(told.value).rpartition(" ")[2][:-1]))
+    assert {name: offsets.stored() for name, offsets in kept.items()} == {"lines": BEFORE["lines"], "new": {}}
+    assert "was taken back" in str(imports(store).settle_left())
+    assert stands(store) == BEFORE
+
+
+class Interrupted(StandaloneFile):
+    """Somebody presses Ctrl-C as it reads back."""
+
+    written = False
+
+    def read_all(self, *, names: Collection[str] | None = None) -> Iterator[tuple[str, Offsets]]:
+        if self.written:
+            self.written = False
+            raise KeyboardInterrupt
+        yield from super().read_all(names=names)
+
+    def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
+        self.written = "new" in changes and len(changes["new"].stored()) > 0
+        return super().write_all(changes)
+
+
+def test_an_interrupted_import_is_undone_on_its_way_out(config: Path, store: StandaloneFile) -> None:
+    """And the next one finds nothing left."""
+    opened = Opened(open_storage(config, None).config, Interrupted(store.path))
+    changes = importing.plan(opened, importing.read_document(WANTED, frozenset()))
+
+    with pytest.raises(KeyboardInterrupt):
+        importing.write(opened, changes)
+
+    assert stands(store) == BEFORE
+    assert len(list(config.parent.glob("*.bak"))) == 2
+    assert imports(store).settle_left() is None
+
+
+def test_what_was_changed_since_it_was_shown_is_drift(config: Path, store: StandaloneFile) -> None:
+    """Nothing is written over what nobody has seen; what is not listed may change as it likes."""
+    opened = open_storage(config, None)
+    changes = importing.plan(opened, importing.read_document(WANTED, frozenset()))
+    elsewhere = {"other": [{"partition": {"filename": "a"}, "offset": {"position": 2}}]}
+    store.write_all(parse_kip199(elsewhere))
+    importing.write(opened, changes)
+    assert stands(store) == {**AFTER, "other": {'{"filename":"a"}': '{"position":2}'}}
+
+    with pytest.raises(Drift, match=r"'lines' was changed by someone else since it was shown: .*100.*not .*4"):
+        importing.write(opened, changes)
+
+    assert stands(store)["lines"] == AFTER["lines"]
+
+
+def test_an_answer_that_is_lost_is_put_back(config: Path, store: StandaloneFile) -> None:
+    """As ever: what was written can't be trusted, and where it can't be put back either, code 3 says so."""
+    opened = Opened(open_storage(config, None).config, Stubborn(store.path))
+    changes = importing.plan(opened, importing.read_document(WANTED, frozenset()))
+
+    with pytest.raises(
+        LeftStopped, match=r"^the answer was lost\. The offsets of before could not be put back: the ans"
+    ):
+        importing.write(opened, changes)
+
+    assert imports(store).settle_left() is not None
+    assert stands(store) == BEFORE
+
+
+@pytest.mark.parametrize(
+    ("positions", "found"),
+    [
+        ({"a": 4}, Found.BEFORE),
+        ({"a": 100, "b": 7}, Found.DONE),
+        ({"a": 100}, Found.PARTIAL),
+        ({"a": 4, "b": 8}, Found.FOREIGN),
+    ],
+)
+def test_one_look_tells_how_far_an_import_has_come(
+    store: StandaloneFile, tmp_path: Path, positions: dict[str, int], found: Found
+) -> None:
+    """By what stands at each of its partitions, as its journal knows them; all others are no business of it."""
+    changes = [Change("lines", store.read_offsets("lines"), Offsets.of([entry("a", 100), entry("b", 7)]))]
+    begun = ImportOffsets(store.name, store, changes, file=lambda name: (tmp_path / name).as_uri())
+    captured = begun.capture({})
+    store.write_all({"lines": Offsets.of([*(entry(*one) for one in positions.items()), entry("else", 1)])})
+
+    look = ImportOffsets(store.name, store).find(captured)
+
+    assert (look.found, look.why is None) == (found, found is Found.DONE)
+
+
+def entry(filename: str, position: int) -> Entry:
+    return Entry.of({"filename": filename}, {"position": position})

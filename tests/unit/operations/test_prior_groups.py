@@ -1,0 +1,67 @@
+"""What a failover replaces: kept once for what it has put there itself, anew for what others have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from airflow_provider_connect_offsets.kafka.groups import Committed
+from airflow_provider_connect_offsets.observe.flow.flow_look import Group
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.operations.groups.prior_groups import (
+    Replaced,
+    Replacements,
+    added,
+    read_replaced,
+    write_replaced,
+)
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+
+ZERO, ONE = TopicPartition("orders", 0), TopicPartition("orders", 1)
+PRIOR = Committed(3, "noted")
+
+
+def adding(earlier: Replacements, due: int, stands: Committed | None, *, digest: str = "two") -> Replacements:
+    """A commit of ``due`` into partition 0 of group ``g``, where this stands."""
+    present = {"g": Group("Empty", 0, {} if stands is None else {ZERO: stands})}
+    return added(earlier, {"g": {ZERO: due}}, present, {"g"} if stands else set(), digest=digest)
+
+
+def test_what_stands_there_is_kept() -> None:
+    """With its metadata; a group that is not there has nothing, and is told from one that is."""
+    assert adding({}, 30, PRIOR) == {"g": {ZERO: Replaced(PRIOR, 30, existed=True, digest="two")}}
+    assert adding({}, 30, None) == {"g": {ZERO: Replaced(None, 30, existed=False, digest="two")}}
+
+
+def test_what_the_run_has_put_there_itself_is_not_what_stood_there_before() -> None:
+    """Neither in a retry nor in a run that is cleared and translates anew; the group's own progress is."""
+    earlier = {
+        "g": {
+            ZERO: Replaced(PRIOR, 30, existed=True, digest="one"),
+            ONE: Replaced(None, 7, existed=True, digest="one"),
+        }
+    }
+
+    assert adding(earlier, 40, Committed(30))["g"][ZERO].prior == PRIOR
+    assert adding(earlier, 40, Committed(35, "read on"))["g"][ZERO].prior == Committed(35, "read on")
+    assert adding(earlier, 30, PRIOR, digest="one") == earlier
+    assert adding(earlier, 40, None)["g"][ZERO].prior is None
+
+
+def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
+    """All that Kafka keeps of an offset, and the absence of one."""
+    directory = FailoverDirectory(tmp_path.as_uri())
+    assert read_replaced(directory) is None
+    kept = {
+        "g": {
+            ZERO: Replaced(Committed(3, "ä\n", 7), 30, existed=True, digest="one"),
+            ONE: Replaced(None, 0, existed=True, digest="one"),
+        }
+    }
+
+    write_replaced(directory, kept)
+    found = read_replaced(directory)
+
+    assert found == kept
+    assert found["g"][ZERO].prior.leader_epoch == 7  # type: ignore[union-attr]
+    write_replaced(directory, {})
+    assert read_replaced(directory) == {}

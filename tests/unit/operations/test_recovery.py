@@ -1,0 +1,75 @@
+"""What a saga can't do, and what people are told then: no way to all that it changed, one connector named twice."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, Overlap
+from airflow_provider_connect_offsets.observe.doors import Doors, Origin
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.operations.connector.captured import EMPTY, STOP, Alteration, by_hand
+from airflow_provider_connect_offsets.operations.connector.held import Member, hold_stopped
+from airflow_provider_connect_offsets.operations.recovery import built
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.saga.record import SagaRecord, StageRecord
+from airflow_provider_connect_offsets.saga.stage import Undoing
+
+NO_CLIENT = cast("Any", None)
+
+
+@pytest.mark.parametrize(
+    ("title", "cluster", "advice"),
+    [
+        (EMPTY, "here", "Run mirror_reset with the same connectors once more (a dry run does not do it), which"),
+        (STOP, "elsewhere", "Run it once more (a dry run does not do it), which finishes or restores it;"),
+    ],
+)
+def test_they_are_refused_and_told_what_to_run(title: str, cluster: str, advice: str) -> None:
+    """A reset needs the clusters of its flow, and a connector the Connect cluster that it is in."""
+    stage = StageRecord(title, "flow", cluster, {"optional": False, "topics": [], "kept": ""})
+    record = SagaRecord("flow", Owner("dag/dead", "apply", "host", 1), operation="the operation", stages=(stage,))
+
+    with pytest.raises(Overlap, match=r"the operation of 'flow' by run 'dag/dead' .*" + re.escape(advice)):
+        built(record, Doors(NO_CLIENT, NO_CLIENT, cluster="here"))
+
+
+def test_a_connector_that_is_named_twice_is_not_held(tmp_path: Path) -> None:
+    """Refused before it is asked anything."""
+    journal = Journal(tmp_path.as_uri(), cluster="here", connector="mirror")
+    members = [Member(Doors(NO_CLIENT, NO_CLIENT), journal)] * 2
+
+    with pytest.raises(InvalidRequest, match=r"Nothing was stopped, .* 'mirror' is named for two connectors"):
+        hold_stopped(members, Owner("dag/run", "begin", "host", 1), seconds=60)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("origin", "advice"),
+    [
+        (Origin.REST, "send PATCH /connectors/mirror/offsets with the body that the log of this task shows"),
+        (Origin.TOPIC, "to=file and value=a file that holds the offsets which the log of this task shows"),
+    ],
+)
+def test_the_way_back_is_told_where_it_can_not_be_kept(
+    origin: Origin, advice: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The workspace can't be written any more: what a person needs is in the log then."""
+
+    def keep(_name: str, _value: Any) -> str:
+        raise OSError(30, "Read-only file system")
+
+    prior = Offsets.of([Entry('{"partition":0}', '{"offset":7}')])
+    found = Alteration(State.RUNNING, prior, prior.removed())
+    doors = Doors(NO_CLIENT, NO_CLIENT, origin=origin)
+
+    told = by_hand(doors, "mirror", found, Undoing(came_back=False, error=None, keep=keep))
+
+    assert told.endswith(advice)
+    assert '"offset": {"offset": 7}' in caplog.text

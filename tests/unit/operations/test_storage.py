@@ -1,0 +1,170 @@
+"""A change of offsets where they are stored: what stands in the file afterwards, and what a person is told to do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from import_process import killed
+
+from airflow_provider_connect_offsets.connect.protocols import WriteReply
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.connect.storage.offsets_file import write_pairs
+from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
+from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
+from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped
+from airflow_provider_connect_offsets.observe.doors import Doors, Origin
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
+from airflow_provider_connect_offsets.offsets.requests.request import Request
+from airflow_provider_connect_offsets.operations.connector import direct
+from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.workspace.layout import journal_root
+from airflow_provider_connect_offsets.workspace.outcome import Result
+
+PARTITION = '{"filename":"a"}'
+
+
+class Lying(StandaloneFile):
+    """Writes another position than it is told, and always the same."""
+
+    def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
+        wrong = Offsets.of(Entry(change.partition, '{"position":1}') for change in changes)
+        return super().write_offsets(connector, wrong)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The file of a worker that is down."""
+    write_pairs(tmp_path / "connect.offsets", {b'["lines",{"filename":"a"}]': b'{"position":8}'})
+    return tmp_path / "connect.offsets"
+
+
+def set_back(store: StandaloneFile, *, before: int, was_running: bool) -> OffsetPlan:
+    """A plan that was made when the file said ``before``."""
+    row = PlanRow(
+        "lines",
+        "file_stream_source",
+        PARTITION,
+        topic=None,
+        kafka_partition=None,
+        before=f'{{"position":{before}}}',
+        before_position=None,
+        after='{"position":4}',
+        after_position=None,
+        action=Action.SET,
+        reason="",
+    )
+    request = Request.parse(connector="lines", to="file", value=store.path.as_uri(), now=datetime.now(tz=UTC))
+    return OffsetPlan.of(request, [row], was_running=was_running)
+
+
+OWNER = Owner.here(run="test/run", task="apply")
+
+
+def doors_to(store: StandaloneFile) -> Doors:
+    """With nobody at the worker's address."""
+    control = StorageControl(
+        store,
+        lambda urls, patience: ConnectRest(ConnectEndpoint(urls), patience=patience),
+        rest_urls=("http://127.0.0.1:1",),
+    )
+    return Doors(store, control, patience=1.0, origin=Origin.FILE)
+
+
+def journal_of(store: StandaloneFile) -> Journal:
+    return Journal(journal_root(store.path.parent.as_uri()), cluster=store.cluster(), connector="lines")
+
+
+def apply(plan: OffsetPlan, store: StandaloneFile) -> Result:
+    """Apply it."""
+    return apply_plan(plan, doors_to(store), journal_of(store), OWNER).result
+
+
+def test_it_is_written_and_proved(path: Path) -> None:
+    """What a worker stores between the plan and its end is no drift; what someone changes while it is down is."""
+    store = StandaloneFile(path)
+
+    with pytest.raises(Drift, match="was changed by someone else"):
+        apply(set_back(store, before=6, was_running=False), store)
+
+    assert store.read_offsets("lines").stored() == {PARTITION: '{"position":8}'}
+    assert apply(set_back(store, before=6, was_running=True), store) is Result.APPLIED
+    assert store.read_offsets("lines").stored() == {PARTITION: '{"position":4}'}
+
+
+def test_a_person_is_told_what_works_without_rest(path: Path) -> None:
+    """Neither plan nor prior offsets can be proved: the kept ones are a file for the DAG."""
+    plan = set_back(StandaloneFile(path), before=8, was_running=False)
+
+    with pytest.raises(LeftStopped, match=r"control=storage, to=file and value=file://\S+\.$") as raised:
+        apply(plan, Lying(path))
+
+    kept = Path(str(raised.value).rsplit("value=file://", maxsplit=1)[1].removesuffix("."))
+    assert json.loads(kept.read_text()) == {"offsets": [{"partition": {"filename": "a"}, "offset": {"position": 8}}]}
+
+
+@pytest.fixture
+def after_a_killed_import(path: Path, monkeypatch: pytest.MonkeyPatch) -> StandaloneFile:
+    """The file as an import left it that was killed, with Airflow's workspace, before it had read back."""
+    monkeypatch.chdir(path.parent)
+    Path("worker.properties").write_text(f"offset.storage.file.filename={path}\n")
+    entry = {"partition": {"filename": "a"}, "offset": {"position": 100}}
+    Path("wanted.json").write_text(json.dumps({"lines": [entry], "others": [entry]}))
+    options = ("--file", "wanted.json", "--workspace", path.parent.as_uri())
+    killed("after", "import", "--config", "worker.properties", *options)
+    store = StandaloneFile(path)
+    assert store.read_offsets("others").stored() == {PARTITION: '{"position":100}'}
+    return store
+
+
+def test_a_change_takes_back_what_a_killed_import_has_left(after_a_killed_import: StandaloneFile) -> None:
+    """Of all its connectors, as it has a way to all of them; then it does its own work, and says both."""
+    store = after_a_killed_import
+    plan = set_back(store, before=8, was_running=False)
+
+    outcome = apply_plan(plan, doors_to(store), journal_of(store), OWNER)
+
+    assert outcome.result is Result.APPLIED
+    assert "was taken back, and read back." in outcome.warnings[0]
+    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":4}'}}
+
+
+def test_a_plan_that_rests_on_what_a_killed_import_has_left_is_refused(after_a_killed_import: StandaloneFile) -> None:
+    """It found its partition where it was to be, which it is no longer."""
+    store = after_a_killed_import
+    row = replace(set_back(store, before=100, was_running=False).rows[0], after='{"position":100}', action=Action.KEEP)
+    request = Request.parse(connector="lines", to="file", value=store.path.as_uri(), now=datetime.now(tz=UTC))
+
+    with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was taken back, .*new run"):
+        apply_plan(OffsetPlan.of(request, [row], was_running=False), doors_to(store), journal_of(store), OWNER)
+
+    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
+
+
+def test_so_do_offsets_without_a_plan(after_a_killed_import: StandaloneFile) -> None:
+    """An operator of single steps, too."""
+    store = after_a_killed_import
+
+    direct.alter(doors_to(store), journal_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
+
+    assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":5}'}}
+    assert journal_of(store).left() is None
+
+
+def test_a_change_of_what_no_import_has_touched_leaves_it(after_a_killed_import: StandaloneFile) -> None:
+    """Nobody waits for what is not theirs."""
+    store = after_a_killed_import
+    journal = journal_of(store).sibling("else")
+    store.write_all({"else": Offsets.of([Entry(PARTITION, '{"position":1}')])})
+
+    direct.alter(doors_to(store), journal, OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
+
+    stored = {name: offsets.stored()[PARTITION] for name, offsets in store.read_all()}
+    assert stored == {"else": '{"position":5}', "lines": '{"position":100}', "others": '{"position":100}'}

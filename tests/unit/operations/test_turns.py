@@ -1,0 +1,146 @@
+"""Turns on one connector: one run at a time, and what a rewind has delivered is not rewound to again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.operations.connector.turns import Asking, Interval, Turns
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
+
+DAY = timedelta(days=1)
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Story:
+    """Runs of one DAG, a day's interval each, from ``START`` on; moments are days after it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.turns = Turns(folder.as_uri(), dag_id="backfill", connector="orders-mirror")
+
+    def asking(self, day: int, *, topics: str = "", started: float | None = None, cleared: int = 0) -> Asking:
+        interval = Interval(START + day * DAY, START + (day + 1) * DAY)
+        started_at = None if started is None else START + started * DAY
+        uri = (self._folder / f"day-{day}").as_uri()
+        return Asking(f"day-{day}", uri, interval, topics, started_at, cleared)
+
+    def applied(self, asking: Asking, *, at: float, result: Result = Result.APPLIED) -> None:
+        """Take the turn and end it."""
+        assert self.turns.take(asking, after=self.turns.newest())
+        self.turns.note(asking)
+        moment = START + at * DAY
+        Outcome(
+            connector="orders-mirror",
+            run=f"backfill/{asking.run_id}",
+            result=result,
+            message="",
+            digest="",
+            prior_state=None,
+            final_state=None,
+            downtime_seconds=None,
+            started_at=moment,
+            finished_at=moment,
+            warnings=(),
+            offsets=(),
+        ).write(RunDirectory(asking.run_uri).outcome)
+
+    def delivering(self, asking: Asking) -> str | None:
+        turn = self.turns.delivering(asking)
+        return None if turn is None else turn.run_id
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Story:
+    return Story(tmp_path)
+
+
+def test_the_earliest_of_waiting_intervals_delivers_the_others(story: Story) -> None:
+    """Those that were over when it was applied; one that ended later has records of its own since."""
+    story.applied(story.asking(0), at=2.5)
+
+    assert story.delivering(story.asking(1)) == "day-0"
+    assert story.delivering(story.asking(2)) is None
+
+
+@pytest.mark.parametrize("result", [Result.RESTORED, Result.REFUSED, Result.LEFT_STOPPED, Result.UNKNOWN])
+def test_what_was_not_applied_delivers_nothing(story: Story, result: Result) -> None:
+    """The next one rewinds by itself then."""
+    story.applied(story.asking(0), at=2.5, result=result)
+
+    assert story.delivering(story.asking(1)) is None
+
+
+def test_a_later_interval_or_other_topics_deliver_nothing(story: Story) -> None:
+    """Only what begins at or before an interval, of the same topics, delivers all of it."""
+    story.applied(story.asking(1), at=9)
+    story.applied(story.asking(0, topics="orders"), at=9)
+
+    assert story.delivering(story.asking(0)) is None
+    assert story.delivering(story.asking(0, topics="payments")) is None
+
+
+def test_what_is_asked_for_anew_is_delivered_anew(story: Story) -> None:
+    """A run that is cleared after a rewind has delivered its interval asks for one more."""
+    story.applied(story.asking(0), at=2.5)
+    assert story.delivering(story.asking(1)) == "day-0"
+    story.turns.note(story.asking(1))
+
+    assert story.delivering(story.asking(1)) == "day-0"  # its retry
+    assert story.delivering(story.asking(1, cleared=1, started=4)) is None
+    assert story.delivering(replace(story.asking(1, started=4), run_id="by hand")) is None
+
+
+def test_several_that_are_asked_for_anew_wait_for_the_earliest(story: Story) -> None:
+    """As long as they were started before it was applied."""
+    for day in (0, 1):
+        story.applied(story.asking(day), at=day + 1.1)
+    story.applied(story.asking(0, cleared=1), at=5)
+
+    assert story.delivering(story.asking(1, cleared=1, started=4.9)) == "day-0"
+
+
+def test_one_turn_is_taken_once(story: Story) -> None:
+    """Of two runs that saw the same last turn, one gets the next."""
+    story.applied(story.asking(0), at=1.1)
+    newest = story.turns.newest()
+
+    assert [story.turns.take(story.asking(day), after=newest) for day in (1, 2)] == [True, False]
+    taken = story.turns.newest()
+    assert taken
+    assert (taken.number, taken.run_id) == (2, "day-1")
+
+
+def test_a_cleared_run_has_no_turn_any_more(story: Story) -> None:
+    """It takes another one, as others may wait by now; its retry keeps the one it has."""
+    asking = story.asking(0)
+    story.applied(asking, at=1.1)
+    taken = story.turns.newest()
+
+    assert taken
+    assert taken.is_of(asking)
+    assert not taken.is_of(story.asking(0, cleared=1))
+    assert not taken.is_of(story.asking(1))
+
+
+@pytest.mark.parametrize(("begins", "ends"), [(None, None), (START, START), (START + DAY, START)])
+def test_a_run_without_an_interval_is_refused(begins: datetime | None, ends: datetime | None) -> None:
+    """Airflow 3 gives none to a cron text; the sentence says what to write instead."""
+    with pytest.raises(InvalidRequest, match=r"^Nothing was changed: .*CronDataIntervalTimetable"):
+        Interval.parse(begins, ends)
+
+
+def test_never_further_back_than_allowed() -> None:
+    """To the second; what is no duration is refused, too."""
+    interval = Interval.parse(START, START + DAY)
+
+    interval.refuse_further_than("P2D", now=START + 2 * DAY)
+    with pytest.raises(InvalidRequest, match=r"^Nothing was changed: the interval begins at 2026-01-01T00:00:00"):
+        interval.refuse_further_than("P2D", now=START + 2 * DAY + timedelta(seconds=1))
+    with pytest.raises(InvalidRequest, match="max_rewind: '2 days' is no ISO 8601 duration"):
+        interval.refuse_further_than("2 days", now=START)
