@@ -1,6 +1,7 @@
 """An offset sync as MirrorMaker 2 writes it, read one at a time, where there is no Spark.
 
-The pipeline decodes whole topics of them (``pipeline.translate.mirror_records``). Source: ``OffsetSync`` (connect-mirror).
+The pipeline decodes whole topics of them (``pipeline.translate.mirror_records``). Source: ``OffsetSync``
+(connect-mirror).
 """
 
 from __future__ import annotations

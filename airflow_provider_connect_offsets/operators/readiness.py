@@ -47,7 +47,8 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
 
     Reads only. ``source_connector`` and ``checkpoint_connector`` (may be empty) are on the Connect cluster of
     ``connect_conn_id``; ``groups`` is a regular expression for whole names of the source's groups (empty: all).
-    ``thresholds``: where a finding becomes an error (``offsets.requests.readiness.Thresholds``), by name; 0: it is only shown.
+    ``thresholds``: where a finding becomes an error (``offsets.requests.readiness.Thresholds``), by name; 0: it
+    is only shown.
     ``part`` keeps several flows of one DAG run apart.
 
     Returns the URI of the run's directory, which the later tasks take as ``run_uri``.

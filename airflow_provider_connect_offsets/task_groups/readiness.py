@@ -36,8 +36,8 @@ def mirror_readiness(  # noqa: PLR0913 - each by its name
     """Snapshot, judge, and a last task that fails where a threshold is crossed; the page is written before that.
 
     Every argument but ``spark`` and ``group_id`` may be a template. ``thresholds``: by name
-    (``offsets.requests.readiness.Thresholds``), 0: only shown. ``keep``: how many runs the history holds. ``spark``: more
-    arguments for the ``SparkSubmitOperator`` that judges. ``part`` keeps several groups of a DAG apart.
+    (``offsets.requests.readiness.Thresholds``), 0: only shown. ``keep``: how many runs the history holds. ``spark``:
+    more arguments for the ``SparkSubmitOperator`` that judges. ``part`` keeps several groups of a DAG apart.
     """
     patient: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
     with TaskGroup(group_id) as group:

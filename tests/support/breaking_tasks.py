@@ -1,6 +1,6 @@
 """Tasks of a DAG that break as its run's configuration says, in Airflow's own processes.
 
-``{"broken": {"change.apply": {"fault": "killed", "writes": [2, 0]}}}``: the first attempt of ``operations.connector.apply`` is killed
+``{"broken": {"change.apply": {"fault": "killed", "writes": [2, 0]}}}``: the first attempt of ``change.apply`` is killed
 right after its second write to a worker or broker, the second attempt before it does anything; later ones are left
 alone. An attempt that writes less is broken when all of its work is done, before Airflow hears of that.
 """

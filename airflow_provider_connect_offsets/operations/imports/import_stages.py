@@ -25,7 +25,7 @@ _NAMED = 3
 
 
 class Storage(Protocol):
-    """The offsets of all connectors of a Connect cluster (``connect`` and ``kafka``: ``TopicStorage``, ``StandaloneFile``)."""
+    """The offsets of all connectors of a Connect cluster (``TopicStorage``, ``StandaloneFile``)."""
 
     @property
     def name(self) -> str:
