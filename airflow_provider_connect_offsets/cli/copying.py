@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.cli.opened import Opened
+from airflow_provider_connect_offsets.cli.opened import WorkerStorage
 from airflow_provider_connect_offsets.cli.told import counted, tell
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.exceptions import InvalidInput, NotApplied
 from airflow_provider_connect_offsets.operations.connector.steps import differences
 
 
-def copy(opened: Opened, connectors: list[str], *, forced: bool) -> None:
+def copy(opened: WorkerStorage, connectors: list[str], *, forced: bool) -> None:
     """Copy what a connector's own topic does not hold yet, and prove it; ``forced`` lets workers run.
 
     Raises :class:`InvalidInput` for a connector without a topic of its own, :class:`NotStopped` for one that runs,

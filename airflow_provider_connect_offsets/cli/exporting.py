@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from airflow_provider_connect_offsets.cli.opened import Opened
+from airflow_provider_connect_offsets.cli.opened import WorkerStorage
 from airflow_provider_connect_offsets.cli.told import counted, progress_bar, tell
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_text
 
 
-def export(opened: Opened, *, connectors: frozenset[str], from_beginning: bool, target: Path | None) -> None:
+def export(opened: WorkerStorage, *, connectors: frozenset[str], from_beginning: bool, target: Path | None) -> None:
     """Write the offsets of ``connectors`` (none named: of all) to ``target`` (None: standard output).
 
     A file is there whole or not at all. A connector that was named and has no offsets is told of.

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from airflow_provider_connect_offsets.cli.journals import own_workspace, shell_owner
-from airflow_provider_connect_offsets.cli.opened import Opened
+from airflow_provider_connect_offsets.cli.opened import WorkerStorage
 from airflow_provider_connect_offsets.cli.told import counted, tell
 from airflow_provider_connect_offsets.connect.storage.config_topic import ConfiguredConnector
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.offsets.document import (
 )
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_of
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.operations.imports.import_stages import Change, read
+from airflow_provider_connect_offsets.operations.imports.import_stages import StoredChange, read
 from airflow_provider_connect_offsets.operations.imports.imports import Imports
 
 
@@ -36,7 +36,7 @@ def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:
     return {name: offsets for name, offsets in document.items() if not connectors or name in connectors}
 
 
-def check(opened: Opened, document: Mapping[str, Offsets], *, forced: bool) -> None:
+def check(opened: WorkerStorage, document: Mapping[str, Offsets], *, forced: bool) -> None:
     """Look whether all of it can be written; ``forced`` lets workers run that may overwrite it.
 
     Raises :class:`InvalidDocument` for an offset that its connector would not take, :class:`NotStopped` for a connector
@@ -50,10 +50,12 @@ def check(opened: Opened, document: Mapping[str, Offsets], *, forced: bool) -> N
         opened.refuse_running(document)
 
 
-def plan(opened: Opened, document: Mapping[str, Offsets]) -> list[Change]:
+def plan(opened: WorkerStorage, document: Mapping[str, Offsets]) -> list[StoredChange]:
     """Work out what would change, of what differs; raises store errors."""
     standing = read(opened.storage, document.keys())
-    changes = [Change(name, standing[name], _differing(offsets, standing[name])) for name, offsets in document.items()]
+    changes = [
+        StoredChange(name, standing[name], _differing(offsets, standing[name])) for name, offsets in document.items()
+    ]
     return [change for change in changes if len(change.changes)]
 
 
@@ -63,7 +65,7 @@ def _differing(wanted: Offsets, standing: Offsets) -> Offsets:
     return Offsets.of(entry for entry in last.values() if stands.get(entry.partition) != entry.offset)
 
 
-def show(changes: list[Change]) -> None:
+def show(changes: list[StoredChange]) -> None:
     """Tell each change, and in the end how many there are."""
     for change in changes:
         stands = change.before.stored()
@@ -86,7 +88,7 @@ def keep_before(prior: Mapping[str, Offsets], target: Path) -> Path:
     return target
 
 
-def settle(opened: Opened, workspace: str | None, *, forced: bool) -> str | None:
+def settle(opened: WorkerStorage, workspace: str | None, *, forced: bool) -> str | None:
     """Take back what a dead import has written; says so, None where nothing was left. ``forced``: as above.
 
     Raises as ``Imports.settle_left`` does.
@@ -95,8 +97,8 @@ def settle(opened: Opened, workspace: str | None, *, forced: bool) -> str | None
 
 
 def write(
-    opened: Opened,
-    changes: list[Change],
+    opened: WorkerStorage,
+    changes: list[StoredChange],
     *,
     workspace: str | None = None,
     forced: bool = False,
@@ -112,7 +114,7 @@ def write(
     _imports(opened, workspace, forced=forced).write(changes, beside=beside, keep=keep)
 
 
-def _imports(opened: Opened, workspace: str | None, *, forced: bool) -> Imports:
+def _imports(opened: WorkerStorage, workspace: str | None, *, forced: bool) -> Imports:
     return Imports.into(
         opened.storage,
         shell_owner("import"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class WorkerStorage:
     """A worker's storage, and the control that tells whether anyone runs what is stored there."""
 
     config: WorkerConfig
@@ -60,11 +60,11 @@ class Opened:
             yield from self.read_all(progress)
 
 
-def open_storage(path: Path, flow: str | None) -> Opened:
+def open_storage(path: Path, flow: str | None) -> WorkerStorage:
     """Read a worker's properties and open what they lead to; raises :class:`InvalidInput` for what can't be used."""
     config = read_worker_config(path, flow=flow)
     if config.offsets_file is not None:
-        return Opened(config, StandaloneFile(config.offsets_file))
+        return WorkerStorage(config, StandaloneFile(config.offsets_file))
     client = config.client()
     for note in client.notes:
         sys.stderr.write(f"connect-offsets: {note}\n")
@@ -76,7 +76,7 @@ def open_storage(path: Path, flow: str | None) -> Opened:
         exactly_once=config.exactly_once,
         client_of=lambda connector: _client_of(config, connector),
     )
-    return Opened(config, TopicStorage(where))
+    return WorkerStorage(config, TopicStorage(where))
 
 
 def open_rest(configured: tuple[str, ...], urls: tuple[str, ...], patience: float) -> ConnectRest:

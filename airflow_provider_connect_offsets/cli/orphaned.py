@@ -12,7 +12,7 @@ from rich.table import Table
 
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.journals import own_workspace, shell_owner
-from airflow_provider_connect_offsets.cli.opened import Opened
+from airflow_provider_connect_offsets.cli.opened import WorkerStorage
 from airflow_provider_connect_offsets.cli.told import counted, progress_bar, tell
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
@@ -28,7 +28,7 @@ Found = Mapping[str, list[Orphan]]
 
 
 def show(
-    opened: Opened, *, connectors: frozenset[str], remove: bool, backup: Path | None, workspace: str | None
+    opened: WorkerStorage, *, connectors: frozenset[str], remove: bool, backup: Path | None, workspace: str | None
 ) -> None:
     """List what connectors that don't exist have left in the workers' topic; with ``remove`` write tombstones.
 
@@ -61,7 +61,7 @@ def show(
             _remove(opened, topic, wanted, backup=backup, workspace=place)
 
 
-def _finish(opened: Opened, topic: OffsetsTopic, workspace: str) -> None:
+def _finish(opened: WorkerStorage, topic: OffsetsTopic, workspace: str) -> None:
     """Finish what a dead removal has begun: it may have written all of its tombstones, so that nothing is found."""
     from airflow_provider_connect_offsets.operations.orphans.orphan_stages import finish, orphans_journal  # noqa: PLC0415
 
@@ -73,7 +73,7 @@ def _finish(opened: Opened, topic: OffsetsTopic, workspace: str) -> None:
 
 
 def _remove(
-    opened: Opened, topic: OffsetsTopic, orphans: Sequence[Orphan], *, backup: Path | None, workspace: str
+    opened: WorkerStorage, topic: OffsetsTopic, orphans: Sequence[Orphan], *, backup: Path | None, workspace: str
 ) -> None:
     # A list needs none of it.
     from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (  # noqa: PLC0415
@@ -105,7 +105,7 @@ def _remove(
     tell(f"Removed from {opened.name}, and read back.")
 
 
-def _search(opened: Opened, topic: OffsetsTopic, progress: Progress | None) -> Found:
+def _search(opened: WorkerStorage, topic: OffsetsTopic, progress: Progress | None) -> Found:
     """What each connector that doesn't exist has left: the last offset of each key."""
     last: dict[bytes, TopicRecord] = {}
     for record in topic.records(progress):

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.remaining import Remaining, RemainingRecords
 from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.doors import Doors
-from airflow_provider_connect_offsets.observe.waiting import Look, consumed_partitions, stored_positions
+from airflow_provider_connect_offsets.observe.waiting import Observation, consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
 from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
@@ -120,7 +120,7 @@ class AwaitedLag:
         return f"{where.topic}-{where.partition} lacks {lag or 0:,} records{age}"
 
 
-def look_at_lag(doors: Doors, connector: str, logs: RemainingRecords, awaited: AwaitedLag) -> Look:
+def look_at_lag(doors: Doors, connector: str, logs: RemainingRecords, awaited: AwaitedLag) -> Observation:
     """Whether MirrorSource ``connector`` is as little behind as ``awaited``; ``logs`` are those of its source cluster.
 
     Raises :class:`InvalidRequest` where it is no MirrorSource and where no partition is selected, :class:`NotRunning`
@@ -137,12 +137,12 @@ def look_at_lag(doors: Doors, connector: str, logs: RemainingRecords, awaited: A
     now = time.time()
     behind = [text for where, one in found.items() if (text := awaited.behind(where, one, now))]
     if not behind:
-        return Look(reached=True, sentence=f"{connector!r} is there in all of {len(found)} partitions.")
+        return Observation(reached=True, sentence=f"{connector!r} is there in all of {len(found)} partitions.")
     more = f" and {len(behind) - _NAMED} more" if len(behind) > _NAMED else ""
     sentence = f"{connector!r} ({status.state}): {'; '.join(behind[:_NAMED])}{more}."
     if status.has_failed:
         raise NotRunning(f"{sentence} It has failed: {status.cause}")
-    return Look(reached=False, sentence=sentence)
+    return Observation(reached=False, sentence=sentence)
 
 
 def _consumed(doors: Doors, info: ConnectorInfo) -> list[TopicPartition]:

@@ -9,7 +9,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 from airflow_provider_connect_offsets.observe.doors import Doors
 from airflow_provider_connect_offsets.observe.lag import Replicated, replicated
-from airflow_provider_connect_offsets.observe.waiting import Look
+from airflow_provider_connect_offsets.observe.waiting import Observation
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
 from airflow_provider_connect_offsets.offsets.requests.request import PartitionSet
@@ -51,7 +51,7 @@ class Awaited:
         )
 
 
-def look_at_positions(doors: Doors, connector: str, logs: RemainingRecords, awaited: Awaited) -> Look:
+def look_at_positions(doors: Doors, connector: str, logs: RemainingRecords, awaited: Awaited) -> Observation:
     """Whether ``connector`` has come as far as ``awaited`` in all partitions that it reads or has an offset for.
 
     ``logs`` are those of the cluster that its positions refer to. Transaction markers are no records, so a connector
@@ -68,9 +68,9 @@ def look_at_positions(doors: Doors, connector: str, logs: RemainingRecords, awai
         raise InvalidRequest(f"{connector!r} has no partition of topics {awaited.topics!r} to wait for.")
     behind = [text for where, one in found.items() if (text := _behind(where, one, awaited))]
     if not behind:
-        return Look(reached=True, sentence=f"{connector!r} is there in all of {len(found)} partitions.")
+        return Observation(reached=True, sentence=f"{connector!r} is there in all of {len(found)} partitions.")
     more = f" and {len(behind) - _NAMED} more" if len(behind) > _NAMED else ""
-    return Look(reached=False, sentence=f"{connector!r}: {'; '.join(behind[:_NAMED])}{more}.")
+    return Observation(reached=False, sentence=f"{connector!r}: {'; '.join(behind[:_NAMED])}{more}.")
 
 
 def _behind(where: TopicPartition, found: Replicated, awaited: Awaited) -> str:

@@ -72,7 +72,7 @@ def take_snapshot(
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class FoundConnector:
     """A connector as it was found: what it is, its state, its tasks (JSON), and its offsets."""
 
     info: ConnectorInfo
@@ -81,7 +81,7 @@ class Seen:
     offsets: Offsets
 
 
-def look_at_connector(doors: Doors, name: str) -> Seen:
+def look_at_connector(doors: Doors, name: str) -> FoundConnector:
     """Look at a connector; raises :class:`UnknownConnector` with close names, and store errors."""
     try:
         info = doors.control.info(name)
@@ -91,10 +91,12 @@ def look_at_connector(doors: Doors, name: str) -> Seen:
         raise UnknownConnector(f"{error}{hint}") from error
     status = doors.control.status(name)
     tasks = [{"id": task.number, "state": task.state.value, "worker": task.worker} for task in status.tasks]
-    return Seen(info, status.state.value, json.dumps(tasks, separators=(",", ":")), doors.offsets.read_offsets(name))
+    return FoundConnector(
+        info, status.state.value, json.dumps(tasks, separators=(",", ":")), doors.offsets.read_offsets(name)
+    )
 
 
-def connector_row(seen: Seen, cluster: str, observed_at: datetime) -> dict[str, Any]:
+def connector_row(seen: FoundConnector, cluster: str, observed_at: datetime) -> dict[str, Any]:
     """A row of the dataset ``connectors``; of the configuration it holds the settings of ``KEPT`` only."""
     config = kept_config(seen.info.config)
     return {
@@ -111,7 +113,7 @@ def connector_row(seen: Seen, cluster: str, observed_at: datetime) -> dict[str, 
     }
 
 
-def offset_rows(seen: Seen, cluster: str, origin: Origin, observed_at: datetime) -> Iterator[dict[str, Any]]:
+def offset_rows(seen: FoundConnector, cluster: str, origin: Origin, observed_at: datetime) -> Iterator[dict[str, Any]]:
     """The rows of the dataset ``connector_offsets``."""
     family = seen.info.family
     for entry in seen.offsets:
@@ -132,7 +134,7 @@ def offset_rows(seen: Seen, cluster: str, origin: Origin, observed_at: datetime)
         }
 
 
-def _position(seen: Seen, entry: Entry) -> int | None:
+def _position(seen: FoundConnector, entry: Entry) -> int | None:
     try:
         return seen.info.family.position(None if entry.offset is None else parse_map(entry.offset))
     except InvalidDocument:
@@ -140,7 +142,7 @@ def _position(seen: Seen, entry: Entry) -> int | None:
         return None
 
 
-def _bounds_of(request: Request, seen: Seen, logs: Logs | None) -> Mapping[TopicPartition, Bounds]:
+def _bounds_of(request: Request, seen: FoundConnector, logs: Logs | None) -> Mapping[TopicPartition, Bounds]:
     """Bounds of all topics, so that a topic that is not there can be told from one that is not read."""
     if logs is None:
         raise InvalidRequest(
@@ -161,7 +163,7 @@ def _bounds_of(request: Request, seen: Seen, logs: Logs | None) -> Mapping[Topic
 
 
 def _retention_of(
-    request: Request, seen: Seen, logs: Logs, bounds: Mapping[TopicPartition, Bounds], now: datetime
+    request: Request, seen: FoundConnector, logs: Logs, bounds: Mapping[TopicPartition, Bounds], now: datetime
 ) -> Mapping[TopicPartition, Retained]:
     """Retention of the logs that the change may be about; empty where the brokers do not tell."""
     asked = bounds
@@ -177,7 +179,7 @@ def _retention_of(
         return {}
 
 
-def _concerned(request: Request, seen: Seen) -> Callable[[str], bool]:
+def _concerned(request: Request, seen: FoundConnector) -> Callable[[str], bool]:
     family = seen.info.family
     stored = {found.topic for entry in seen.offsets if (found := family.topic_partition(parse_map(entry.partition)))}
     asked = re.compile(request.topics or r"(?!)")

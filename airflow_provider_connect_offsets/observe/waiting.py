@@ -16,14 +16,14 @@ _AWAITED = (State.RUNNING, State.PAUSED, State.STOPPED, State.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Observation:
     """What was seen: whether it is as awaited, and a sentence for the log."""
 
     reached: bool
     sentence: str
 
 
-def look_at_state(control: ConnectorControl, connector: str, state: str) -> Look:
+def look_at_state(control: ConnectorControl, connector: str, state: str) -> Observation:
     """Whether ``connector`` and all its tasks are RUNNING, PAUSED, STOPPED (without tasks) or FAILED (any of them).
 
     Raises :class:`InvalidRequest` for another word, and :class:`NotRunning` where it has failed and RUNNING or PAUSED
@@ -35,16 +35,16 @@ def look_at_state(control: ConnectorControl, connector: str, state: str) -> Look
     tasks = ", ".join(task.state.value for task in status.tasks) or "none"
     sentence = f"{connector!r} is {status.state}; its tasks: {tasks}."
     if state == State.FAILED:
-        return Look(status.has_failed, sentence)
+        return Observation(status.has_failed, sentence)
     if status.has_failed and state != State.STOPPED:
         raise NotRunning(f"{connector!r} was awaited to be {state}, but has failed: {status.cause}")
-    return Look(is_in(status, State(state)), sentence)
+    return Observation(is_in(status, State(state)), sentence)
 
 
-def look_at_group(groups: Groups, group: str) -> Look:
+def look_at_group(groups: Groups, group: str) -> Observation:
     """Whether consumer group ``group`` has no members; one that nobody ever heard of has none."""
     inactive = groups.state(group).inactive
-    return Look(inactive, f"Consumer group {group!r} {'has no members' if inactive else 'has members'}.")
+    return Observation(inactive, f"Consumer group {group!r} {'has no members' if inactive else 'has members'}.")
 
 
 def stored_positions(doors: Doors, info: ConnectorInfo) -> Mapping[TopicPartition, int | None]:

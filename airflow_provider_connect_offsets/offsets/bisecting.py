@@ -35,14 +35,14 @@ class OffsetMapping(NamedTuple):
         return self.downstream - self.upstream
 
 
-class Logs(NamedTuple):
+class LogRanges(NamedTuple):
     """The offsets of both logs."""
 
     source: range
     target: range
 
 
-class Offsets(NamedTuple):
+class RecordOffsets(NamedTuple):
     """Records that are asked for, by their offsets in either log."""
 
     source: frozenset[int]
@@ -56,14 +56,14 @@ class Records(NamedTuple):
     target: Mapping[int, bytes]
 
 
-Search = Generator[Offsets, Records, list[OffsetMapping]]
+Search = Generator[RecordOffsets, Records, list[OffsetMapping]]
 
 
 class _InVainError(Exception):
     """The records show that equal distances prove nothing in this partition."""
 
 
-def search(known: Iterable[OffsetMapping], logs: Logs, *, lowest: int = 0) -> Search:
+def search(known: Iterable[OffsetMapping], logs: LogRanges, *, lowest: int = 0) -> Search:
     """Search one partition for mappings about each change of the distance; the generator returns those it has found.
 
     known: mappings of the logs as they are now, of a partition that is neither compacted nor transformed; those that
@@ -93,7 +93,7 @@ def search(known: Iterable[OffsetMapping], logs: Logs, *, lowest: int = 0) -> Se
 
 
 def in_turns(
-    searches: Mapping[_Key, Search], read: Callable[[Mapping[_Key, Offsets]], Mapping[_Key, Records]]
+    searches: Mapping[_Key, Search], read: Callable[[Mapping[_Key, RecordOffsets]], Mapping[_Key, Records]]
 ) -> dict[_Key, list[OffsetMapping]]:
     """Let searches go on at the same time: ``read`` is called for what all of them ask for next, until none does."""
     found: dict[_Key, list[OffsetMapping]] = {}
@@ -112,15 +112,15 @@ def in_turns(
 class _Records:
     """What was read of both logs so far."""
 
-    def __init__(self, logs: Logs) -> None:
+    def __init__(self, logs: LogRanges) -> None:
         self.logs = logs
         self._source: dict[int, bytes | None] = {}
         self._target: dict[int, bytes | None] = {}
         self._seen: dict[bytes, int] = {}
 
-    def read(self, source: Iterable[int], target: Iterable[int]) -> Generator[Offsets, Records, None]:
+    def read(self, source: Iterable[int], target: Iterable[int]) -> Generator[RecordOffsets, Records, None]:
         """Ask for those that are not known yet."""
-        asked = Offsets(
+        asked = RecordOffsets(
             frozenset(at for at in source if at in self.logs.source and at not in self._source),
             frozenset(at for at in target if at in self.logs.target and at not in self._target),
         )
@@ -134,13 +134,13 @@ class _Records:
                 raise _InVainError
             self._source[at] = digest
 
-    def agree(self, *places: OffsetMapping) -> Generator[Offsets, Records, bool]:
+    def agree(self, *places: OffsetMapping) -> Generator[RecordOffsets, Records, bool]:
         """Whether at each of these places the same record stands in both logs, with its neighbours."""
         about = [near for place in places for near in _neighbours(place)]
         yield from self.read((one.upstream for one in about), (one.downstream for one in about))
         return all(self._agrees(place) for place in places)
 
-    def copies(self, source: range, target: range) -> Generator[Offsets, Records, list[OffsetMapping]]:
+    def copies(self, source: range, target: range) -> Generator[RecordOffsets, Records, list[OffsetMapping]]:
         """Find the records of a piece of the source that stand in a piece of the remote topic, in its order."""
         yield from self.read(source, target)
         upstream = {digest: at for at in source if (digest := self._source.get(at)) is not None}
@@ -185,7 +185,7 @@ def _between(records: _Records, before: OffsetMapping, after: OffsetMapping) -> 
     return found
 
 
-def _last(records: _Records, first: OffsetMapping, end: int) -> Generator[Offsets, Records, OffsetMapping | None]:
+def _last(records: _Records, first: OffsetMapping, end: int) -> Generator[RecordOffsets, Records, OffsetMapping | None]:
     """Find the last place, up to ``end`` in the remote topic, to which a distance holds; None: it holds nowhere."""
     distance, logs = first.distance, records.logs
     low = max(first.upstream, logs.source.start, logs.target.start - distance)
@@ -205,7 +205,7 @@ def _last(records: _Records, first: OffsetMapping, end: int) -> Generator[Offset
     return _at(low, distance)
 
 
-def _sampled(records: _Records, first: OffsetMapping, last: int) -> Generator[Offsets, Records, None]:
+def _sampled(records: _Records, first: OffsetMapping, last: int) -> Generator[RecordOffsets, Records, None]:
     """Look whether a distance holds between two records: where it doesn't, changes have made up for one another."""
     steps = (first.upstream + (last - first.upstream) * number // _SAMPLES for number in range(_SAMPLES))
     if not (yield from records.agree(*[_at(at, first.distance) for at in steps])):
@@ -214,7 +214,7 @@ def _sampled(records: _Records, first: OffsetMapping, last: int) -> Generator[Of
 
 def _following(
     records: _Records, last: OffsetMapping, after: OffsetMapping
-) -> Generator[Offsets, Records, OffsetMapping | None]:
+) -> Generator[RecordOffsets, Records, OffsetMapping | None]:
     """Find the first copy behind ``last``: most often it stands at the distance of ``after`` already."""
     begin = last.downstream + 1
     again, next_one = _at(begin - after.distance, after.distance), _at(last.upstream + 1, after.distance)
@@ -232,7 +232,7 @@ def _following(
 
 def _first(
     records: _Records, low: OffsetMapping, high: OffsetMapping
-) -> Generator[Offsets, Records, OffsetMapping | None]:
+) -> Generator[RecordOffsets, Records, OffsetMapping | None]:
     """Find the first place from which on a distance holds: at ``high`` it does, at ``low`` it does not."""
     while high.upstream - low.upstream > 1:
         middle = _at((low.upstream + high.upstream) // 2, high.distance)

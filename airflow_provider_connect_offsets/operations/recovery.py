@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.operations.connector.explained import Conn
 from airflow_provider_connect_offsets.operations.connector.offset_stages import AlterOffsets, LookAtRecords
 from airflow_provider_connect_offsets.operations.flow.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.imports.imports import Imports
-from airflow_provider_connect_offsets.saga.entry import Entry
+from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -41,7 +41,7 @@ _BUILDERS: Mapping[str, Callable[[StageRecord, Doors], Stage]] = {
 }
 
 
-def recover(entry: Entry, toward: Toward, *doors: Doors) -> str | None:
+def recover(entry: JournalEntry, toward: Toward, *doors: Doors) -> str | None:
     """Finish or undo what the entry's record left unfinished; say what was done, None where nothing was left.
 
     doors: to all Connect clusters that there is a way to. Raises :class:`LeftStopped` where neither could be proved,
@@ -71,7 +71,7 @@ def take_back_import(journal: Journal, owner: Owner, doors: Doors) -> str | None
     return told
 
 
-def executor(doors: Doors, entry: Entry, stages: list[Stage]) -> Executor:
+def executor(doors: Doors, entry: JournalEntry, stages: list[Stage]) -> Executor:
     """The executor of a connector's saga."""
     return Executor(entry, stages, ConnectorExplained(entry.record.resource), clock=doors.clock)
 

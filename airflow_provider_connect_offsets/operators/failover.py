@@ -47,7 +47,7 @@ _HANDED_ON = (
 )
 
 
-class SnapshotMirrorFlowOperator(FailoverOperator):
+class SnapshotFailoverOperator(FailoverOperator):
     """Look at a MirrorMaker 2 flow and at the consumer groups that are to go from its source to its target.
 
     Reads only. ``planned``: the source is alive, so that the groups' own offsets count, and ``source_connector`` (a

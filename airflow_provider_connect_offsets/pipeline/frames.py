@@ -21,17 +21,17 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTORS,
     LOG_BOUNDS,
     VERDICTS,
-    Kind,
+    ColumnKind,
     Schema,
 )
 
-_TYPES: Mapping[Kind, T.DataType] = {
-    Kind.STRING: T.StringType(),
-    Kind.INT: T.IntegerType(),
-    Kind.LONG: T.LongType(),
-    Kind.BINARY: T.BinaryType(),
-    Kind.BOOLEAN: T.BooleanType(),
-    Kind.TIMESTAMP: T.TimestampType(),
+_TYPES: Mapping[ColumnKind, T.DataType] = {
+    ColumnKind.STRING: T.StringType(),
+    ColumnKind.INT: T.IntegerType(),
+    ColumnKind.LONG: T.LongType(),
+    ColumnKind.BINARY: T.BinaryType(),
+    ColumnKind.BOOLEAN: T.BooleanType(),
+    ColumnKind.TIMESTAMP: T.TimestampType(),
 }
 
 # A part that is missing or damaged is an error whatever the session is set to: a plan made without it would be wrong.
@@ -90,7 +90,7 @@ def worked_out(frame: DataFrame) -> DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class PlanFrames:
     """What a plan is made from.
 
     connectors, offsets: datasets ``connectors`` and ``connector_offsets``
@@ -102,7 +102,7 @@ class Snapshot:
     bounds: DataFrame
 
     @classmethod
-    def read(cls, spark: SparkSession, directory: RunDirectory) -> Snapshot:
+    def read(cls, spark: SparkSession, directory: RunDirectory) -> PlanFrames:
         """Read the datasets."""
         return cls(
             connectors=read_dataset(spark, directory.connectors, CONNECTORS),

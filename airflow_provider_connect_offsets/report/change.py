@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.offsets.plan import Action, PlanRow
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity, Verdict
 from airflow_provider_connect_offsets.report import standing
-from airflow_provider_connect_offsets.report.moves import Log, Move, moves
+from airflow_provider_connect_offsets.report.moves import Log, PositionMove, moves
 from airflow_provider_connect_offsets.report.standing import Pending, Standing
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import MARKER, read_dataset
@@ -30,7 +30,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ConnectorBefore:
     """The connector as the snapshot saw it."""
 
     connector_class: str
@@ -85,7 +85,7 @@ class Change:
 
     run: RunDirectory
     request: Request
-    observed: Observed | None = None
+    observed: ConnectorBefore | None = None
     summary: Summary | None = None
     rows: tuple[PlanRow, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
@@ -154,7 +154,7 @@ class Change:
         return standing.asked(snapshot=self.observed is not None)
 
     @cached_property
-    def moves(self) -> tuple[Move, ...]:
+    def moves(self) -> tuple[PositionMove, ...]:
         """The partitions that are changed, worst first."""
         errors = (verdict for verdict in self.verdicts if verdict.severity is Severity.ERROR)
         faulty = {verdict.partition for verdict in errors if verdict.partition is not None}
@@ -195,10 +195,10 @@ def _natural(text: str) -> list[str | int]:
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", text)]
 
 
-def _observed(run: RunDirectory, connector: str) -> Observed | None:
+def _observed(run: RunDirectory, connector: str) -> ConnectorBefore | None:
     rows = _rows_if_any(run.connectors, CONNECTORS)
     row = next((row for row in rows if row["connector"] == connector), None)
-    return None if row is None else Observed(row["connector_class"], row["state"], row["observed_at"])
+    return None if row is None else ConnectorBefore(row["connector_class"], row["state"], row["observed_at"])
 
 
 def _rows_if_any(uri: str, schema: Schema) -> list[dict[str, Any]]:

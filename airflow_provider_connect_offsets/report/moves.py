@@ -35,7 +35,7 @@ class ReadBack(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class PositionMove:
     """A partition that the plan changes.
 
     ``log`` is None where the offsets are no positions in a Kafka log, or the log is not there. ``proved`` is what the
@@ -158,12 +158,12 @@ def moves(
     bounds: Mapping[TopicPartition, Log],
     proved: Iterable[MovedOffset],
     faulty: Collection[str],
-) -> tuple[Move, ...]:
+) -> tuple[PositionMove, ...]:
     """Give the partitions that are changed, worst first: what is wrong, then what is lost, then what comes again."""
     seen = {moved.partition: moved for moved in proved}
     changed = (row for row in rows if row.action is not Action.KEEP)
     found = (
-        Move(row, _log(row, bounds, seen.get(row.partition)), seen.get(row.partition), row.partition in faulty)
+        PositionMove(row, _log(row, bounds, seen.get(row.partition)), seen.get(row.partition), row.partition in faulty)
         for row in changed
     )
     return tuple(sorted(found, key=_badness))
@@ -180,7 +180,7 @@ def _log(row: PlanRow, bounds: Mapping[TopicPartition, Log], proved: MovedOffset
     return Log(log.start, max(log.end, proved.before_position)) if progressed else log
 
 
-def _badness(move: Move) -> tuple[bool, int, int, str, int, str]:
+def _badness(move: PositionMove) -> tuple[bool, int, int, str, int, str]:
     row = move.row
     return (
         not move.is_wrong,

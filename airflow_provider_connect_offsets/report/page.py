@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Ve
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
 from airflow_provider_connect_offsets.report.figures import Figure, key_figures
-from airflow_provider_connect_offsets.report.moves import Move
+from airflow_provider_connect_offsets.report.moves import PositionMove
 from airflow_provider_connect_offsets.report.standing import Pending
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -78,7 +78,7 @@ class _Section:
     findings: tuple[_Findings, ...]
     picture: Markup | None
     drawn: int
-    rows: tuple[Move, ...]
+    rows: tuple[PositionMove, ...]
     datasets: tuple[tuple[str, str], ...]
 
     @classmethod
@@ -112,7 +112,7 @@ class _Section:
         return sum(move.log is not None for move in self.change.moves) - self.drawn
 
 
-def _picture(change: Change, moves: Sequence[Move], *, name: str) -> str | None:
+def _picture(change: Change, moves: Sequence[PositionMove], *, name: str) -> str | None:
     if not moves:
         return None
     from airflow_provider_connect_offsets.report.charts.picture import Names, draw  # noqa: PLC0415 - matplotlib takes its time

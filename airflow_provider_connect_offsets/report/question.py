@@ -6,7 +6,7 @@ import re
 
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
-from airflow_provider_connect_offsets.report.moves import Move
+from airflow_provider_connect_offsets.report.moves import PositionMove
 
 MOST_ROWS = 20
 
@@ -66,7 +66,7 @@ def number(counted: int | None) -> str:
     return "unknown" if counted is None else f"{counted:,}"
 
 
-def _row(move: Move) -> str:
+def _row(move: PositionMove) -> str:
     log = "" if move.log is None else str(move.log)
     return f"| {' | '.join(plain(cell) for cell in (move.where, log, move.before, move.after, move.effect))} |"
 

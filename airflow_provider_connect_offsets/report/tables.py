@@ -14,7 +14,7 @@ from rich.text import Text
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
-from airflow_provider_connect_offsets.report.moves import Move, ReadBack
+from airflow_provider_connect_offsets.report.moves import PositionMove, ReadBack
 from airflow_provider_connect_offsets.report.standing import Tone
 
 MOST_ROWS = 20
@@ -103,7 +103,7 @@ def cells(*texts: str) -> Iterable[Text]:
     return (Text(text) for text in texts)
 
 
-def _log(move: Move) -> str:
+def _log(move: PositionMove) -> str:
     return "" if move.log is None else str(move.log)
 
 

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.workspace import files
 log = logging.getLogger(__name__)
 
 
-class Entry:
+class JournalEntry:
     """One generation, held by this process: its record is written before each step.
 
     ``record`` is what a dead predecessor left unfinished, until :meth:`begin` puts this process's own in its place.

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.exceptions import (
     NotUndone,
     Overlap,
 )
-from airflow_provider_connect_offsets.saga.entry import Entry
+from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.explanation import Explanation, Settled
 from airflow_provider_connect_offsets.saga.record import Progress, SagaState, StageRecord
 from airflow_provider_connect_offsets.saga.stage import Downtime, Found, Kind, Stage, Undoing
@@ -50,7 +50,7 @@ class Executor:
     stages: all of them, or, where a dead process left it, those that its journal holds, built from their specs.
     """
 
-    entry: Entry
+    entry: JournalEntry
     stages: Sequence[Stage]
     explanation: Explanation
     clock: Clock = SYSTEM_CLOCK

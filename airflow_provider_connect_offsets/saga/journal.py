@@ -24,7 +24,7 @@ import tenacity
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.exceptions import DatasetError, JournalDamaged, Overlap
-from airflow_provider_connect_offsets.saga.entry import Entry
+from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, Heartbeat, Lease, Owner, living
 from airflow_provider_connect_offsets.saga.record import SagaRecord
 from airflow_provider_connect_offsets.workspace import files
@@ -146,7 +146,7 @@ class Journal:
     @contextmanager
     def claim(
         self, owner: Owner, *, beside: Iterable[Journal] = (), patience: float = DEAD_AFTER * 3
-    ) -> Iterator[Entry]:
+    ) -> Iterator[JournalEntry]:
         """Hold the resource for as long as the block lasts; whoever else asks meanwhile gets :class:`Overlap`.
 
         ``beside``: journals of other resources, which are held by the same lease. What the same run left behind (a
@@ -157,7 +157,7 @@ class Journal:
             self._claim_beside(entry, owner, beside, patience)
             yield entry
 
-    def hold(self, owner: Owner, *, seconds: float, beside: Iterable[Journal] = ()) -> Entry:
+    def hold(self, owner: Owner, *, seconds: float, beside: Iterable[Journal] = ()) -> JournalEntry:
         """Claim the connector for a run that goes on with it in another task, within ``seconds``; ``beside``: as above.
 
         Raises :class:`Overlap`, and holds nothing then.
@@ -172,7 +172,7 @@ class Journal:
         self._write_lease(entry.number, between_tasks, seconds=seconds)
         return entry
 
-    def _claim_beside(self, entry: Entry, owner: Owner, beside: Iterable[Journal], patience: float) -> None:
+    def _claim_beside(self, entry: JournalEntry, owner: Owner, beside: Iterable[Journal], patience: float) -> None:
         """Hold other resources by the lease of ``entry``; so what it has taken over keeps all that it holds."""
         wanted = {journal.uri: journal for journal in beside}
         entry.beside = tuple((journal.connector, uri) for uri, journal in wanted.items())
@@ -181,7 +181,7 @@ class Journal:
             journal._claim(owner, patience, home=entry.home)  # noqa: SLF001 - one of its own kind
 
     @contextmanager
-    def held(self, owner: Owner, *, seconds: float) -> Iterator[Entry]:
+    def held(self, owner: Owner, *, seconds: float) -> Iterator[JournalEntry]:
         """Go on with what an earlier task of the same run holds, and hold it for ``seconds`` after the block.
 
         Raises :class:`Overlap`.
@@ -198,7 +198,7 @@ class Journal:
             yield entry
 
     @contextmanager
-    def _kept(self, entry: Entry, owner: Owner, *, seconds_after: float) -> Iterator[None]:
+    def _kept(self, entry: JournalEntry, owner: Owner, *, seconds_after: float) -> Iterator[None]:
         """Renew the lease while the block lasts; then it ends in ``seconds_after``."""
         during = max(DEAD_AFTER, seconds_after)
         try:
@@ -209,7 +209,7 @@ class Journal:
             entry.heartbeat = None
             self._end_lease(entry.number, owner, seconds=seconds_after)
 
-    def _claim(self, owner: Owner, patience: float, *, home: str = "") -> Entry:
+    def _claim(self, owner: Owner, patience: float, *, home: str = "") -> JournalEntry:
         waiting = tenacity.Retrying(
             retry=tenacity.retry_if_result(lambda entry: entry is None),
             wait=tenacity.wait_fixed(0.5),
@@ -221,7 +221,7 @@ class Journal:
             raise self._overlap(self.newest())
         return entry
 
-    def _try_claim(self, owner: Owner, home: str) -> Entry | None:
+    def _try_claim(self, owner: Owner, home: str) -> JournalEntry | None:
         """Take the next generation; None where another process of the same run is still at it."""
         number = self.newest()
         lease = None if self._has_home_of(number, home) else self._living_lease(number)
@@ -242,7 +242,7 @@ class Journal:
             self._end_lease(number + 1, owner, seconds=0)
             raise
 
-    def _begun(self, number: int, owner: Owner, home: str) -> Entry:
+    def _begun(self, number: int, owner: Owner, home: str) -> JournalEntry:
         """The entry of the generation after ``number``, whose lease stands, with what an earlier one has left."""
         taken_over, left = self._unfinished(number, home)
         record = left or SagaRecord(self.connector, owner)
@@ -251,12 +251,12 @@ class Journal:
             entry.write(record)
         return entry
 
-    def _entry(self, number: int, record: SagaRecord, taken_over: str | None = None) -> Entry:
+    def _entry(self, number: int, record: SagaRecord, taken_over: str | None = None) -> JournalEntry:
         def taken_over_by() -> str | None:
             newest = self.newest()
             return None if newest == number else self.holder(newest)
 
-        return Entry(self.home(number), number, record, taken_over=taken_over, taken_over_by=taken_over_by)
+        return JournalEntry(self.home(number), number, record, taken_over=taken_over, taken_over_by=taken_over_by)
 
     def _unfinished(self, number: int, home: str) -> tuple[str | None, SagaRecord | None]:
         """The newest record where it is unfinished, and its file; whoever died before a first note has none.

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.operators.failover import (
     BeginFailoverOperator,
     OpenFailoverOperator,
     ReleaseFlowOperator,
-    SnapshotMirrorFlowOperator,
+    SnapshotFailoverOperator,
     TranslateGroupOffsetsOperator,
 )
 from airflow_provider_connect_offsets.operators.groups import CommitGroupOffsetsOperator
@@ -71,7 +71,7 @@ def mirror_failover(  # noqa: PLR0913 - each by its name
     }
     submitted = {"conn_id": spark_conn_id, **patient, **(spark or {})}
     with TaskGroup(group_id) as group:
-        snapshot = SnapshotMirrorFlowOperator(
+        snapshot = SnapshotFailoverOperator(
             task_id="snapshot",
             groups=groups,
             planned=planned,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.hooks.doors import open_doors
 from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
 from airflow_provider_connect_offsets.observe.lag import AwaitedLag, look_at_lag
-from airflow_provider_connect_offsets.observe.waiting import Look
+from airflow_provider_connect_offsets.observe.waiting import Observation
 from airflow_provider_connect_offsets.triggers.waiting import WaitingTrigger
 
 
@@ -37,7 +37,7 @@ class MirrorLagTrigger(WaitingTrigger):
             control=control,
         )
 
-    def look(self) -> Look:
+    def look(self) -> Observation:
         """Look at its offsets and at the source's logs."""
         awaited = AwaitedLag.parse(
             **{name: self.asked[name] for name in ("topics", "max_lag_records", "max_lag_seconds")}

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.hooks.failures import PERMANENT, as_event
 from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_cluster
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
 from airflow_provider_connect_offsets.observe.positions import Awaited, look_at_positions
-from airflow_provider_connect_offsets.observe.waiting import Look, is_in, look_at_group, look_at_state
+from airflow_provider_connect_offsets.observe.waiting import Observation, is_in, look_at_group, look_at_state
 from airflow_provider_connect_offsets.operations.connector import steps
 
 log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class WaitingTrigger(BaseTrigger, ABC):
         return TriggerEvent(event)  # type: ignore[no-untyped-call]
 
     @abstractmethod
-    def look(self) -> Look:
+    def look(self) -> Observation:
         """Look once."""
 
 
@@ -97,7 +97,7 @@ class ConnectorStateTrigger(WaitingTrigger):
     ) -> None:
         super().__init__(most=most, until=until, connector=connector, state=state, connect_conn_id=connect_conn_id)
 
-    def look(self) -> Look:
+    def look(self) -> Observation:
         """Look at its state."""
         with KafkaConnectHook(self.asked["connect_conn_id"]).get_conn() as connect:
             return look_at_state(connect, self.asked["connector"], self.asked["state"])
@@ -132,7 +132,7 @@ class StateChangeTrigger(WaitingTrigger):
             before=before,
         )
 
-    def look(self) -> Look:
+    def look(self) -> Observation:
         """Look at its state; raises what ``operations.connector.steps`` raises once the time is up."""
         connector, state = self.asked["connector"], State(self.asked["state"])
         with KafkaConnectHook(self.asked["connect_conn_id"]).get_conn() as connect:
@@ -142,7 +142,7 @@ class StateChangeTrigger(WaitingTrigger):
         if not reached and self.until is not None and time.time() > self.until:
             steps.refuse_unless_in(status, connector, state, patience=self.asked["patience"])
             reached = True  # RUNNING without tasks: it has none
-        return Look(reached, f"{connector!r} is {status.state} with {len(status.tasks)} tasks.")
+        return Observation(reached, f"{connector!r} is {status.state} with {len(status.tasks)} tasks.")
 
 
 class ConnectorPositionTrigger(WaitingTrigger):
@@ -173,7 +173,7 @@ class ConnectorPositionTrigger(WaitingTrigger):
             kafka_conn_id=kafka_conn_id,
         )
 
-    def look(self) -> Look:
+    def look(self) -> Observation:
         """Look at its positions and at the logs."""
         awaited = Awaited.parse(**{name: self.asked[name] for name in ("topics", "partitions", "position", "max_lag")})
         connector, kafka = self.asked["connector"], self.asked["kafka_conn_id"]
@@ -189,7 +189,7 @@ class ConsumerGroupInactiveTrigger(WaitingTrigger):
     def __init__(self, *, group: str, kafka_conn_id: str, most: float, until: float | None = None) -> None:
         super().__init__(most=most, until=until, group=group, kafka_conn_id=kafka_conn_id)
 
-    def look(self) -> Look:
+    def look(self) -> Observation:
         """Look at the group."""
         with consumer_groups(self.asked["kafka_conn_id"]) as groups:
             return look_at_group(groups, self.asked["group"])

@@ -18,21 +18,21 @@ import pyarrow.parquet as pq
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.workspace import files, layout
 from airflow_provider_connect_offsets.workspace.layout import join
-from airflow_provider_connect_offsets.workspace.schemas import Kind, Schema
+from airflow_provider_connect_offsets.workspace.schemas import ColumnKind, Schema
 
 MARKER = layout.MARKER
 
 # Rows held as Python objects at a time; a topic may have a million.
 _BATCH = 50_000
 
-_ARROW_TYPES: Mapping[Kind, pa.DataType] = {
-    Kind.STRING: pa.string(),
-    Kind.INT: pa.int32(),
-    Kind.LONG: pa.int64(),
-    Kind.BINARY: pa.binary(),
-    Kind.BOOLEAN: pa.bool_(),
+_ARROW_TYPES: Mapping[ColumnKind, pa.DataType] = {
+    ColumnKind.STRING: pa.string(),
+    ColumnKind.INT: pa.int32(),
+    ColumnKind.LONG: pa.int64(),
+    ColumnKind.BINARY: pa.binary(),
+    ColumnKind.BOOLEAN: pa.bool_(),
     # Microseconds in UTC: what Spark reads back as its own timestamp type.
-    Kind.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+    ColumnKind.TIMESTAMP: pa.timestamp("us", tz="UTC"),
 }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class ColumnKind(StrEnum):
     """Column types."""
 
     STRING = "string"
@@ -25,7 +25,7 @@ class Column:
     """A column: its name, its type, and whether null is allowed."""
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     nullable: bool = False
 
 
@@ -47,7 +47,7 @@ def _schema(name: str, **columns: str) -> Schema:
     return Schema(
         name,
         tuple(
-            Column(column, Kind(kind.removesuffix("?")), nullable=kind.endswith("?"))
+            Column(column, ColumnKind(kind.removesuffix("?")), nullable=kind.endswith("?"))
             for column, kind in columns.items()
         ),
     )

@@ -26,7 +26,7 @@ from airflow_provider_connect_offsets.kafka.brokers import Brokers
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader
 from airflow_provider_connect_offsets.kafka.topic_writer import TopicWriter
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
-from airflow_provider_connect_offsets.operations.imports.import_stages import Change, read
+from airflow_provider_connect_offsets.operations.imports.import_stages import StoredChange, read
 from airflow_provider_connect_offsets.operations.imports.imports import Imports
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
@@ -70,7 +70,7 @@ class Case:
         """As the shell does it."""
         self.imports(run, workspace).settle_left()
         standing = read(self.storage, list(wanted))
-        changes = [Change(name, standing[name], changed) for name, changed in wanted.items()]
+        changes = [StoredChange(name, standing[name], changed) for name, changed in wanted.items()]
         self.imports(run, workspace).write(changes, beside=list(wanted), keep=lambda: None)
 
     def write_ours(self, run: str, workspace: str) -> None:

@@ -14,7 +14,13 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.requests.readiness import Thresholds
 from airflow_provider_connect_offsets.pipeline.flow.group_readiness import NO_REPLICA, UNSEEN
 from airflow_provider_connect_offsets.pipeline.flow.group_rules import by_group, group_verdicts
-from airflow_provider_connect_offsets.pipeline.flow.readiness import Seen, as_history, readiness, trend, with_progress
+from airflow_provider_connect_offsets.pipeline.flow.readiness import (
+    ObservedLogs,
+    as_history,
+    readiness,
+    trend,
+    with_progress,
+)
 from airflow_provider_connect_offsets.pipeline.flow.readiness_rules import partition_verdicts
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.workspace.schemas import (
@@ -92,7 +98,7 @@ def rows(spark: SparkSession) -> DataFrame:
 def judged_partitions(spark: SparkSession) -> DataFrame:
     topics = ["drained", "late", "lost", "beyond", "gone", "fresh"]
     return readiness(
-        Seen(
+        ObservedLogs(
             offsets=frame(
                 spark,
                 CONNECTOR_OFFSETS,
@@ -154,7 +160,7 @@ def test_without_an_offset_and_from_latest_nobody_knows(spark: SparkSession) -> 
     """What such a partition lacks can't be told."""
     nothing = {schema: frame(spark, schema, []) for schema in (CONNECTOR_OFFSETS, REMAINING, OFFSET_SYNCS)}
     [row] = readiness(
-        Seen(
+        ObservedLogs(
             offsets=nothing[CONNECTOR_OFFSETS],
             topics=frame(spark, FLOW_TOPICS, [{"topic": "new", "target_topic": "s.new"}]),
             bounds=frame(spark, LOG_BOUNDS, [log("s", "new", 0, 5)]),

@@ -10,7 +10,7 @@ from mirror_world import Pair, World
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.observe.flow import replicas
 from airflow_provider_connect_offsets.observe.flow.bisected import current, searched
-from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping, Offsets, Records, in_turns
+from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping, RecordOffsets, Records, in_turns
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 
@@ -31,7 +31,7 @@ def found_in(
     if search is None:
         return []
 
-    def read(asked: Mapping[str, Offsets]) -> dict[str, Records]:
+    def read(asked: Mapping[str, RecordOffsets]) -> dict[str, Records]:
         return {
             key: Records(_digests(world.source, some.source, digest), _digests(world.target, some.target, digest))
             for key, some in asked.items()

@@ -25,7 +25,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left, PositionOf
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.translate.ledger import Observed, ledger
+from airflow_provider_connect_offsets.pipeline.translate.ledger import LedgerInput, ledger
 from airflow_provider_connect_offsets.workspace.schemas import (
     CHECKPOINTS,
     FLOW_TOPICS,
@@ -55,7 +55,7 @@ def kept_ledger(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
     return rows
 
 
-def observed(spark: SparkSession, seen: dict[int, World], number: int) -> Observed:
+def observed(spark: SparkSession, seen: dict[int, World], number: int) -> LedgerInput:
     """What look ``number`` sees of the worlds."""
     worlds = [seen.get(at, World()) for at in range(max(seen) + 1)]
     there = [str(at) for at in seen]
@@ -71,7 +71,7 @@ def observed(spark: SparkSession, seen: dict[int, World], number: int) -> Observ
         for at in sorted({before for at in positions_of(world) for before in range(at - BEFORE, at)})
         if at in world.source.records
     ]
-    return Observed(
+    return LedgerInput(
         partitions=frame_of(spark, partitions, struct_type(MIRROR_PARTITIONS)),
         topics=topics_of(spark, seen),
         syncs=syncs_of(spark, worlds).where(F.col("topic").isin(there)),

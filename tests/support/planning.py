@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.offsets.families import ConnectorType, Fam
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.frames import Snapshot, struct_type
+from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, struct_type
 from airflow_provider_connect_offsets.pipeline.plan.counts import Counts
 from airflow_provider_connect_offsets.pipeline.plan.plan import plan
 from airflow_provider_connect_offsets.workspace import schemas
@@ -174,7 +174,7 @@ class Planner:
 
     spark: SparkSession
 
-    def snapshot(self, connectors: Iterable[Connector], logs: Logs) -> Snapshot:
+    def snapshot(self, connectors: Iterable[Connector], logs: Logs) -> PlanFrames:
         listed = list(connectors)
         bounds = [
             {
@@ -192,7 +192,7 @@ class Planner:
             }
             for (topic, number), log in logs.items()
         ]
-        return Snapshot(
+        return PlanFrames(
             self._frame(schemas.CONNECTORS, [connector.row() for connector in listed]),
             self._frame(schemas.CONNECTOR_OFFSETS, [row for connector in listed for row in connector.offset_rows()]),
             self._frame(schemas.LOG_BOUNDS, bounds),

@@ -9,7 +9,7 @@ from typing import Any
 from airflow_provider_connect_offsets.observe.flow.replicas import Clusters, Pair, Replica
 from airflow_provider_connect_offsets.observe.flow.single_records import single_records
 from airflow_provider_connect_offsets.offsets.bisecting import (
-    Logs,
+    LogRanges,
     OffsetMapping,
     Search,
     in_turns,
@@ -54,7 +54,7 @@ def searched(one: Replica, known: Iterable[OffsetMapping], *, lowest: int) -> Se
     """
     if one.source is None or one.target is None or not one.gapless or one.transformed or not one.timed:
         return None
-    logs = Logs(range(one.source.log_start, one.source.log_end), range(one.target.log_start, one.target.log_end))
+    logs = LogRanges(range(one.source.log_start, one.source.log_end), range(one.target.log_start, one.target.log_end))
     return search(known, logs, lowest=lowest)
 
 

@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.observe.flow.compared import write_checked
 from airflow_provider_connect_offsets.observe.flow.failback import HomeEvidence, look_back, write_return
 from airflow_provider_connect_offsets.observe.flow.flow_look import (
     Group,
-    Look,
+    GroupsOfFlow,
     groups_named,
     groups_of,
     told_syncs,
@@ -78,7 +78,7 @@ def look(
     directory: FailoverDirectory,
     *,
     ranges: FailoverDirectory | None = None,
-) -> Look:
+) -> GroupsOfFlow:
     """Look at the flow and write what a translation is made from; changes nothing.
 
     ranges: where an earlier translation has written ``compare_ranges`` and ``sampled_claims``: those records are read
@@ -142,7 +142,7 @@ def _planned(
     doors: FailoverDoors,
     syncs: Mapping[TopicPartition, Sequence[Pair]],
     ranges: FailoverDirectory | None,
-) -> Look:
+) -> GroupsOfFlow:
     of_source = groups_of(_source(doors), request.groups)
     of_target = groups_named(doors.clusters.target, of_source)
     replicas = _replicas(request, doors, _concerned(of_source, request))
@@ -156,7 +156,7 @@ def _planned(
         kept += still_proved(earlier, doors.clusters, replicas)
     known = _mappings(replicas, syncs, kept)
     found = bisected(doors.clusters, replicas, known, _lowest(of_source))
-    return Look(of_source, of_target, replicas, kept=[*kept, *found])
+    return GroupsOfFlow(of_source, of_target, replicas, kept=[*kept, *found])
 
 
 def _mapping(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -186,10 +186,10 @@ def _lowest(groups: Mapping[str, Group]) -> dict[TopicPartition, int]:
     return lowest
 
 
-def _unplanned(request: FailoverRequest, doors: FailoverDoors) -> Look:
+def _unplanned(request: FailoverRequest, doors: FailoverDoors) -> GroupsOfFlow:
     """Groups that aren't there yet have neither members nor offsets; the checkpoints name them."""
     of_target = groups_of(doors.clusters.target, request.groups)
-    return Look({}, of_target, replicas_left(request.flow, doors.clusters.target))
+    return GroupsOfFlow({}, of_target, replicas_left(request.flow, doors.clusters.target))
 
 
 def _source(doors: FailoverDoors) -> KafkaCluster:

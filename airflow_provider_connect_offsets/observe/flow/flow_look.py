@@ -58,7 +58,7 @@ def groups_named(cluster: KafkaCluster, names: Iterable[str]) -> dict[str, Group
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class GroupsOfFlow:
     """What was seen of a flow: groups on either side, and the replicas that concern them.
 
     ``read_from``: from which offsets on the records of both logs were read, by partition of the source; ``kept``: rows
@@ -102,7 +102,7 @@ def told_syncs(directory: FailoverDirectory) -> dict[TopicPartition, list[Pair]]
     return found
 
 
-def write_look(request: FailoverRequest, directory: FailoverDirectory, look: Look) -> None:
+def write_look(request: FailoverRequest, directory: FailoverDirectory, look: GroupsOfFlow) -> None:
     """Write what was seen of groups and logs."""
     flow = request.flow
     sides = {Side.SOURCE: look.of_source, Side.TARGET: look.of_target}

@@ -25,7 +25,7 @@ from airflow_provider_connect_offsets.observe.flow.replicas import (
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
 from airflow_provider_connect_offsets.observe.lag import Replicated, isolation_of, replicated
 from airflow_provider_connect_offsets.observe.snapshot import (
-    Seen,
+    FoundConnector,
     bounds_rows,
     connector_row,
     look_at_connector,
@@ -158,7 +158,7 @@ def _stamp(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
 
 
-def _connectors(request: ReadinessRequest, doors: Doors) -> list[Seen]:
+def _connectors(request: ReadinessRequest, doors: Doors) -> list[FoundConnector]:
     wanted = [(request.source_connector, MirrorSource.name, "source_connector")]
     if request.checkpoint_connector:
         wanted.append((request.checkpoint_connector, MirrorCheckpoint.name, "checkpoint_connector"))
@@ -177,7 +177,7 @@ def _connectors(request: ReadinessRequest, doors: Doors) -> list[Seen]:
     return seen
 
 
-def _stored_topics(seen: Seen) -> set[str]:
+def _stored_topics(seen: FoundConnector) -> set[str]:
     """Topics that something is stored for, also those that are gone."""
     family = seen.info.family
     places = (family.topic_partition(parse_map(entry.partition)) for entry in seen.offsets)

@@ -10,10 +10,10 @@ from dataclasses import replace
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.kafka.spans import Spans
 from airflow_provider_connect_offsets.observe.flow.replicas import Clusters, Pair, Replica, timed_topics
-from airflow_provider_connect_offsets.offsets.bisecting import Offsets, Records
+from airflow_provider_connect_offsets.offsets.bisecting import RecordOffsets, Records
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
-Read = Callable[[Mapping[TopicPartition, Offsets]], dict[TopicPartition, Records]]
+Read = Callable[[Mapping[TopicPartition, RecordOffsets]], dict[TopicPartition, Records]]
 
 _FIRST, _BEGINNING = Pair(0, 0), Pair(-1, -1)
 
@@ -34,7 +34,7 @@ def single_records(clusters: Clusters, replicas: Iterable[Replica]) -> Iterator[
         ThreadPoolExecutor(1) as pool,
     ):
 
-        def read(asked: Mapping[TopicPartition, Offsets]) -> dict[TopicPartition, Records]:
+        def read(asked: Mapping[TopicPartition, RecordOffsets]) -> dict[TopicPartition, Records]:
             of_source = {where: offsets.source for where, offsets in asked.items()}
             of_target = {names[where]: offsets.target for where, offsets in asked.items()}
             reading = pool.submit(_digests, target, of_target, timed)
@@ -52,7 +52,7 @@ def same_records(
     pairs: within both logs, by partition of the source.
     """
     asked = {
-        where: Offsets(frozenset(pair.upstream for pair in some), frozenset(pair.downstream for pair in some))
+        where: RecordOffsets(frozenset(pair.upstream for pair in some), frozenset(pair.downstream for pair in some))
         for where, some in pairs.items()
         if some
     }

@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.operations.connector.captured import (
 from airflow_provider_connect_offsets.operations.connector.offset_stages import AlterOffsets, change_stages
 from airflow_provider_connect_offsets.operations.connector.plans import refuse_planned_on, refuse_taken_back
 from airflow_provider_connect_offsets.operations.recovery import executor, recover, take_back_import
-from airflow_provider_connect_offsets.saga.entry import Entry
+from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -49,7 +49,7 @@ def carry_out(  # noqa: PLR0913 - each by its name
     plan: OffsetPlan,
     doors: Doors,
     journal: Journal,
-    entry: Entry,
+    entry: JournalEntry,
     owner: Owner,
     stages: Sequence[Stage],
     *,
@@ -69,7 +69,7 @@ def carry_out(  # noqa: PLR0913 - each by its name
     return outcome if told is None else replace(outcome, warnings=(told, *outcome.warnings))
 
 
-def _made(plan: OffsetPlan, doors: Doors, entry: Entry, stages: list[Stage], owner: Owner) -> Outcome:
+def _made(plan: OffsetPlan, doors: Doors, entry: JournalEntry, stages: list[Stage], owner: Owner) -> Outcome:
     started = datetime.now(tz=UTC)
     try:
         settled = executor(doors, entry, stages).run()

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.operations.connector.captured import CONNECTIONS
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import commit_deleted, is_whole
 from airflow_provider_connect_offsets.operations.groups.left_groups import reasons
-from airflow_provider_connect_offsets.saga.entry import Entry
+from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
 from airflow_provider_connect_offsets.saga.explanation import AsItIs
 from airflow_provider_connect_offsets.saga.journal import Journal
@@ -143,7 +143,7 @@ def move_groups(
     return results[0]
 
 
-def mend(entry: Entry, target: KafkaCluster) -> str | None:
+def mend(entry: JournalEntry, target: KafkaCluster) -> str | None:
     """Mend what a dead run has left of the groups; says so, None where nothing was left. Raises store errors."""
     record = entry.record
     if not record.state.is_unfinished:
@@ -159,7 +159,7 @@ def mend(entry: Entry, target: KafkaCluster) -> str | None:
 
 
 @contextmanager
-def _claimed(journal: Journal, owner: Owner, timeout: float) -> Iterator[Entry]:
+def _claimed(journal: Journal, owner: Owner, timeout: float) -> Iterator[JournalEntry]:
     waiting = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(Overlap),
         wait=tenacity.wait_exponential(max=10),

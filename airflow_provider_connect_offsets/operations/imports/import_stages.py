@@ -51,7 +51,7 @@ def read(storage: Storage, names: Collection[str]) -> dict[str, Offsets]:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StoredChange:
     """What is to be written for one connector, and what stands there before: all of it, or the changed partitions."""
 
     connector: str
@@ -73,7 +73,7 @@ class Change:
         """The partitions that are changed."""
         return tuple(change.partition for change in self.changes)
 
-    def without(self, partitions: Collection[str]) -> Change:
+    def without(self, partitions: Collection[str]) -> StoredChange:
         """The same, of the changed partitions that are not among these."""
         left = Offsets.of(one for one in self.changes if one.partition not in partitions)
         return replace(self, before=self.before.only(one.partition for one in left), changes=left)
@@ -96,7 +96,12 @@ class ImportOffsets(Stage):
     kind = Kind.UNDOABLE
 
     def __init__(
-        self, name: str, storage: Storage, changes: Sequence[Change] = (), *, file: Callable[[str], str] | None = None
+        self,
+        name: str,
+        storage: Storage,
+        changes: Sequence[StoredChange] = (),
+        *,
+        file: Callable[[str], str] | None = None,
     ) -> None:
         super().__init__(name)
         self._storage = storage
@@ -167,21 +172,21 @@ class ImportOffsets(Stage):
             ) from error
         return _told(foreign)
 
-    def changes(self, captured: JsonMap) -> Sequence[Change]:
+    def changes(self, captured: JsonMap) -> Sequence[StoredChange]:
         """What is changed: as this process captured it, or as the journal of a dead one holds it."""
         if not self._changes:
             prior, changes = (parse_kip199(files.read_json(captured[name])) for name in ("prior", "changes"))
-            self._changes = [Change(name, prior[name], wanted) for name, wanted in changes.items()]
+            self._changes = [StoredChange(name, prior[name], wanted) for name, wanted in changes.items()]
         return self._changes
 
-    def _foreign(self, changes: Sequence[Change]) -> dict[str, list[str]]:
+    def _foreign(self, changes: Sequence[StoredChange]) -> dict[str, list[str]]:
         """By connector, the partitions in which someone else has written."""
         standing = self._read(changes)
         found = {change.connector: change.found(standing[change.connector]) for change in changes}
         named = {name: [one for one, is_ in of.items() if is_ is Found.FOREIGN] for name, of in found.items()}
         return {name: partitions for name, partitions in named.items() if partitions}
 
-    def _prove(self, changes: Sequence[Change], expected: Mapping[str, Offsets]) -> None:
+    def _prove(self, changes: Sequence[StoredChange], expected: Mapping[str, Offsets]) -> None:
         standing = self._read(changes)
         for connector, wanted in expected.items():
             difference = differences(standing[connector], wanted)
@@ -193,7 +198,7 @@ class ImportOffsets(Stage):
         """Whether another process has begun it, whose journal holds no other partitions than the changed ones."""
         return self._file is None
 
-    def _read(self, changes: Sequence[Change]) -> dict[str, Offsets]:
+    def _read(self, changes: Sequence[StoredChange]) -> dict[str, Offsets]:
         """What stands of the connectors, as far as it is known what stood there before."""
         standing = read(self._storage, [change.connector for change in changes])
         if self._is_rebuilt:

@@ -15,8 +15,8 @@ from airflow_provider_connect_offsets.exceptions import (
     NotStopped,
     WorkspaceUnwritable,
 )
-from airflow_provider_connect_offsets.operations.imports.import_stages import Change, ImportOffsets, Storage
-from airflow_provider_connect_offsets.saga.entry import Entry
+from airflow_provider_connect_offsets.operations.imports.import_stages import ImportOffsets, Storage, StoredChange
+from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
 from airflow_provider_connect_offsets.saga.explanation import AsItIs, Settled
 from airflow_provider_connect_offsets.saga.journal import Journal
@@ -68,7 +68,7 @@ class Imports:
         """Those whose journal lies beside that of a connector."""
         return cls(storage, journal.sibling(_imports_into(storage)), owner, refuse_running)
 
-    def write(self, changes: Sequence[Change], *, beside: Iterable[str], keep: Callable[[], None]) -> None:
+    def write(self, changes: Sequence[StoredChange], *, beside: Iterable[str], keep: Callable[[], None]) -> None:
         """Write all changes and prove them; where one can't be proved, put all of them back.
 
         beside: connectors whose changes are kept apart from it. keep: called once nobody else can write any more,
@@ -96,7 +96,7 @@ class Imports:
         with self._claimed(()) as entry:
             return self._settle(entry)
 
-    def _settle(self, entry: Entry) -> str | None:
+    def _settle(self, entry: JournalEntry) -> str | None:
         record = entry.record
         if not record.state.is_unfinished:
             return None
@@ -112,7 +112,7 @@ class Imports:
         return f"{whose}: {became}.{settled.lost}"
 
     @contextmanager
-    def _claimed(self, connectors: Iterable[str]) -> Iterator[Entry]:
+    def _claimed(self, connectors: Iterable[str]) -> Iterator[JournalEntry]:
         """Hold the storage, by what removals of orphans hold as well, and these connectors."""
         beside = [self.journal.sibling(name) for name in (self.storage.resource, *connectors)]
         try:

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.operations.orphans.orphans import (
     left_to_remove,
     remove_approved,
 )
-from airflow_provider_connect_offsets.saga.entry import Entry
+from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
 from airflow_provider_connect_offsets.saga.explanation import AsItIs
 from airflow_provider_connect_offsets.saga.journal import Journal
@@ -111,7 +111,7 @@ def remove_orphans(journal: Journal, owner: Owner, stage: RemoveOrphans, *, kept
     return removal
 
 
-def finish(entry: Entry, topic: OffsetsTopic, *, exist: Exist) -> str | None:
+def finish(entry: JournalEntry, topic: OffsetsTopic, *, exist: Exist) -> str | None:
     """Finish what a dead run has begun to remove; says so, None where nothing was left. Raises store errors."""
     record = entry.record
     if not record.state.is_unfinished:

@@ -33,7 +33,7 @@ _AGE = {"position_of": "string", "position_at": "timestamp"}
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedFlow:
     """What a look at a flow has found; each a dataset of that name, ``members`` as group, on_source, on_target.
 
     ``latest``: the last checkpoint of each group, topic (as on the target) and partition: upstream, downstream,
@@ -56,7 +56,7 @@ class Seen:
     left: Left | None = None
     lost: Lost | None = None
 
-    def with_known(self) -> Seen:
+    def with_known(self) -> ObservedFlow:
         """The same, with what is known of each partition worked out."""
         if self.left is not None:
             lost = self.left.lost(self.partitions, self.syncs, self.digests)
@@ -84,7 +84,7 @@ def without_source(partitions: DataFrame) -> DataFrame:
     return partitions.withColumns({**unknown, "drained": F.expr("false")})
 
 
-def asked_positions(request: FailoverRequest, seen: Seen) -> DataFrame:
+def asked_positions(request: FailoverRequest, seen: ObservedFlow) -> DataFrame:
     """The positions to be translated.
 
     returns: group, topic (of the source), kafka_partition, position, checkpoint (where MirrorMaker 2 would put the
@@ -103,7 +103,7 @@ def asked_positions(request: FailoverRequest, seen: Seen) -> DataFrame:
     return _selected(found, request)
 
 
-def _told(seen: Seen, *more: str) -> DataFrame:
+def _told(seen: ObservedFlow, *more: str) -> DataFrame:
     """What the last checkpoints tell.
 
     returns: group, target_topic, kafka_partition, position, checkpoint (null: no place), position_of, position_at, and
@@ -120,7 +120,7 @@ def _selected(found: DataFrame, request: FailoverRequest) -> DataFrame:
     return found if request.topics is None else found.where(matches_whole(F.col("topic"), request.topics))
 
 
-def translated(request: FailoverRequest, seen: Seen) -> DataFrame:
+def translated(request: FailoverRequest, seen: ObservedFlow) -> DataFrame:
     """Dataset ``translation``, with checked and mismatched (the records on either side were read, and differ)."""
     found = _answered(request, seen)
     aged = {name: F.lit(None).cast(kind) for name, kind in _AGE.items() if name not in found.columns}
@@ -133,7 +133,7 @@ def translated(request: FailoverRequest, seen: Seen) -> DataFrame:
     return _checked(_judged(known, request, seen), seen)
 
 
-def _answered(request: FailoverRequest, seen: Seen) -> DataFrame:
+def _answered(request: FailoverRequest, seen: ObservedFlow) -> DataFrame:
     nothing = {"not_at_home": F.lit(None).cast("long"), "by_records": F.lit(None).cast("boolean")}
     trusts = request.trust_checkpoints
     if seen.lost is not None:
@@ -148,7 +148,7 @@ def _answered(request: FailoverRequest, seen: Seen) -> DataFrame:
     return found.withColumns(nothing) if seen.forward is None else both_ways(asked, found, seen.forward)
 
 
-def compare_ranges(request: FailoverRequest, seen: Seen) -> DataFrame:
+def compare_ranges(request: FailoverRequest, seen: ObservedFlow) -> DataFrame:
     """From where on the records of either log are worth reading, to prove places in them.
 
     returns: topic, kafka_partition, target_topic, source_from, target_from
@@ -170,7 +170,7 @@ def compare_ranges(request: FailoverRequest, seen: Seen) -> DataFrame:
     )
 
 
-def _judged(known: DataFrame, request: FailoverRequest, seen: Seen) -> DataFrame:
+def _judged(known: DataFrame, request: FailoverRequest, seen: ObservedFlow) -> DataFrame:
     """Decide what is done, and say why."""
     stays = _reason_to_stay(request)
     settled = F.col("target_before").eqNullSafe(F.col("downstream")) & F.col("downstream").isNotNull()
@@ -262,7 +262,7 @@ def _why() -> Column:
     return F.when(F.col("exact"), base).otherwise(F.concat(base, F.coalesce(again, F.lit(""))))
 
 
-def _checked(rows: DataFrame, seen: Seen) -> DataFrame:
+def _checked(rows: DataFrame, seen: ObservedFlow) -> DataFrame:
     """Compare both records of each exact claim, as far as they were read."""
     if seen.digests is None:
         told = rows.withColumns({"checked": F.expr("false"), "mismatched": F.expr("false")})
@@ -285,7 +285,7 @@ def _checked(rows: DataFrame, seen: Seen) -> DataFrame:
     )
 
 
-def _by_source_topic(seen: Seen) -> DataFrame:
+def _by_source_topic(seen: ObservedFlow) -> DataFrame:
     """Checkpoints as places that are known: of any group, as they tell of the topic, not of who reads it."""
     told = seen.latest.where("upstream >= 0 and downstream >= 0").withColumnRenamed("topic", "target_topic")
     names = seen.partitions.select("target_topic", *KEY, "target_end")
@@ -293,7 +293,7 @@ def _by_source_topic(seen: Seen) -> DataFrame:
     return placed.select(*KEY, "upstream", "downstream")
 
 
-def _before(request: FailoverRequest, seen: Seen) -> DataFrame:
+def _before(request: FailoverRequest, seen: ObservedFlow) -> DataFrame:
     on_target = seen.group_offsets.where(F.col("kafka_cluster") == request.flow.target_alias)
     return on_target.select(
         "group", F.col("topic").alias("target_topic"), "kafka_partition", F.col("offset").alias("target_before")

@@ -29,7 +29,7 @@ from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.failover.approved import beyond_approval
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward
 from airflow_provider_connect_offsets.pipeline.failover.failover import (
-    Seen,
+    ObservedFlow,
     as_dataset,
     translated,
     without_source,
@@ -90,14 +90,14 @@ def run(spark: SparkSession, directory: FailoverDirectory, preview: FailoverDire
     return told
 
 
-def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverRequest) -> Seen:
+def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverRequest) -> ObservedFlow:
     """Read what the look at the flow wrote; digests are there only where records were read."""
     partitions = read_dataset(spark, directory.mirror_partitions, MIRROR_PARTITIONS)
     told = checkpoints(read_dataset(spark, directory.stored_checkpoints, STORED_RECORDS))
     compared = is_finished(spark, directory.record_digests)
     checked = is_finished(spark, directory.checked_claims)
     gone = request.mode is Mode.UNPLANNED
-    return Seen(
+    return ObservedFlow(
         group_offsets=read_dataset(spark, directory.group_offsets, GROUP_OFFSETS),
         partitions=without_source(partitions) if gone else partitions,
         syncs=None if gone and request.flow.syncs_on is Side.SOURCE else _syncs(spark, directory),

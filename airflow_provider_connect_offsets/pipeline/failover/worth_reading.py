@@ -10,7 +10,12 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.failover.failback import forward_ranges
-from airflow_provider_connect_offsets.pipeline.failover.failover import NO_SYNC, Seen, asked_positions, compare_ranges
+from airflow_provider_connect_offsets.pipeline.failover.failover import (
+    NO_SYNC,
+    ObservedFlow,
+    asked_positions,
+    compare_ranges,
+)
 from airflow_provider_connect_offsets.pipeline.failover.sharing import shared_out, unproved
 from airflow_provider_connect_offsets.pipeline.frames import shaped, write_dataset
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
@@ -21,7 +26,9 @@ _LISTED = 100
 _TO_CHECK = 10
 
 
-def write_ranges(request: FailoverRequest, seen: Seen, directory: FailoverDirectory, rows: DataFrame) -> dict[str, Any]:
+def write_ranges(
+    request: FailoverRequest, seen: ObservedFlow, directory: FailoverDirectory, rows: DataFrame
+) -> dict[str, Any]:
     """Write which records are to be read of either flow, and tell what is beyond the limit for all of them together.
 
     rows: dataset ``translation``

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.failover.failover import Seen, translated
+from airflow_provider_connect_offsets.pipeline.failover.failover import ObservedFlow, translated
 from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_READINESS
 
@@ -23,7 +23,7 @@ _ANSWER = ("downstream", "upper", "missing", "exact", "max_rereads", "method")
 
 
 def group_readiness(
-    rows: DataFrame, planned: Seen, unplanned: Seen, checkpoints: DataFrame, *, flow: Flow
+    rows: DataFrame, planned: ObservedFlow, unplanned: ObservedFlow, checkpoints: DataFrame, *, flow: Flow
 ) -> DataFrame:
     """Dataset ``group_readiness``: a row for each position of a group in a topic of the flow.
 
@@ -47,7 +47,7 @@ def group_readiness(
     return shaped(_compared(found), GROUP_READINESS)
 
 
-def _answers(mode: Mode, seen: Seen, flow: Flow) -> DataFrame:
+def _answers(mode: Mode, seen: ObservedFlow, flow: Flow) -> DataFrame:
     """Answers of one kind: group, topic, kafka_partition, and columns that begin with the kind's name."""
     # Whether a group may go back on the target is said by itself.
     request = FailoverRequest(mode=mode, flow=flow, groups=".*", rewind=".*")
@@ -73,7 +73,7 @@ def _told(checkpoints: DataFrame) -> DataFrame:
     )
 
 
-def _on_target(seen: Seen, flow: Flow) -> DataFrame:
+def _on_target(seen: ObservedFlow, flow: Flow) -> DataFrame:
     return seen.group_offsets.where(F.col("kafka_cluster") == flow.target_alias).select(
         "group",
         F.col("topic").alias("target_topic"),

@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.flow import mirror_reset
 from airflow_provider_connect_offsets.pipeline.frames import (
-    Snapshot,
+    PlanFrames,
     Subject,
     few_rows,
     read_dataset,
@@ -48,7 +48,7 @@ def run(spark: SparkSession, directory: ResetDirectory) -> dict[str, Any]:
     jvm.remove(spark, directory.summary)
     request = Request.from_json(json.loads(jvm.read_text(spark, directory.request)))
     reset = FlowReset.from_json(json.loads(jvm.read_text(spark, directory.flow)))
-    snapshot = Snapshot.read(spark, directory)
+    snapshot = PlanFrames.read(spark, directory)
     planned = plan(spark, snapshot, request)
     more = _beside(spark, directory, reset, snapshot, planned)
     verdicts = list(mirror_reset.reset_verdicts(reset, more, more["stale_checkpoints"]))
@@ -58,7 +58,7 @@ def run(spark: SparkSession, directory: ResetDirectory) -> dict[str, Any]:
 
 
 def _beside(
-    spark: SparkSession, directory: ResetDirectory, reset: FlowReset, snapshot: Snapshot, planned: Planned
+    spark: SparkSession, directory: ResetDirectory, reset: FlowReset, snapshot: PlanFrames, planned: Planned
 ) -> dict[str, Any]:
     """Write ``reset_topics``, and sum it up."""
     bounds = read_dataset(spark, directory.target_bounds, LOG_BOUNDS)

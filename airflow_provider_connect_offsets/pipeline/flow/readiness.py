@@ -16,7 +16,7 @@ DRAWN = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedLogs:
     """One look at a flow.
 
     offsets: dataset ``connector_offsets`` of the MirrorSource
@@ -37,7 +37,7 @@ class Seen:
     from_latest: bool = False
 
 
-def readiness(seen: Seen) -> DataFrame:
+def readiness(seen: ObservedLogs) -> DataFrame:
     """Dataset ``readiness``: a row for each partition that the flow reads, or has an offset for.
 
     ``lag`` counts offsets from the position (stored + 1) to the log end, and is 0 where no record is left, though
@@ -147,7 +147,7 @@ def trend(history: DataFrame, *, drawn: int = DRAWN) -> DataFrame:
     return shaped(total, LAG_TREND).unionByName(shaped(lines, LAG_TREND))
 
 
-def _source_partitions(seen: Seen) -> DataFrame:
+def _source_partitions(seen: ObservedLogs) -> DataFrame:
     """topic, kafka_partition, log_start, log_end (null: it isn't there any more), position (null: nothing stored)."""
     logs = seen.bounds.where(F.col("kafka_cluster") == seen.source).select(*PARTITION, "log_start", "log_end")
     stored = seen.offsets.where(F.col("topic").isNotNull() & F.col("kafka_partition").isNotNull()).select(
@@ -156,7 +156,7 @@ def _source_partitions(seen: Seen) -> DataFrame:
     return logs.join(stored.where(F.col("position").isNotNull()), [*PARTITION], "full")
 
 
-def _replica_ends(seen: Seen) -> DataFrame:
+def _replica_ends(seen: ObservedLogs) -> DataFrame:
     return seen.bounds.where(F.col("kafka_cluster") == seen.target).select(
         F.col("topic").alias("target_topic"), "kafka_partition", F.col("log_end").alias("target_end")
     )

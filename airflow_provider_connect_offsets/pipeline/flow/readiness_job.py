@@ -33,7 +33,13 @@ from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left
 from airflow_provider_connect_offsets.pipeline.flow.flow_rules import FlowConnector, flow_verdicts
 from airflow_provider_connect_offsets.pipeline.flow.group_readiness import group_readiness
 from airflow_provider_connect_offsets.pipeline.flow.group_rules import by_group, group_verdicts
-from airflow_provider_connect_offsets.pipeline.flow.readiness import Seen, as_history, readiness, trend, with_progress
+from airflow_provider_connect_offsets.pipeline.flow.readiness import (
+    ObservedLogs,
+    as_history,
+    readiness,
+    trend,
+    with_progress,
+)
 from airflow_provider_connect_offsets.pipeline.flow.readiness_rules import partition_verdicts
 from airflow_provider_connect_offsets.pipeline.flow.readiness_summary import (
     counted,
@@ -51,7 +57,7 @@ from airflow_provider_connect_offsets.pipeline.frames import (
     write_dataset,
 )
 from airflow_provider_connect_offsets.pipeline.session import Job
-from airflow_provider_connect_offsets.pipeline.translate.ledger import Observed, ledger
+from airflow_provider_connect_offsets.pipeline.translate.ledger import LedgerInput, ledger
 from airflow_provider_connect_offsets.pipeline.translate.mirror_records import (
     checkpoints,
     latest_checkpoints,
@@ -222,7 +228,7 @@ def _groups(
     rows: dataset ``readiness``; told: the latest ``checkpoints``; kept_now: dataset ``mirror_ledger``
     """
     directory = one.directory
-    planned = failover.Seen(
+    planned = failover.ObservedFlow(
         group_offsets=one.read(directory.group_offsets, GROUP_OFFSETS),
         partitions=one.read(directory.mirror_partitions, MIRROR_PARTITIONS),
         syncs=syncs,
@@ -243,7 +249,7 @@ def _kept(one: _Run, flow: Flow, syncs: DataFrame, told: DataFrame) -> DataFrame
     """Keep what a failover without the source will need: dataset ``mirror_ledger``, as it was published."""
     directory = one.directory
     of_source = F.col("kafka_cluster") == flow.source_alias
-    seen = Observed(
+    seen = LedgerInput(
         partitions=one.read(directory.mirror_partitions, MIRROR_PARTITIONS),
         topics=one.read(directory.flow_topics, FLOW_TOPICS),
         syncs=syncs,
@@ -258,9 +264,9 @@ def _kept(one: _Run, flow: Flow, syncs: DataFrame, told: DataFrame) -> DataFrame
     return one.spark.read.schema(struct_type(MIRROR_LEDGER)).options(**WHOLE).parquet(uri)
 
 
-def _seen(one: _Run, flow: Flow, source: FlowConnector, syncs: DataFrame) -> Seen:
+def _seen(one: _Run, flow: Flow, source: FlowConnector, syncs: DataFrame) -> ObservedLogs:
     directory = one.directory
-    return Seen(
+    return ObservedLogs(
         offsets=one.read(directory.connector_offsets, CONNECTOR_OFFSETS),
         topics=one.read(directory.flow_topics, FLOW_TOPICS),
         bounds=one.read(directory.log_bounds, LOG_BOUNDS),

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.offsets.families import (
 )
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
-from airflow_provider_connect_offsets.pipeline.frames import Snapshot, Subject, matches_whole
+from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, Subject, matches_whole
 from airflow_provider_connect_offsets.pipeline.jvm import pattern_problem
 from airflow_provider_connect_offsets.pipeline.plan.counts import Counts
 from airflow_provider_connect_offsets.pipeline.plan.rules import did_you_mean
@@ -49,7 +49,7 @@ def unreadable(subject: Subject, problem: str) -> Verdict:
 
 
 def whole_verdicts(
-    snapshot: Snapshot, request: Request, subject: Subject, counts: Counts, *, flawed: int
+    snapshot: PlanFrames, request: Request, subject: Subject, counts: Counts, *, flawed: int
 ) -> list[Verdict]:
     """Judge the plan as a whole. flawed: how many entries of a list could not be read at all."""
     if counts.selected == 0:
@@ -68,7 +68,7 @@ def unknown_topics(rows: DataFrame, counts: Counts) -> list[str]:
     return [row["topic"] for row in unknown.distinct().limit(MOST_NAMES).collect()]
 
 
-def similar_topics(snapshot: Snapshot, subject: Subject, names: list[str]) -> Mapping[str, tuple[str, ...]]:
+def similar_topics(snapshot: PlanFrames, subject: Subject, names: list[str]) -> Mapping[str, tuple[str, ...]]:
     """For each of ``names`` up to three topics that the connector reads and that are spelled much like it."""
     if not names:
         return {}
@@ -87,7 +87,7 @@ def similar_topics(snapshot: Snapshot, subject: Subject, names: list[str]) -> Ma
     return {name: tuple(row["topic"] for row in nearest if row["asked"] == name) for name in names}
 
 
-def _nothing_selected(snapshot: Snapshot, request: Request, subject: Subject) -> Verdict:
+def _nothing_selected(snapshot: PlanFrames, request: Request, subject: Subject) -> Verdict:
     if request.topics is None:
         selection = f"partitions={request.partitions}" if request.partitions else "all topics"
         message = f"{selection} selects nothing: it reads no such partition and has no offset of one."
@@ -141,7 +141,7 @@ def _external(subject: Subject) -> list[Verdict]:
     return []
 
 
-def _own_topic(snapshot: Snapshot, subject: Subject, counts: Counts) -> list[Verdict]:
+def _own_topic(snapshot: PlanFrames, subject: Subject, counts: Counts) -> list[Verdict]:
     """Two defects of Kafka (seen on 4.3.1): it does not look into the worker's topic, and can't clear exactly-once."""
     topic = subject.config.get(OWN_TOPIC)
     if topic is None or subject.type is not ConnectorType.SOURCE:

@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.pipeline.frames import (
-    Snapshot,
+    PlanFrames,
     Subject,
     few_rows,
     shaped,
@@ -37,7 +37,7 @@ class Planned:
     effects: DataFrame | None = None
 
 
-def plan(spark: SparkSession, snapshot: Snapshot, request: Request) -> Planned:
+def plan(spark: SparkSession, snapshot: PlanFrames, request: Request) -> Planned:
     """Plan ``request``; what is wrong with it becomes a verdict, never an exception."""
     subject = Subject.of(snapshot.connectors, request.connector)
     refusal = overall.refusal(spark, request, subject)
@@ -55,14 +55,14 @@ def plan(spark: SparkSession, snapshot: Snapshot, request: Request) -> Planned:
     return replace(planned, verdicts=planned.verdicts.unionByName(flaws))
 
 
-def _listed(spark: SparkSession, snapshot: Snapshot, request: Request, subject: Subject) -> DataFrame:
+def _listed(spark: SparkSession, snapshot: PlanFrames, request: Request, subject: Subject) -> DataFrame:
     if request.to is To.FILE:
         return wanted.from_file(spark, request.reference or "", subject)
     return wanted.from_connector(snapshot.offsets, request.reference or "", subject)
 
 
 def _judged(
-    spark: SparkSession, snapshot: Snapshot, request: Request, subject: Subject, rows: DataFrame, *, flawed: int = 0
+    spark: SparkSession, snapshot: PlanFrames, request: Request, subject: Subject, rows: DataFrame, *, flawed: int = 0
 ) -> Planned:
     named = rows.withColumn("connector", F.lit(subject.name)).withColumn("family", F.lit(subject.family.name))
     # Five actions look at these rows, and each would go through Python again.

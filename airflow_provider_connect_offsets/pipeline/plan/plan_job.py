@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline import jvm
-from airflow_provider_connect_offsets.pipeline.frames import Snapshot, write_dataset
+from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, write_dataset
 from airflow_provider_connect_offsets.pipeline.plan.plan import Planned, plan
 from airflow_provider_connect_offsets.pipeline.session import Job
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -40,7 +40,7 @@ def run(spark: SparkSession, directory: RunDirectory) -> dict[str, Any]:
     # A summary that an earlier attempt left would vouch for a plan that is not its own.
     jvm.remove(spark, directory.summary)
     request = Request.from_json(json.loads(jvm.read_text(spark, directory.request)))
-    planned = plan(spark, Snapshot.read(spark, directory), request)
+    planned = plan(spark, PlanFrames.read(spark, directory), request)
     return publish(spark, directory, planned, summarise(planned, request))
 
 

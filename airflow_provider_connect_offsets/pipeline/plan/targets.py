@@ -24,18 +24,18 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.families import MAX_LONG, OffsetReset
 from airflow_provider_connect_offsets.offsets.requests.request import PartitionSet, Request, To
-from airflow_provider_connect_offsets.pipeline.frames import Snapshot, Subject, matches_whole
+from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, Subject, matches_whole
 from airflow_provider_connect_offsets.pipeline.plan import family_columns
 
 
-def aimed_rows(snapshot: Snapshot, request: Request, subject: Subject) -> DataFrame:
+def aimed_rows(snapshot: PlanFrames, request: Request, subject: Subject) -> DataFrame:
     """Give the rows of a request that names no list: all that is stored, and all that the connector reads."""
     known = stored_offsets(snapshot.offsets, subject).withColumn("known", F.expr("true"))
     placed = with_logs(known, snapshot.bounds, subject).where(F.col("known") | F.col("consumed"))
     return with_target(with_selection(placed, request, F.expr("true")), request, subject)
 
 
-def listed_rows(snapshot: Snapshot, request: Request, subject: Subject, wanted: DataFrame) -> DataFrame:
+def listed_rows(snapshot: PlanFrames, request: Request, subject: Subject, wanted: DataFrame) -> DataFrame:
     """Give the rows of ``to=file`` and ``to=connector``: all that is stored, and all that is listed."""
     known = with_listed(stored_offsets(snapshot.offsets, subject), wanted, subject)
     placed = with_logs(known, snapshot.bounds, subject).where("partition is not null")

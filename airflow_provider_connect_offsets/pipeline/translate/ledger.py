@@ -25,7 +25,7 @@ _IDS = ("topic_id", "target_topic_id")
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class LedgerInput:
     """What a look has seen; each a dataset of that name, of the flow's own source and target.
 
     ``positions``: dataset ``group_offsets`` of the source, read after ``checkpoints``; ``digests``: dataset
@@ -42,7 +42,7 @@ class Observed:
     observed_at: datetime
 
 
-def ledger(seen: Observed, earlier: DataFrame) -> DataFrame:
+def ledger(seen: LedgerInput, earlier: DataFrame) -> DataFrame:
     """Dataset ``mirror_ledger``. earlier: the same, as the look before has written it.
 
     Of partitions with a remote topic. A mapping is kept as long as both topics have the ids that they had when it was
@@ -117,7 +117,7 @@ def created_since(ledger_rows: DataFrame, topics: DataFrame) -> DataFrame:
     return logs.where(anew).select(*KEY)
 
 
-def _mappings(seen: Observed, earlier: DataFrame, logs: DataFrame) -> DataFrame:
+def _mappings(seen: LedgerInput, earlier: DataFrame, logs: DataFrame) -> DataFrame:
     ids = F.broadcast(logs.select(*KEY, F.struct(*_IDS).alias("now")))
     held = earlier.where(F.col("kind") == MAPPING).join(ids, list(KEY)).where(_same_ids("now"))
     pairs = seen.kept.unionByName(shaped(held, KEPT_PAIRS))
@@ -136,7 +136,7 @@ def _mappings(seen: Observed, earlier: DataFrame, logs: DataFrame) -> DataFrame:
     return thinned(placed).select(*_place(), F.lit(MAPPING).alias("kind"), "upstream", "downstream")
 
 
-def _positions(seen: Observed, there: DataFrame) -> DataFrame:
+def _positions(seen: LedgerInput, there: DataFrame) -> DataFrame:
     end = seen.checkpoints.agg((F.max("log_offset") + 1).alias("checkpoints_end"))
     told = _on_target(seen.positions, there).crossJoin(F.broadcast(end))
     kind, position = F.lit(POSITION).alias("kind"), F.col("offset").alias("upstream")

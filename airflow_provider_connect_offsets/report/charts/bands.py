@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Polygon, Rectangle
 
 from airflow_provider_connect_offsets.report.charts.svg import Ink
-from airflow_provider_connect_offsets.report.moves import Log, Move
+from airflow_provider_connect_offsets.report.moves import Log, PositionMove
 
 WIDTH = 720.0
 LEFT, RIGHT = 104.0, 616.0
@@ -49,19 +49,19 @@ class _Scale:
         return LEFT + (position - self.window.start) / max(1, len(self.window)) * (RIGHT - LEFT)
 
 
-def is_enlarged(move: Move) -> bool:
+def is_enlarged(move: PositionMove) -> bool:
     """Whether the way is too short to be seen on the whole log."""
     if move.log is None or not move.between:
         return False
     return len(move.between) / len(move.log) * (RIGHT - LEFT) < _TOO_SMALL
 
 
-def height(move: Move) -> float:
+def height(move: PositionMove) -> float:
     """How much room a band takes."""
     return LENS_HEIGHT if is_enlarged(move) else HEIGHT
 
 
-def draw_band(axes: Axes, top: float, move: Move, log: Log, names: Names) -> None:
+def draw_band(axes: Axes, top: float, move: PositionMove, log: Log, names: Names) -> None:
     """Draw the band of ``move`` below ``top``."""
     _head(axes, top, move)
     if not move.between or not is_enlarged(move):
@@ -91,7 +91,7 @@ def draw_legend(axes: Axes, y: float, names: Names, *, again: bool, never: bool)
     _text(axes, WIDTH, y, "each bar: one log, first to last record", color=Ink.MUTED, anchor="right")
 
 
-def _head(axes: Axes, top: float, move: Move) -> None:
+def _head(axes: Axes, top: float, move: PositionMove) -> None:
     name = move.where if len(move.where) <= _LONGEST_NAME else f"…{move.where[1 - _LONGEST_NAME :]}"
     _text(axes, 0, top + 10, name, fontsize=_LARGE, fontweight="bold")
     ink = Ink.NEVER if move.records_never else Ink.AGAIN if move.records_again else Ink.TEXT
@@ -106,7 +106,7 @@ def _bar(axes: Axes, y: float, thickness: float, window: Log) -> None:
     _text(axes, RIGHT + 2 * _GAP, y, f"{window.end:,}", color=Ink.MUTED)
 
 
-def _journey(axes: Axes, y: float, scale: _Scale, move: Move, names: Names) -> None:
+def _journey(axes: Axes, y: float, scale: _Scale, move: PositionMove, names: Names) -> None:
     """The way from before to after, on the bar at ``y``."""
     _span(axes, y, _THICK, scale, move)
     _cells(axes, y, scale.window)
@@ -121,7 +121,7 @@ def _journey(axes: Axes, y: float, scale: _Scale, move: Move, names: Names) -> N
     _text_at(axes, y + 18, scale, after, _said(names.after, after, move.after) + astray, fontweight="bold")
 
 
-def _span(axes: Axes, y: float, thickness: float, scale: _Scale, move: Move) -> None:
+def _span(axes: Axes, y: float, thickness: float, scale: _Scale, move: PositionMove) -> None:
     if move.between:
         low = min(scale.x(move.between.start), RIGHT - 2)
         high = max(scale.x(move.between.end), low + 2)  # a thread of colour at least

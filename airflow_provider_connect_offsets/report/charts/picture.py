@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from airflow_provider_connect_offsets.report.charts import bands
 from airflow_provider_connect_offsets.report.charts.bands import Names
 from airflow_provider_connect_offsets.report.charts.svg import to_svg
-from airflow_provider_connect_offsets.report.moves import Move
+from airflow_provider_connect_offsets.report.moves import PositionMove
 
 _LEGEND = 36.0
 _POINTS_PER_INCH = 72
@@ -18,7 +18,7 @@ _TOLD = 5
 __all__ = ["Names", "draw"]
 
 
-def draw(moves: Sequence[Move], names: Names, *, name: str) -> str | None:
+def draw(moves: Sequence[PositionMove], names: Names, *, name: str) -> str | None:
     """Draw ``moves`` as SVG, None where none of them is on a log; ``name`` is the picture's own on its page."""
     shown = [move for move in moves if move.log is not None]
     if not shown:
@@ -43,7 +43,7 @@ def draw(moves: Sequence[Move], names: Names, *, name: str) -> str | None:
     return to_svg(figure, name=name, label=_said(shown, names))
 
 
-def _said(shown: Sequence[Move], names: Names) -> str:
+def _said(shown: Sequence[PositionMove], names: Names) -> str:
     """The picture in words, for those who can't see it; the table beside it has all of it."""
     told = [
         f"{move.where}: {names.before} {move.before}, {names.after} {move.after}, {move.effect}"

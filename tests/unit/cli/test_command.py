@@ -248,7 +248,7 @@ def test_what_cannot_be_proved_is_taken_back(
     monkeypatch.chdir(config.parent)
     storage = opened.open_storage(config, None)
     store = Lying(config.parent / "connect.offsets", times=times)
-    faulty = opened.Opened(storage.config, store)
+    faulty = opened.WorkerStorage(storage.config, store)
     wanted = EXPORTED.replace("1}", "7}").replace("4}", "9}")
     changes = importing.plan(faulty, importing.read_document(wanted, frozenset()))
 

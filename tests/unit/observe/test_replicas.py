@@ -10,7 +10,7 @@ import pytest
 from made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
 from airflow_provider_connect_offsets.observe.flow.compared import write_compared
-from airflow_provider_connect_offsets.observe.flow.flow_look import Look, write_look
+from airflow_provider_connect_offsets.observe.flow.flow_look import GroupsOfFlow, write_look
 from airflow_provider_connect_offsets.observe.flow.replicas import ReadFrom, Replica, replicas_left, replicas_of
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -125,7 +125,7 @@ def test_rows_name_from_where_on_both_logs_were_read(tmp_path: Path) -> None:
     read_from = write_compared(made_up.clusters, replicas, before, after)
 
     assert read_from == {WHERE: ReadFrom(source=1, target=1)}
-    assert written(made_up, after, Look({}, {}, replicas, read_from)) == [
+    assert written(made_up, after, GroupsOfFlow({}, {}, replicas, read_from)) == [
         {
             **place,
             "source_start": 1,
@@ -144,11 +144,11 @@ def test_rows_name_from_where_on_both_logs_were_read(tmp_path: Path) -> None:
             "target_from": 1,
         }
     ]
-    [unread] = written(made_up, after, Look({}, {}, replicas))
+    [unread] = written(made_up, after, GroupsOfFlow({}, {}, replicas))
     assert (unread["source_from"], unread["target_from"]) == (None, None)
 
 
-def written(made_up: MadeUpFlow, directory: FailoverDirectory, look: Look) -> list[dict[str, Any]]:
+def written(made_up: MadeUpFlow, directory: FailoverDirectory, look: GroupsOfFlow) -> list[dict[str, Any]]:
     """Rows of the dataset ``mirror_partitions``."""
     request = FailoverRequest.parse(
         planned=True, flow=Flow.of(made_up.info().config), groups=".*", source_connector="mirror"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from airflow_provider_connect_offsets.offsets.bisecting import (
-    Logs,
+    LogRanges,
     OffsetMapping,
-    Offsets,
+    RecordOffsets,
     Records,
     in_turns,
     search,
@@ -33,11 +33,11 @@ class Logbook:
 
     def found(self, *known: tuple[int, int], lowest: int = 0) -> set[tuple[int, int]]:
         """Search it."""
-        logs = Logs(range(LENGTH), range(len(self.remote)))
+        logs = LogRanges(range(LENGTH), range(len(self.remote)))
         one = search([OffsetMapping(*pair) for pair in known], logs, lowest=lowest)
         return {(pair.upstream, pair.downstream) for pair in in_turns({"": one}, self.answer)[""]}
 
-    def answer(self, asked: Mapping[str, Offsets]) -> dict[str, Records]:
+    def answer(self, asked: Mapping[str, RecordOffsets]) -> dict[str, Records]:
         """Give what is there of what is asked for."""
         self.looks += 1
         self.read += sum(len(one.source) + len(one.target) for one in asked.values())
@@ -165,13 +165,15 @@ def test_many_partitions_at_the_same_time() -> None:
     books = {name: Logbook(remote) for name, remote in remotes.items()}
     looks = 0
 
-    def read(asked: Mapping[str, Offsets]) -> dict[str, Records]:
+    def read(asked: Mapping[str, RecordOffsets]) -> dict[str, Records]:
         nonlocal looks
         looks += 1
         return {name: books[name].answer({name: offsets})[name] for name, offsets in asked.items()}
 
     searches = {
-        name: search([OffsetMapping(-1, -1), OffsetMapping(*last(remote))], Logs(range(LENGTH), range(len(remote))))
+        name: search(
+            [OffsetMapping(-1, -1), OffsetMapping(*last(remote))], LogRanges(range(LENGTH), range(len(remote)))
+        )
         for name, remote in remotes.items()
     }
     found = in_turns(searches, read)

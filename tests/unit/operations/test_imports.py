@@ -14,7 +14,7 @@ from shell import Shell, shell
 
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.journals import own_workspace
-from airflow_provider_connect_offsets.cli.opened import Opened, open_storage
+from airflow_provider_connect_offsets.cli.opened import WorkerStorage, open_storage
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
 from airflow_provider_connect_offsets.connect.storage.offsets_file import write_pairs
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
@@ -27,7 +27,7 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.hooks.storage import open_storage as open_by_connection
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_kip199
-from airflow_provider_connect_offsets.operations.imports.import_stages import Change, ImportOffsets
+from airflow_provider_connect_offsets.operations.imports.import_stages import ImportOffsets, StoredChange
 from airflow_provider_connect_offsets.operations.imports.imports import Imports
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.stage import Found
@@ -299,7 +299,7 @@ class Interrupted(StandaloneFile):
 
 def test_an_interrupted_import_is_undone_on_its_way_out(config: Path, store: StandaloneFile) -> None:
     """And the next one finds nothing left."""
-    opened = Opened(open_storage(config, None).config, Interrupted(store.path))
+    opened = WorkerStorage(open_storage(config, None).config, Interrupted(store.path))
     changes = importing.plan(opened, importing.read_document(WANTED, frozenset()))
 
     with pytest.raises(KeyboardInterrupt):
@@ -327,7 +327,7 @@ def test_what_was_changed_since_it_was_shown_is_drift(config: Path, store: Stand
 
 def test_an_answer_that_is_lost_is_put_back(config: Path, store: StandaloneFile) -> None:
     """As ever: what was written can't be trusted, and where it can't be put back either, code 3 says so."""
-    opened = Opened(open_storage(config, None).config, Stubborn(store.path))
+    opened = WorkerStorage(open_storage(config, None).config, Stubborn(store.path))
     changes = importing.plan(opened, importing.read_document(WANTED, frozenset()))
 
     with pytest.raises(
@@ -352,7 +352,7 @@ def test_one_look_tells_how_far_an_import_has_come(
     store: StandaloneFile, tmp_path: Path, positions: dict[str, int], found: Found
 ) -> None:
     """By what stands at each of its partitions, as its journal knows them; all others are no business of it."""
-    changes = [Change("lines", store.read_offsets("lines"), Offsets.of([entry("a", 100), entry("b", 7)]))]
+    changes = [StoredChange("lines", store.read_offsets("lines"), Offsets.of([entry("a", 100), entry("b", 7)]))]
     begun = ImportOffsets(store.name, store, changes, file=lambda name: (tmp_path / name).as_uri())
     captured = begun.capture({})
     store.write_all({"lines": Offsets.of([*(entry(*one) for one in positions.items()), entry("else", 1)])})

@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.exceptions import (
     NotUndone,
     StoreError,
 )
-from airflow_provider_connect_offsets.saga.entry import Entry
+from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
 from airflow_provider_connect_offsets.saga.explanation import AsItIs, Settled
 from airflow_provider_connect_offsets.saga.journal import Journal
@@ -157,7 +157,7 @@ def journal(tmp_path: Path) -> Journal:
     return Journal(tmp_path.as_uri(), cluster="c", connector="x")
 
 
-def executor(world: World, entry: Entry, script: str) -> Executor:
+def executor(world: World, entry: JournalEntry, script: str) -> Executor:
     stages = [Made(world, *one) for one in SCRIPTS[script]]
     return Executor(entry, stages, Plainly())
 

@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.exceptions import JournalDamaged, JournalL
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.connector.outcomes import key_of
-from airflow_provider_connect_offsets.saga.entry import Entry
+from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, Owner
 from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState, StageRecord
@@ -394,6 +394,6 @@ def _leave(journal: Journal, owner: Owner) -> None:
     entry.write(replace(entry.record, state=SagaState.FORWARD, stages=(STAGE,)))
 
 
-def _end(entry: Entry, owner: Owner, key: str) -> None:
+def _end(entry: JournalEntry, owner: Owner, key: str) -> None:
     entry.begin(owner, operation="a change", key=key, stages=())
     entry.note(SagaState.DONE)

@@ -15,7 +15,7 @@ import pytest
 
 from airflow_provider_connect_offsets.clock import Clock
 from airflow_provider_connect_offsets.exceptions import JournalLost, Overlap
-from airflow_provider_connect_offsets.saga.entry import Entry
+from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, SILENT_AFTER, Heartbeat, Lease, Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
@@ -113,7 +113,7 @@ def test_a_renewal_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @contextmanager
-def _held(folder: Path, clock: list[float]) -> Iterator[Entry]:
+def _held(folder: Path, clock: list[float]) -> Iterator[JournalEntry]:
     """A connector that is held, by a clock that a test moves."""
     journal = Journal(folder.as_uri(), cluster="c", connector="x", clock=Clock(lambda: clock[0], lambda _seconds: None))
     with journal.claim(NEXT) as entry:

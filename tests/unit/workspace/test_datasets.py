@@ -35,12 +35,12 @@ ALL = [
 ]
 OF_GROUPS = [schemas.PRIOR_GROUP_OFFSETS, schemas.DELETED_GROUP_OFFSETS]
 VALUES = {
-    schemas.Kind.STRING: "ä\n",
-    schemas.Kind.INT: 2**31 - 1,
-    schemas.Kind.LONG: 2**63 - 1,
-    schemas.Kind.BINARY: b"\x00\xff",
-    schemas.Kind.BOOLEAN: True,
-    schemas.Kind.TIMESTAMP: datetime(2026, 1, 31, 12, 0, 0, 123456, tzinfo=UTC),
+    schemas.ColumnKind.STRING: "ä\n",
+    schemas.ColumnKind.INT: 2**31 - 1,
+    schemas.ColumnKind.LONG: 2**63 - 1,
+    schemas.ColumnKind.BINARY: b"\x00\xff",
+    schemas.ColumnKind.BOOLEAN: True,
+    schemas.ColumnKind.TIMESTAMP: datetime(2026, 1, 31, 12, 0, 0, 123456, tzinfo=UTC),
 }
 
 
