@@ -27,8 +27,8 @@ from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.pipeline import class_archive
 from airflow_provider_connect_offsets.pipeline.shipping import translate_job_path, write_py_files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import TRANSLATION
 from sandbox import Broker
 from sandbox.jars import kafka_jars
 from sandbox.java import java

@@ -22,7 +22,8 @@ from airflow_provider_connect_offsets.observe.stored_records import moment_of
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan
 from airflow_provider_connect_offsets.offsets.storage import parse_key
-from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory, join
+from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
+from airflow_provider_connect_offsets.workspace.paths import join
 
 Found = Mapping[str, list[Orphan]]
 

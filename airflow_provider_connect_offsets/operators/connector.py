@@ -216,7 +216,7 @@ class GetConnectorOffsetsOperator(_ConnectorOperator):
         from airflow_provider_connect_offsets.offsets.document import kip199_document  # noqa: PLC0415
         from airflow_provider_connect_offsets.operations.connector import stepwise  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.files import write_bytes  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.layout import join, unique_segment  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.paths import join, unique_segment  # noqa: PLC0415
 
         if self.run_uri:
             stepwise.read_back(opened.doors, opened.journal(self.connector), owner_of(context), seconds=HOLD)

@@ -1,4 +1,4 @@
-"""What the tasks of a failover share: the connections of a flow, and where a run keeps what it saw."""
+"""The flow of a failover: its connections, and the tasks that stop its connectors and give them back."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.hooks.failover import FailoverConnections
-from airflow_provider_connect_offsets.operators.shared.common import page_written
+from airflow_provider_connect_offsets.hooks.failover import FailoverConnections, open_failover
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_written
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 
 if TYPE_CHECKING:
+    from airflow.sdk import Context
+
     from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
     from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
@@ -74,7 +77,7 @@ def directory_at(run_uri: str) -> FailoverDirectory:
 
 def final_directory(run_uri: str) -> FailoverDirectory:
     """The directory of the last look, at a flow that stands still."""
-    from airflow_provider_connect_offsets.workspace.layout import join  # noqa: PLC0415
+    from airflow_provider_connect_offsets.workspace.paths import join  # noqa: PLC0415
 
     return directory_at(join(run_uri, "final"))
 
@@ -92,3 +95,94 @@ def failover_page(directory: FailoverDirectory, *, pending: Pending | None = Non
     from airflow_provider_connect_offsets.report import write_failover_page  # noqa: PLC0415
 
     return page_written(lambda: write_failover_page(directory, pending=pending), directory.report)
+
+
+class OpenFailoverOperator(FailoverOperator):
+    """Look whether the flow's connectors can be stopped; the setup of a failover, which changes nothing.
+
+    A setup that fails has no teardown, so it is not the one that stops anything. Fails where another run changes one
+    of the connectors, or nobody can tell which state it is to have. ``run_uri`` is what the first look returned.
+    """
+
+    template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri")
+
+    def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.run_uri = run_uri
+
+    def execute(self, context: Context) -> None:
+        """Look."""
+        from airflow_provider_connect_offsets.offsets.requests.failover import Mode  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.steps import told_status  # noqa: PLC0415
+
+        with failing_clearly():
+            request = request_in(directory_at(self.run_uri))
+            planned = request.mode is Mode.PLANNED
+            with open_failover(self.connections(planned=planned), patience=float(self.patience)) as opened:
+                for connect, name in opened.connectors(request):
+                    connect.journal(name).refuse_overlap(owner_of(context).run)
+                    self.log.info("%r is %s.", name, told_status(connect.doors, name).state)
+
+
+class BeginFailoverOperator(FailoverOperator):
+    """Let replication catch up and stop the flow's connectors, then look again.
+
+    Of an unplanned one it only looks again. ``drain_timeout``: seconds in which the flow has to catch up; nothing is
+    stopped before it has. Fails where records are left to be replicated. Reads the records that prove places, and those
+    at places that the preview has picked to be checked. Returns the URI of the directory of what stands now, which the
+    final translation and the commit take as ``run_uri``.
+    """
+
+    template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri", "drain_timeout")
+
+    def __init__(self, *, run_uri: str, drain_timeout: float | str = 300.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.run_uri = run_uri
+        self.drain_timeout = drain_timeout
+
+    def execute(self, context: Context) -> str:
+        """Wait, stop, look."""
+        from airflow_provider_connect_offsets.observe.flow import failover  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.failover import Mode  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import held  # noqa: PLC0415
+
+        before, after = directory_at(self.run_uri), final_directory(self.run_uri)
+        with failing_clearly():
+            request = request_in(before)
+            planned = request.mode is Mode.PLANNED
+            with open_failover(self.connections(planned=planned), patience=float(self.patience)) as opened:
+                if planned:
+                    failover.await_drained(request, opened.doors, patience=float(self.drain_timeout))
+                prior = held.hold_stopped(opened.members(request), owner_of(context), seconds=HOLD)
+                for name, state in prior:
+                    self.log.info("%r was %s and is STOPPED.", name, state)
+                failover.look(request, opened.doors_for(request), after, ranges=before if planned else None)
+        return after.uri
+
+
+class ReleaseFlowOperator(FailoverOperator):
+    """Give the flow's connectors the state that they had, unless the failover ended in order; a teardown.
+
+    One that can't be given back keeps none of the others from it; the task fails then, and names it. ``run_uri`` is
+    what the first look returned. Returns a sentence that says what was done.
+    """
+
+    template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri")
+    ui_color = "#f3d3d3"
+
+    def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.run_uri = run_uri
+
+    def execute(self, context: Context) -> str:
+        """Release."""
+        from airflow_provider_connect_offsets.offsets.requests.failover import Mode  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import held  # noqa: PLC0415
+
+        told = None
+        with failing_clearly():
+            request = request_in(directory_at(self.run_uri))
+            if request.mode is Mode.PLANNED:
+                with open_failover(self.connections(planned=True), patience=float(self.patience)) as opened:
+                    told = held.take_back(opened.members(request), owner_of(context))
+        return told or "Nothing was left to release."

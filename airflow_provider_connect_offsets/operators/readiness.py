@@ -168,7 +168,7 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
             readiness_table,
             write_readiness_page,
         )
-        from airflow_provider_connect_offsets.workspace.layout import join, unique_segment  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.paths import join, unique_segment  # noqa: PLC0415
 
         directory = _directory(self.run_uri)
         found = Readiness.read(directory)

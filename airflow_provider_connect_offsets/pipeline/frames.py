@@ -15,7 +15,8 @@ from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.offsets.families import FAMILIES, ConnectorType, Family
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.pipeline import jvm
-from airflow_provider_connect_offsets.workspace.layout import MARKER, RunDirectory, join
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.workspace.paths import MARKER, join
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
     CONNECTORS,

@@ -23,13 +23,9 @@ from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.pipeline.frames import struct_type, write_dataset
 from airflow_provider_connect_offsets.pipeline.session import open_session
+from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import (
-    GROUP_OFFSETS,
-    MIRROR_PARTITIONS,
-    STORED_RECORDS,
-    Schema,
-)
+from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, STORED_RECORDS, Schema
 
 FLOW = Flow(source_alias="here", target_alias="there")
 

@@ -25,7 +25,9 @@ _SHIPPED = (
     "pipeline/*.py",
     "pipeline/*/*.py",
     "workspace/__init__.py",
+    "workspace/flow_schemas.py",
     "workspace/layout.py",
+    "workspace/paths.py",
     "workspace/readiness.py",
     "workspace/schemas.py",
 )

@@ -17,9 +17,10 @@ from airflow_provider_connect_offsets.report import standing
 from airflow_provider_connect_offsets.report.moves import Log, PositionMove, moves
 from airflow_provider_connect_offsets.report.standing import Pending, Standing
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.datasets import MARKER, read_dataset
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
+from airflow_provider_connect_offsets.workspace.paths import MARKER
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTORS,
     LOG_BOUNDS,

@@ -11,16 +11,17 @@ from typing import Any
 
 from rich.console import Group
 
-from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Method, Mode, Move
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Method, Mode
 from airflow_provider_connect_offsets.report import words
+from airflow_provider_connect_offsets.report.failover_groups import GroupLine
 from airflow_provider_connect_offsets.report.page import environment
 from airflow_provider_connect_offsets.report.question import MOST_ROWS, more, plain, report_link
 from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone
 from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import TRANSLATION
 
 MOST_GROUPS = 500
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -53,49 +54,6 @@ _WITHOUT_LEDGER = (
     "went with the source would still count, and most places would be exact. To have one the next time, schedule "
     "mirror_readiness for the flow while its source is alive."
 )
-
-
-@dataclass(slots=True)
-class GroupLine:
-    """One group, over all its partitions."""
-
-    group: str
-    partitions: int = 0
-    commits: int = 0
-    exact: int = 0
-    max_rereads: int = 0
-    missing: int = 0
-    untold: int = 0
-    checkpoints: int = 0
-    checkpoint_rereads: int = 0
-    reason: str = ""
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Count one of its partitions in."""
-        self.partitions += 1
-        self.commits += row["action"] == Move.COMMIT
-        self.exact += row["exact"]
-        self.max_rereads += row["max_rereads"] or 0
-        self.missing += row["missing"] or 0
-        self.checkpoints += row["checkpoint"] is not None
-        self.checkpoint_rereads += row["checkpoint_rereads"] or 0
-        if row["covered"] is False:
-            self.untold += 1
-            self.reason = self.reason or row["reason"]
-
-    @property
-    def tone(self) -> Tone:
-        """How it looks."""
-        return Tone.BAD if self.reason else Tone.GOOD if self.exact == self.partitions else Tone.CALM
-
-    @property
-    def standing(self) -> str:
-        """How it stands, in a word or two."""
-        if self.reason:
-            return "left alone" if not self.commits else "in part"
-        if self.exact == self.partitions:
-            return "exact"
-        return "with re-reads" if self.max_rereads or not self.missing else "without a copy"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from airflow_provider_connect_offsets.report.standing import Pending
 from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
-from airflow_provider_connect_offsets.workspace.schemas import RESET_TOPICS
 
 _ON_THE_PAGE = 200
 _HEADINGS = ("Topic", "It is", "Replicated again", "Duplicates", "Syncs that go", "Newest sync")

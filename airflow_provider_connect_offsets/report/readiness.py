@@ -19,8 +19,9 @@ from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
-from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, LAG_TREND
+from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
 
 if TYPE_CHECKING:
     from markupsafe import Markup

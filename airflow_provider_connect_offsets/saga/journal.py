@@ -18,24 +18,23 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, replace
-from typing import Any, TypeVar
 
 import tenacity
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
-from airflow_provider_connect_offsets.exceptions import DatasetError, JournalDamaged, Overlap
+from airflow_provider_connect_offsets.saga import overlaps
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, Heartbeat, Lease, Owner, living
 from airflow_provider_connect_offsets.saga.record import SagaRecord
+from airflow_provider_connect_offsets.saga.stored import stored
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.layout import join, unique_segment
+from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
 _LEASE = re.compile(r"(\d+)\.lease\.json")
-# How many generations back a retry looks for its own saga; it comes minutes after the attempt before, not months.
+# How many generations back a retry, which comes minutes after the attempt before, looks for its own saga.
 REMEMBERED = 50
 
 log = logging.getLogger(__name__)
-_T = TypeVar("_T")
 
 
 def journals(root: str) -> Iterator[Journal]:
@@ -91,7 +90,7 @@ class Journal:
 
     def record(self, number: int) -> SagaRecord | None:
         """The record of a generation; None where it never got one. Raises :class:`JournalDamaged`."""
-        return self._read(self._home_of(number), "record", SagaRecord.from_json)
+        return stored(self.connector, self._home_of(number), "record", SagaRecord.from_json)
 
     def record_of(self, run: str, key: str) -> SagaRecord | None:
         """The newest record of the saga with this ``key`` that ``run`` makes; None where it has none.
@@ -138,10 +137,9 @@ class Journal:
 
     def refuse_overlap(self, run: str) -> None:
         """Raise :class:`Overlap` where another run is changing the connector right now."""
-        number = self.newest()
-        lease = self._living_lease(number)
+        lease = self._living_lease(number := self.newest())
         if lease is not None and lease.owner.run != run:
-            raise self._overlap(number)
+            raise overlaps.under_way(self.connector, holder=self.holder(number))
 
     @contextmanager
     def claim(
@@ -189,10 +187,7 @@ class Journal:
         number = self.newest()
         lease, record = self._living_lease(number), self.record(number)
         if lease is None or record is None or lease.owner.run != owner.run:
-            raise Overlap(
-                f"Nothing was done: {self.connector!r} is not held by this run any more, but by {self.holder(number)}. "
-                "Begin again."
-            )
+            raise overlaps.taken_over(self.connector, holder=self.holder(number))
         entry = self._entry(number, record)
         with self._kept(entry, replace(owner, pid=0), seconds_after=seconds):
             yield entry
@@ -218,7 +213,7 @@ class Journal:
         )
         entry = waiting(self._try_claim, owner, home)
         if entry is None:
-            raise self._overlap(self.newest())
+            raise overlaps.under_way(self.connector, holder=self.holder(self.newest()))
         return entry
 
     def _try_claim(self, owner: Owner, home: str) -> JournalEntry | None:
@@ -226,15 +221,15 @@ class Journal:
         number = self.newest()
         lease = None if self._has_home_of(number, home) else self._living_lease(number)
         if lease is not None and lease.owner.run != owner.run:
-            raise self._overlap(number)
+            raise overlaps.under_way(self.connector, holder=self.holder(number))
         if lease is not None and lease.owner.pid:
             return None
         # Before there is one more generation, so that a damaged journal and another saga's rest are found.
         self._unfinished(number, home)
         now = self._wall()
-        lease_json = files.to_json(asdict(Lease(owner, now, now + DEAD_AFTER, home)))
-        if not files.create_bytes(self.file(number + 1, "lease"), lease_json):
-            raise self._overlap(number + 1)
+        lease = Lease(owner, now, now + DEAD_AFTER, home)
+        if not files.create_bytes(self.file(number + 1, "lease"), files.to_json(asdict(lease))):
+            raise overlaps.under_way(self.connector, holder=self.holder(number + 1))
         try:
             return self._begun(number, owner, home)
         except BaseException:
@@ -272,18 +267,14 @@ class Journal:
                 return None, None
             lies_in = self._home_of(earlier)
             if lies_in.rpartition("/")[0] != (home.rpartition("/")[0] or self.uri):
-                raise Overlap(
-                    f"Nothing was done: {record.operation} by run {record.owner.run!r} ended before its time, and "
-                    f"{self.connector!r} belongs to what it has left. Run it once more with the same parameters (a dry "
-                    "run does not do it), which finishes or restores it; then try again."
-                )
+                raise overlaps.part_of_another(self.connector, record)
             return f"{lies_in}.record.json", record
         return None, None
 
     def _home_of(self, number: int) -> str:
         """Where the record of a generation lies, and the lease that counts for it."""
-        own = self._read(self.home(number), "lease", Lease.from_json)
-        return own.home if own is not None and own.home else self.home(number)
+        own = stored(self.connector, self.home(number), "lease", Lease.from_json)
+        return (own and own.home) or self.home(number)
 
     def _has_home_of(self, number: int, home: str) -> bool:
         """Whether a generation has the home of whoever holds ``home`` now, and so nobody else any more."""
@@ -306,23 +297,4 @@ class Journal:
 
     def _lease(self, number: int) -> Lease | None:
         """A generation's lease: of one that is held together with another resource, that one's."""
-        return self._read(self._home_of(number), "lease", Lease.from_json)
-
-    def _read(self, home: str, name: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
-        """Read one of a generation's files; what can't be read is never taken for nothing."""
-        uri = f"{home}.{name}.json"
-        try:
-            fields = files.read_json_if_any(uri)
-            return None if fields is None else parse(fields)
-        except (DatasetError, AttributeError, KeyError, TypeError, ValueError) as error:
-            raise JournalDamaged(
-                f"Nothing was done: the journal of {self.connector!r} is damaged, so nobody can tell what a change has "
-                f"left there: {uri} ({error!r}). Look at the connector's state and offsets; once they are right, move "
-                "that file away and try again."
-            ) from error
-
-    def _overlap(self, number: int) -> Overlap:
-        return Overlap(
-            f"Nothing was done: {self.connector!r} is being changed by {self.holder(number)}. Try again when that has "
-            "ended."
-        )
+        return stored(self.connector, self._home_of(number), "lease", Lease.from_json)

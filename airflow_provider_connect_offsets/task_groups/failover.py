@@ -10,11 +10,13 @@ from airflow.sdk import TaskGroup
 
 from airflow_provider_connect_offsets.operators.failover import (
     ApproveFailoverOperator,
+    SnapshotFailoverOperator,
+    TranslateGroupOffsetsOperator,
+)
+from airflow_provider_connect_offsets.operators.failover_flow import (
     BeginFailoverOperator,
     OpenFailoverOperator,
     ReleaseFlowOperator,
-    SnapshotFailoverOperator,
-    TranslateGroupOffsetsOperator,
 )
 from airflow_provider_connect_offsets.operators.groups import CommitGroupOffsetsOperator
 

@@ -16,11 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
-from airflow_provider_connect_offsets.workspace import files, layout
-from airflow_provider_connect_offsets.workspace.layout import join
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.paths import MARKER, join
 from airflow_provider_connect_offsets.workspace.schemas import ColumnKind, Schema
-
-MARKER = layout.MARKER
 
 # Rows held as Python objects at a time; a topic may have a million.
 _BATCH = 50_000

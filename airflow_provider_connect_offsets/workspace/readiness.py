@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_provider_connect_offsets.workspace.layout import (
-    Directory,
-    join,
-    ledger_root,
-    rewinds_root,
-    unique_segment,
-)
-from airflow_provider_connect_offsets.workspace.schemas import (
-    CONNECTOR_OFFSETS,
-    CONNECTORS,
+from airflow_provider_connect_offsets.workspace.flow_schemas import (
     FLOW_TOPICS,
-    GROUP_OFFSETS,
     GROUP_READINESS,
     KEPT_PAIRS,
     LAG_TREND,
-    LOG_BOUNDS,
     MIRROR_PARTITIONS,
     READINESS,
     RECORD_DIGESTS,
     REMAINING,
+)
+from airflow_provider_connect_offsets.workspace.layout import Directory, ledger_root, rewinds_root
+from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CONNECTOR_OFFSETS,
+    CONNECTORS,
+    GROUP_OFFSETS,
+    LOG_BOUNDS,
     VERDICTS,
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from airflow_provider_connect_offsets.workspace.layout import is_segment, join, unique_segment
+from airflow_provider_connect_offsets.workspace.paths import is_segment, join, unique_segment
 
 #: Media type by file name. Every other file of a run is for programs, and is not served.
 SERVED: Mapping[str, str] = {

@@ -20,8 +20,8 @@ from airflow_provider_connect_offsets.operators.readiness import RequireMirrorRe
 from airflow_provider_connect_offsets.sensors.mirror import MirrorLagSensor
 from airflow_provider_connect_offsets.triggers.mirror import MirrorLagTrigger
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
-from airflow_provider_connect_offsets.workspace.schemas import LAG_TREND
 from sandbox import Sandbox, wait_for, wait_until
 from sandbox.connectors import mirror_source_config
 

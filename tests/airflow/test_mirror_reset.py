@@ -24,9 +24,11 @@ from airflow_provider_connect_offsets.operators.mirror_reset import ApproveMirro
 from airflow_provider_connect_offsets.operators.mirror_syncs import ClearOffsetSyncsOperator
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import list_names, read_bytes, read_json
-from airflow_provider_connect_offsets.workspace.layout import ResetDirectory, join
+from airflow_provider_connect_offsets.workspace.flow_schemas import REWINDS
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
-from airflow_provider_connect_offsets.workspace.schemas import REWINDS, STORED_RECORDS
+from airflow_provider_connect_offsets.workspace.paths import join
+from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
 from sandbox import Sandbox, wait_for, wait_until
 
 RunDag = Callable[..., Ran]

@@ -26,7 +26,8 @@ from airflow_provider_connect_offsets.operators.orphans import ApproveRemovalOpe
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnectorOffsetsOperator
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, run_directory, unique_segment
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, run_directory
+from airflow_provider_connect_offsets.workspace.paths import unique_segment
 
 if TYPE_CHECKING:
     from fastapi.testclient import TestClient

@@ -10,7 +10,8 @@ from urllib.parse import quote
 import pytest
 
 from airflow_provider_connect_offsets.hooks.reports import report_url
-from airflow_provider_connect_offsets.workspace.layout import run_directory, unique_segment
+from airflow_provider_connect_offsets.workspace.layout import run_directory
+from airflow_provider_connect_offsets.workspace.paths import unique_segment
 
 if TYPE_CHECKING:
     from fastapi.testclient import TestClient

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.exceptions import Drift, InvalidInput
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
-from airflow_provider_connect_offsets.workspace.schemas import RESET_TOPICS
+from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
 from sandbox import Sandbox, wait_for, wait_until
 
 StartCell = Callable[..., ResetCell]

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.exceptions import NotDrained
 from airflow_provider_connect_offsets.observe.flow import failover
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
-from airflow_provider_connect_offsets.workspace.schemas import MIRROR_PARTITIONS
+from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS
 from sandbox import Sandbox, wait_for, wait_until
 
 pytestmark = pytest.mark.mirror

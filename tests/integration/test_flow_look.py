@@ -16,8 +16,9 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import REWINDS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import REWINDS, STORED_RECORDS
+from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
 from sandbox import Sandbox
 
 

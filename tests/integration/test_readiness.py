@@ -15,7 +15,7 @@ from readiness import RECORDS, Judged, Lookout, WatchedFlow, commit
 from airflow_provider_connect_offsets.report import write_readiness_page
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import list_names
-from airflow_provider_connect_offsets.workspace.schemas import LAG_TREND
+from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND
 from sandbox import Sandbox, wait_for
 
 pytestmark = pytest.mark.mirror

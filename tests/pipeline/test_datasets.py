@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.pipeline import session
 from airflow_provider_connect_offsets.pipeline.frames import few_rows, read_dataset, struct_type, write_dataset
 from airflow_provider_connect_offsets.pipeline.shipping import PACKAGE
-from airflow_provider_connect_offsets.workspace import datasets, files
+from airflow_provider_connect_offsets.workspace import datasets, files, paths
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS, Schema
 
 _NO_MARKERS = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
@@ -71,7 +71,7 @@ def test_a_column_that_was_added_later(spark: SparkSession, tmp_path: Path) -> N
 def test_a_dataset_that_was_never_finished(spark: SparkSession, tmp_path: Path) -> None:
     """Refused as by those who read without Spark."""
     datasets.write_dataset(str(tmp_path / "d"), VERDICTS, [_ROW])
-    files.remove_tree(str(tmp_path / "d" / datasets.MARKER))
+    files.remove_tree(str(tmp_path / "d" / paths.MARKER))
 
     for uri in (str(tmp_path / "d"), str(tmp_path / "none")):
         with pytest.raises(DatasetError, match=r"the dataset verdicts at .* was never finished \(no _SUCCESS\)"):
@@ -94,12 +94,12 @@ def test_a_default_yields_to_what_is_set(spark: SparkSession) -> None:
     [
         (("SparkSession.builder", ".conf.set("), {"session"}),
         # People's own files of offsets, and the history, which is a folder of files that are each whole.
-        ((".parquet(", ".write."), {"frames", "wanted", "readiness_job"}),
+        ((".parquet(", ".write."), {"frames", "wanted", "readiness_run"}),
     ],
 )
 def test_all_jobs_share_it(words: tuple[str, ...], modules: set[str]) -> None:
     """No job opens a session of its own, changes its settings, or reads and writes datasets in another way."""
-    sources = {path.stem: path.read_text() for path in (PACKAGE / "pipeline").glob("*.py")}
+    sources = {path.stem: path.read_text() for path in (PACKAGE / "pipeline").rglob("*.py")}
 
     assert {name for name, text in sources.items() if any(word in text for word in words)} == modules
 

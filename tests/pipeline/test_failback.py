@@ -15,7 +15,8 @@ from airflow_provider_connect_offsets.pipeline.failover.failback import Forward,
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translate.answers import answers, known
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated
-from airflow_provider_connect_offsets.workspace.schemas import MIRROR_PARTITIONS, OFFSET_SYNCS, RETURN_PARTITIONS
+from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS, RETURN_PARTITIONS
+from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
 
 # Place, exact, max_rereads, missing.
 Place = tuple[int | None, bool, int | None, int | None]

@@ -16,14 +16,14 @@ from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import (
+from airflow_provider_connect_offsets.workspace.flow_schemas import (
     COMPARE_RANGES,
-    GROUP_OFFSETS,
     MIRROR_PARTITIONS,
     SAMPLED_CLAIMS,
     TRANSLATION,
 )
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS
 
 Row = tuple[int | None, bool, str, str, bool | None]
 

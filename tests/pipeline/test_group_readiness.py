@@ -17,9 +17,10 @@ from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.pipeline.flow import readiness_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, join
+from airflow_provider_connect_offsets.workspace.flow_schemas import GROUP_READINESS, TRANSLATION
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.paths import join
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
-from airflow_provider_connect_offsets.workspace.schemas import GROUP_READINESS, TRANSLATION
 
 HISTORIES = 10
 NOON_MS = int(NOON.timestamp() * 1000)

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translate.ledger import MAPPING, MOST_MAPPINGS, newest, thinned
-from airflow_provider_connect_offsets.workspace.schemas import FLOW_TOPICS, MIRROR_LEDGER
+from airflow_provider_connect_offsets.workspace.flow_schemas import FLOW_TOPICS, MIRROR_LEDGER
 
 HISTORIES = int(os.environ.get("HISTORIES", "100"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]

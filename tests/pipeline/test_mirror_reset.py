@@ -19,12 +19,12 @@ from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.pipeline.flow import mirror_reset, mirror_reset_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import write_json
+from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
     CONNECTORS,
     LOG_BOUNDS,
-    RESET_TOPICS,
     STORED_RECORDS,
     VERDICTS,
 )

@@ -23,17 +23,14 @@ from airflow_provider_connect_offsets.pipeline.flow.readiness import (
 )
 from airflow_provider_connect_offsets.pipeline.flow.readiness_rules import partition_verdicts
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.workspace.schemas import (
-    CONNECTOR_OFFSETS,
+from airflow_provider_connect_offsets.workspace.flow_schemas import (
     FLOW_TOPICS,
     GROUP_READINESS,
     LAG_HISTORY,
-    LOG_BOUNDS,
-    OFFSET_SYNCS,
     READINESS,
     REMAINING,
-    Schema,
 )
+from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, LOG_BOUNDS, OFFSET_SYNCS, Schema
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 NONE = Thresholds(

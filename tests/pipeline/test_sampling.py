@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from airflow_provider_connect_offsets.pipeline.failover.sampling import LIMIT, claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES
+from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES
 
 COLUMNS = (
     "source_topic string, target_topic string, kafka_partition int, claimed long, downstream long, method string, "

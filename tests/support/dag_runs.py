@@ -7,8 +7,9 @@ from functools import cached_property
 
 from airflow_provider_connect_offsets.operations.connector.captured import connections_of
 from airflow_provider_connect_offsets.saga.journal import journals
-from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root, unique_segment
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
+from airflow_provider_connect_offsets.workspace.paths import unique_segment
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, journal_root
-from airflow_provider_connect_offsets.workspace.schemas import TRANSLATION
 from sandbox import Broker, Sandbox, wait_for, wait_until
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
 

@@ -26,8 +26,8 @@ from airflow_provider_connect_offsets.operations.groups.group_commit import Move
 from airflow_provider_connect_offsets.operations.groups.group_restore import Restored, restore_groups
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS, TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import MIRROR_PARTITIONS, TRANSLATION
 from sandbox import Sandbox
 
 PARTITIONS = 4

@@ -26,14 +26,13 @@ from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left, PositionOf
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translate.ledger import LedgerInput, ledger
-from airflow_provider_connect_offsets.workspace.schemas import (
-    CHECKPOINTS,
+from airflow_provider_connect_offsets.workspace.flow_schemas import (
     FLOW_TOPICS,
-    GROUP_OFFSETS,
     MIRROR_LEDGER,
     MIRROR_PARTITIONS,
     RECORD_DIGESTS,
 )
+from airflow_provider_connect_offsets.workspace.schemas import CHECKPOINTS, GROUP_OFFSETS
 
 # So many groups have an offset in each partition; of the records before each of these so many are kept.
 GROUPS, BEFORE = 5, 3

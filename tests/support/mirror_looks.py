@@ -19,18 +19,21 @@ from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
-from airflow_provider_connect_offsets.workspace.layout import MARKER, FailoverDirectory, join
+from airflow_provider_connect_offsets.workspace.flow_schemas import (
+    FLOW_TOPICS,
+    KEPT_PAIRS,
+    MIRROR_PARTITIONS,
+    RECORD_DIGESTS,
+    REMAINING,
+)
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.paths import MARKER, join
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
     CONNECTORS,
-    FLOW_TOPICS,
     GROUP_OFFSETS,
-    KEPT_PAIRS,
     LOG_BOUNDS,
-    MIRROR_PARTITIONS,
-    RECORD_DIGESTS,
-    REMAINING,
     STORED_RECORDS,
 )
 

@@ -22,12 +22,8 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translate.answers import answers, known
-from airflow_provider_connect_offsets.workspace.schemas import (
-    KEPT_PAIRS,
-    MIRROR_PARTITIONS,
-    OFFSET_SYNCS,
-    RECORD_DIGESTS,
-)
+from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_PAIRS, MIRROR_PARTITIONS, RECORD_DIGESTS
+from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 _PAIRS = "topic string, kafka_partition int, upstream long, downstream long"

@@ -21,9 +21,11 @@ from airflow_provider_connect_offsets.offsets.requests.readiness import Readines
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline.flow import readiness_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
-from airflow_provider_connect_offsets.workspace.layout import join, run_directory
+from airflow_provider_connect_offsets.workspace.flow_schemas import GROUP_READINESS, READINESS
+from airflow_provider_connect_offsets.workspace.layout import run_directory
+from airflow_provider_connect_offsets.workspace.paths import join
 from airflow_provider_connect_offsets.workspace.readiness import Kept, ReadinessDirectory
-from airflow_provider_connect_offsets.workspace.schemas import GROUP_READINESS, READINESS, VERDICTS
+from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
 from sandbox import Broker, Sandbox, wait_for, wait_until
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
 

@@ -73,12 +73,12 @@ class WarmSpark:
         return 0, ""
 
     def _run(self, words: list[str]) -> None:
-        [place] = [place for place, word in enumerate(words) if Path(word).parent == PACKAGE / "pipeline"]
-        job = Path(words[place])
+        [place] = [place for place, word in enumerate(words) if PACKAGE / "pipeline" in Path(word).parents]
+        job = Path(words[place]).relative_to(PACKAGE.parent)
         # The modules are those that are imported here already; that the zip has them is looked at all the same.
         shipped = zipfile.ZipFile(words[words.index("--py-files") + 1]).namelist()
-        assert f"{PACKAGE.name}/pipeline/{job.name}" in shipped
-        module = importlib.import_module(f"{PACKAGE.name}.pipeline.{job.stem}")
+        assert job.as_posix() in shipped
+        module = importlib.import_module(".".join(job.with_suffix("").parts))
         session = self.spark.newSession()
         given = dict(words[at + 1].split("=", 1) for at, word in enumerate(words[:place]) if word == "--conf")
         for name, value in {**module.JOB.defaults, **given}.items():

@@ -12,15 +12,14 @@ from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import (
+from airflow_provider_connect_offsets.workspace.flow_schemas import (
     CHECKED_CLAIMS,
-    GROUP_OFFSETS,
     KEPT_PAIRS,
     MIRROR_PARTITIONS,
     RECORD_DIGESTS,
-    STORED_RECORDS,
 )
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, STORED_RECORDS
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 FLOW = Flow(source_alias="here", target_alias="there")

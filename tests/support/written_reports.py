@@ -24,10 +24,11 @@ from airflow_provider_connect_offsets.report import (
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND, RESET_TOPICS, TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, ResetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
-from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, LAG_TREND, RESET_TOPICS, TRANSLATION
+from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 LONG = "a-connector-of-the-warehouse-for-orders-and-payments." + "eu-central-1." * 12

@@ -23,3 +23,10 @@ def test_a_folder_has_no_more_than_14_modules() -> None:
     counts = Counter(module.parent for module in MODULES if module.name != "__init__.py")
 
     assert {folder.name: count for folder, count in counts.items() if count > 14} == {}
+
+
+def test_a_file_has_no_more_than_300_lines() -> None:
+    """Beyond that it holds several ideas."""
+    lengths = {str(module.relative_to(PACKAGE)): len(module.read_text().splitlines()) for module in MODULES}
+
+    assert {name: length for name, length in lengths.items() if length > 300} == {}

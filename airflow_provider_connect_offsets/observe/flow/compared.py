@@ -17,13 +17,13 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.workspace.datasets import Parts, read_dataset, write_dataset, writing_parts
 from airflow_provider_connect_offsets.workspace.files import list_names
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import (
+from airflow_provider_connect_offsets.workspace.flow_schemas import (
     CHECKED_CLAIMS,
     COMPARE_RANGES,
     RECORD_DIGESTS,
     SAMPLED_CLAIMS,
 )
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 # Of how many records the digests are held in memory at a time, for each side.
 _IN_MEMORY = 100_000

@@ -31,12 +31,8 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Policy
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_PAIRS, MIRROR_PARTITIONS, RETURN_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import (
-    KEPT_PAIRS,
-    MIRROR_PARTITIONS,
-    RETURN_PARTITIONS,
-)
 
 # Records beyond the last sync among which the last one from home is looked for.
 _BEYOND = 200

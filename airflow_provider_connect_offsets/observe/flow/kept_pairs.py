@@ -12,8 +12,8 @@ from airflow_provider_connect_offsets.observe.flow.single_records import same_re
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import is_finished, read_dataset
-from airflow_provider_connect_offsets.workspace.layout import join
-from airflow_provider_connect_offsets.workspace.schemas import REWINDS
+from airflow_provider_connect_offsets.workspace.flow_schemas import REWINDS
+from airflow_provider_connect_offsets.workspace.paths import join
 
 log = logging.getLogger(__name__)
 # Of so many resets, the last ones.

@@ -14,8 +14,9 @@ from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, write_dataset
-from airflow_provider_connect_offsets.workspace.layout import MARKER, FailoverDirectory, join
-from airflow_provider_connect_offsets.workspace.schemas import FLOW_TOPICS, MIRROR_LEDGER, RECORD_DIGESTS
+from airflow_provider_connect_offsets.workspace.flow_schemas import FLOW_TOPICS, MIRROR_LEDGER, RECORD_DIGESTS
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.paths import MARKER, join
 
 # Of so many of the highest positions in each partition the records before them are kept, and how many of each.
 POSITIONS, BEFORE = 5, 3

@@ -18,8 +18,9 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
-from airflow_provider_connect_offsets.workspace.layout import ResetDirectory, join
-from airflow_provider_connect_offsets.workspace.schemas import REWINDS
+from airflow_provider_connect_offsets.workspace.flow_schemas import REWINDS
+from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
+from airflow_provider_connect_offsets.workspace.paths import join
 
 
 def keep_rewinds(run: ResetDirectory, plan: OffsetPlan, at_stop: Offsets, doors: Doors, flow: Flow) -> None:

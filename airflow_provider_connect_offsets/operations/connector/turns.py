@@ -16,8 +16,9 @@ from typing import Any
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.requests.request import parse_duration
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.layout import RunDirectory, join, unique_segment
+from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
+from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
 _TURN = re.compile(r"(\d+)\.turn\.json")
 # How many turns back a rewind is looked for; an interval waits for days, not for years.

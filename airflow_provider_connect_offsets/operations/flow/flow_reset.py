@@ -31,9 +31,9 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.stage import Stage
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
+from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS, REWINDS
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
-from airflow_provider_connect_offsets.workspace.schemas import RESET_TOPICS, REWINDS
 
 _NAMED = 3
 

@@ -19,8 +19,8 @@ from airflow_provider_connect_offsets.operations.groups.left_groups import MEMBE
 from airflow_provider_connect_offsets.operations.groups.prior_groups import added, read_replaced, write_replaced
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, read_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS, TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import MIRROR_PARTITIONS, TRANSLATION
 
 _NAMED = 5
 Offsets = Mapping[TopicPartition, int]

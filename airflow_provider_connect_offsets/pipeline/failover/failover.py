@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Method, Mode, Move
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.failover.failback import Forward, both_ways
+from airflow_provider_connect_offsets.pipeline.failover.failback import both_ways
+from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.sampling import claims_at_home, mismatches, with_checked_claims
-from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left, Lost, PositionOf
+from airflow_provider_connect_offsets.pipeline.failover.unplanned import PositionOf
 from airflow_provider_connect_offsets.pipeline.frames import matches_whole, shaped
-from airflow_provider_connect_offsets.pipeline.translate.answers import Known, answers, known
+from airflow_provider_connect_offsets.pipeline.translate.answers import answers
 from airflow_provider_connect_offsets.pipeline.translate.checkpoints import answers_of_checkpoints
 from airflow_provider_connect_offsets.pipeline.translate.records import MARGIN
-from airflow_provider_connect_offsets.workspace.schemas import TRANSLATION
+from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 
 _WHY = {
     Method.END: "it has read all that was replicated",
@@ -30,41 +29,6 @@ _WHY = {
 NO_SYNC = "no sync tells where it is in "
 # What tells a position of which nobody can ask the group any more, and when it stood there.
 _AGE = {"position_of": "string", "position_at": "timestamp"}
-
-
-@dataclass(frozen=True, slots=True)
-class ObservedFlow:
-    """What a look at a flow has found; each a dataset of that name, ``members`` as group, on_source, on_target.
-
-    ``latest``: the last checkpoint of each group, topic (as on the target) and partition: upstream, downstream,
-    log_offset, log_timestamp.
-    ``syncs``: None where they went with the source. ``claims``: dataset ``checked_claims``, where there is one.
-    ``known``: what syncs, records and kept mappings tell of each partition; None where there are no syncs. ``left``: of
-    a source that is gone, what looks at the flow's readiness have kept; ``lost``: what that tells, with all the rest.
-    """
-
-    group_offsets: DataFrame
-    partitions: DataFrame
-    syncs: DataFrame | None
-    latest: DataFrame
-    members: DataFrame
-    digests: DataFrame | None
-    forward: Forward | None = None
-    kept: DataFrame | None = None
-    claims: DataFrame | None = None
-    known: Known | None = None
-    left: Left | None = None
-    lost: Lost | None = None
-
-    def with_known(self) -> ObservedFlow:
-        """The same, with what is known of each partition worked out."""
-        if self.left is not None:
-            lost = self.left.lost(self.partitions, self.syncs, self.digests)
-            return replace(self, lost=lost, known=lost.known)
-        if self.syncs is None:
-            return self
-        told = known(self.partitions, syncs=self.syncs, digests=self.digests, kept=self.kept)
-        return replace(self, known=told)
 
 
 def without_source(partitions: DataFrame) -> DataFrame:

@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.frames import shaped
-from airflow_provider_connect_offsets.workspace.schemas import SAMPLED_CLAIMS
+from airflow_provider_connect_offsets.workspace.flow_schemas import SAMPLED_CLAIMS
 
 #: How many claims are picked at most, of all partitions together.
 LIMIT = 1000

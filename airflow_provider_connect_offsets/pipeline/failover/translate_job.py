@@ -28,12 +28,8 @@ from airflow_provider_connect_offsets.offsets.requests.failover import (
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.failover.approved import beyond_approval
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward
-from airflow_provider_connect_offsets.pipeline.failover.failover import (
-    ObservedFlow,
-    as_dataset,
-    translated,
-    without_source,
-)
+from airflow_provider_connect_offsets.pipeline.failover.failover import as_dataset, translated, without_source
+from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.sampling import claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.pipeline.failover.translation_summary import counted, errors_of, summarise
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left
@@ -48,20 +44,19 @@ from airflow_provider_connect_offsets.pipeline.session import Job, set_default
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated
 from airflow_provider_connect_offsets.pipeline.translate.ledger import newest
 from airflow_provider_connect_offsets.pipeline.translate.mirror_records import checkpoints, offset_syncs
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import (
+from airflow_provider_connect_offsets.workspace.flow_schemas import (
     CHECKED_CLAIMS,
     COMPARE_RANGES,
     FLOW_TOPICS,
-    GROUP_OFFSETS,
     KEPT_PAIRS,
     MIRROR_LEDGER,
     MIRROR_PARTITIONS,
     RECORD_DIGESTS,
     RETURN_PARTITIONS,
-    STORED_RECORDS,
     TRANSLATION,
 )
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, STORED_RECORDS
 
 CLUSTER_PARTITIONS = 8
 DEFAULTS = {

@@ -15,7 +15,8 @@ from airflow_provider_connect_offsets.pipeline.translate.answers import Known, a
 from airflow_provider_connect_offsets.pipeline.translate.ledger import MAPPING, POSITION, created_since, of_these_topics
 from airflow_provider_connect_offsets.pipeline.translate.lost import rebuilt
 from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
-from airflow_provider_connect_offsets.workspace.schemas import KEPT_PAIRS, OFFSET_SYNCS
+from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_PAIRS
+from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
 
 _ON_TARGET = ("group", "target_topic", "kafka_partition")
 

@@ -10,16 +10,12 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.failover.failback import forward_ranges
-from airflow_provider_connect_offsets.pipeline.failover.failover import (
-    NO_SYNC,
-    ObservedFlow,
-    asked_positions,
-    compare_ranges,
-)
+from airflow_provider_connect_offsets.pipeline.failover.failover import NO_SYNC, asked_positions, compare_ranges
+from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.sharing import shared_out, unproved
 from airflow_provider_connect_offsets.pipeline.frames import shaped, write_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES
 
 _LISTED = 100
 # Of what may be read, so large a part is for offsets that are proved already: their records are to bear them out.

@@ -11,9 +11,10 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.failover.failover import ObservedFlow, translated
+from airflow_provider_connect_offsets.pipeline.failover.failover import translated
+from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.frames import shaped
-from airflow_provider_connect_offsets.workspace.schemas import GROUP_READINESS
+from airflow_provider_connect_offsets.workspace.flow_schemas import GROUP_READINESS
 
 NO_REPLICA = "there is no replica of the partition"
 UNSEEN = "neither a checkpoint nor the ledger tells where it is, so nobody knows once the source is gone"

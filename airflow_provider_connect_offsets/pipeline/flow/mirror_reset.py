@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.offsets.requests.flow_reset import Belongs
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
 from airflow_provider_connect_offsets.pipeline.frames import Subject, shaped
 from airflow_provider_connect_offsets.pipeline.plan.targets import is_consumed
-from airflow_provider_connect_offsets.workspace.schemas import RESET_TOPICS
+from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
 
 MOST_NAMES = 10
 

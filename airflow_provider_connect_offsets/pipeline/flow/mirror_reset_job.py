@@ -38,8 +38,9 @@ from airflow_provider_connect_offsets.pipeline.translate.mirror_records import (
     latest_checkpoints,
     offset_syncs,
 )
+from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
-from airflow_provider_connect_offsets.workspace.schemas import LOG_BOUNDS, RESET_TOPICS, STORED_RECORDS
+from airflow_provider_connect_offsets.workspace.schemas import LOG_BOUNDS, STORED_RECORDS
 
 
 def run(spark: SparkSession, directory: ResetDirectory) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.frames import shaped
-from airflow_provider_connect_offsets.workspace.schemas import LAG_HISTORY, LAG_TREND, READINESS
+from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_HISTORY, LAG_TREND, READINESS
 
 PARTITION = ("topic", "kafka_partition")
 DRAWN = 8

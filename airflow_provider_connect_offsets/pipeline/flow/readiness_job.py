@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.pipeline.unzipped import is_copy
 
 sys.path.sort(key=is_copy)
 
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.advice import mirrored_groups
@@ -29,6 +29,7 @@ from airflow_provider_connect_offsets.offsets.requests.readiness import Readines
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.failover import failover
+from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left
 from airflow_provider_connect_offsets.pipeline.flow.flow_rules import FlowConnector, flow_verdicts
 from airflow_provider_connect_offsets.pipeline.flow.group_readiness import group_readiness
@@ -41,6 +42,7 @@ from airflow_provider_connect_offsets.pipeline.flow.readiness import (
     with_progress,
 )
 from airflow_provider_connect_offsets.pipeline.flow.readiness_rules import partition_verdicts
+from airflow_provider_connect_offsets.pipeline.flow.readiness_run import ReadinessRun
 from airflow_provider_connect_offsets.pipeline.flow.readiness_summary import (
     counted,
     lines,
@@ -51,7 +53,6 @@ from airflow_provider_connect_offsets.pipeline.flow.readiness_summary import (
 from airflow_provider_connect_offsets.pipeline.frames import (
     WHOLE,
     few_rows,
-    read_dataset,
     shaped,
     struct_type,
     write_dataset,
@@ -63,25 +64,24 @@ from airflow_provider_connect_offsets.pipeline.translate.mirror_records import (
     latest_checkpoints,
     offset_syncs,
 )
-from airflow_provider_connect_offsets.workspace.layout import join
-from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
-from airflow_provider_connect_offsets.workspace.schemas import (
-    CONNECTOR_OFFSETS,
-    CONNECTORS,
+from airflow_provider_connect_offsets.workspace.flow_schemas import (
     FLOW_TOPICS,
-    GROUP_OFFSETS,
     GROUP_READINESS,
     KEPT_PAIRS,
     LAG_HISTORY,
-    LOG_BOUNDS,
     MIRROR_LEDGER,
     MIRROR_PARTITIONS,
     READINESS,
     RECORD_DIGESTS,
     REMAINING,
+)
+from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CONNECTOR_OFFSETS,
+    GROUP_OFFSETS,
+    LOG_BOUNDS,
     STORED_RECORDS,
     VERDICTS,
-    Schema,
 )
 
 KEEP = 672
@@ -93,86 +93,20 @@ DEFAULTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """What one run of the job works on."""
-
-    spark: SparkSession
-    directory: ReadinessDirectory
-    request: ReadinessRequest
-    snapshot: dict[str, Any]
-
-    @property
-    def observed_at(self) -> datetime:
-        """When it was looked."""
-        return datetime.fromisoformat(self.snapshot["observed_at"])
-
-    def read(self, uri: str, schema: Schema) -> DataFrame:
-        """Read a dataset."""
-        return read_dataset(self.spark, uri, schema)
-
-    def write(self, frame: DataFrame, uri: str, schema: Schema) -> DataFrame:
-        """Write a dataset as one file, and give it as it was written."""
-        write_dataset(frame.coalesce(1), uri)
-        return self.read(uri, schema)
-
-    def connectors(self) -> dict[str, FlowConnector]:
-        """The flow's connectors, one or two, by name."""
-        rows = self.read(self.directory.connectors, CONNECTORS).collect()
-        return {row["connector"]: FlowConnector.of(row.asDict()) for row in rows}
-
-    def history(self) -> DataFrame:
-        """The history of earlier runs; what an earlier attempt of this one has written is none."""
-        root = self.snapshot["next_history"].rpartition("/")[0]
-        shape = struct_type(LAG_HISTORY)
-        if not jvm.exists(self.spark, root):
-            return few_rows(self.spark, [], shape)
-        return (
-            self.spark.read.schema(shape)
-            .options(**WHOLE)
-            .parquet(root)
-            .where((F.col("run_uri") != self.directory.uri) & (F.col("observed_at") < F.lit(self.observed_at)))
-        )
-
-    def ledger(self) -> DataFrame:
-        """What the look before this one has kept for the loss of the source."""
-        root = self.snapshot["next_ledger"].rpartition("/")[0]
-        shape = struct_type(MIRROR_LEDGER)
-        if not jvm.exists(self.spark, root):
-            return few_rows(self.spark, [], shape)
-        kept = self.spark.read.schema(shape).options(**WHOLE).parquet(root)
-        before = kept.where(F.col("observed_at") < F.lit(self.observed_at))
-        # While a new one is published there are two for a moment.
-        return (
-            before.withColumn("newest", F.max("observed_at").over(Window.partitionBy(F.lit(1))))
-            .where(F.col("observed_at") == F.col("newest"))
-            .drop("newest")
-        )
-
-    def publish(self, rows: DataFrame, schema: Schema, uri: str) -> None:
-        """Publish the rows as a file of their own, whole or not at all; a retry replaces it."""
-        scratch = join(self.directory.uri, f"next_{schema.name}")
-        write_dataset(rows.coalesce(1), scratch)
-        part = jvm.first_part(self.spark, scratch)
-        if part is not None:
-            jvm.move(self.spark, part, uri)
-        jvm.remove_tree(self.spark, scratch)
-
-
 def run(spark: SparkSession, directory: ReadinessDirectory, *, keep: int = KEEP) -> dict[str, Any]:
     """Judge the snapshot in ``directory``, write the datasets, and return the summary."""
     # A summary that an earlier attempt left would vouch for datasets that are not its own.
     jvm.remove(spark, directory.summary)
     asked = json.loads(jvm.read_text(spark, directory.request))
     snapshot = json.loads(jvm.read_text(spark, directory.snapshot))
-    summary = _judged(_Run(spark, directory, ReadinessRequest.from_json(asked), snapshot), keep=keep)
+    summary = _judged(ReadinessRun(spark, directory, ReadinessRequest.from_json(asked), snapshot), keep=keep)
     told = {"request": asked, **snapshot, **summary}
     text = json.dumps(told, indent=2, sort_keys=True, ensure_ascii=False)
     jvm.write_text(spark, directory.summary, text + "\n")
     return told
 
 
-def _judged(one: _Run, *, keep: int) -> dict[str, Any]:
+def _judged(one: ReadinessRun, *, keep: int) -> dict[str, Any]:
     directory, thresholds = one.directory, one.request.thresholds
     connectors = one.connectors()
     source = connectors[one.request.source_connector]
@@ -221,14 +155,14 @@ def _judged(one: _Run, *, keep: int) -> dict[str, Any]:
 
 
 def _groups(
-    one: _Run, flow: Flow, rows: DataFrame, syncs: DataFrame, told: DataFrame, kept_now: DataFrame
+    one: ReadinessRun, flow: Flow, rows: DataFrame, syncs: DataFrame, told: DataFrame, kept_now: DataFrame
 ) -> DataFrame:
     """Dataset ``group_readiness``, written.
 
     rows: dataset ``readiness``; told: the latest ``checkpoints``; kept_now: dataset ``mirror_ledger``
     """
     directory = one.directory
-    planned = failover.ObservedFlow(
+    planned = ObservedFlow(
         group_offsets=one.read(directory.group_offsets, GROUP_OFFSETS),
         partitions=one.read(directory.mirror_partitions, MIRROR_PARTITIONS),
         syncs=syncs,
@@ -245,7 +179,7 @@ def _groups(
     return one.write(found, directory.group_readiness, GROUP_READINESS)
 
 
-def _kept(one: _Run, flow: Flow, syncs: DataFrame, told: DataFrame) -> DataFrame:
+def _kept(one: ReadinessRun, flow: Flow, syncs: DataFrame, told: DataFrame) -> DataFrame:
     """Keep what a failover without the source will need: dataset ``mirror_ledger``, as it was published."""
     directory = one.directory
     of_source = F.col("kafka_cluster") == flow.source_alias
@@ -264,7 +198,7 @@ def _kept(one: _Run, flow: Flow, syncs: DataFrame, told: DataFrame) -> DataFrame
     return one.spark.read.schema(struct_type(MIRROR_LEDGER)).options(**WHOLE).parquet(uri)
 
 
-def _seen(one: _Run, flow: Flow, source: FlowConnector, syncs: DataFrame) -> ObservedLogs:
+def _seen(one: ReadinessRun, flow: Flow, source: FlowConnector, syncs: DataFrame) -> ObservedLogs:
     directory = one.directory
     return ObservedLogs(
         offsets=one.read(directory.connector_offsets, CONNECTOR_OFFSETS),

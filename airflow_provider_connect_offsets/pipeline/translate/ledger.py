@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.events import KEY, union_of
 from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
-from airflow_provider_connect_offsets.workspace.schemas import KEPT_PAIRS, MIRROR_LEDGER
+from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_PAIRS, MIRROR_LEDGER
 
 #: So many mappings of a partition are kept at most, the last ones.
 MOST_MAPPINGS = 1_000

@@ -22,8 +22,7 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import (
+from airflow_provider_connect_offsets.workspace.flow_schemas import (
     CHECKED_CLAIMS,
     COMPARE_RANGES,
     MIRROR_PARTITIONS,
@@ -31,6 +30,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     REWINDS,
     SAMPLED_CLAIMS,
 )
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 EMPTY, THREE = MadeUpLog.of(), MadeUpLog.of("a", "b", "c")
 ADDED = TopicPartition("orders", 1)

@@ -16,8 +16,8 @@ from airflow_provider_connect_offsets.observe.flow.compared import write_compare
 from airflow_provider_connect_offsets.observe.flow.replicas import replicas_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES, RECORD_DIGESTS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, RECORD_DIGESTS
 
 LETTERS = "abcdefghij"
 LOG = MadeUpLog.of(*LETTERS)

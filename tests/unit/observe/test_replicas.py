@@ -17,8 +17,8 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Policy
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES, MIRROR_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import COMPARE_RANGES, MIRROR_PARTITIONS
 
 HERE, THERE = "orders", "here.orders"
 WHERE = TopicPartition(HERE, 0)

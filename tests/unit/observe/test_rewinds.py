@@ -26,8 +26,8 @@ from airflow_provider_connect_offsets.operations.flow.flow_stages import FoundTo
 from airflow_provider_connect_offsets.operations.flow.new_syncs import Opening, misfit, openings
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
-from airflow_provider_connect_offsets.workspace.layout import join
-from airflow_provider_connect_offsets.workspace.schemas import REWINDS
+from airflow_provider_connect_offsets.workspace.flow_schemas import REWINDS
+from airflow_provider_connect_offsets.workspace.paths import join
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 IDS = TopicIds({"t": "source"}, {"eu.t": "target"})

@@ -17,8 +17,9 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import MIRROR_PARTITIONS, STORED_RECORDS
+from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
 
 SYNCS = "mm2-offset-syncs.there.internal"
 

@@ -20,8 +20,9 @@ from airflow_provider_connect_offsets.report import (
 )
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset, write_newest
+from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import PRIOR_GROUP_OFFSETS, TRANSLATION
+from airflow_provider_connect_offsets.workspace.schemas import PRIOR_GROUP_OFFSETS
 
 STAYS = "it has members on the target: stop them first"
 DIGEST = "d" * 64

@@ -14,7 +14,6 @@ import pytest
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.workspace import datasets, files, schemas
 from airflow_provider_connect_offsets.workspace.datasets import (
-    MARKER,
     arrow_schema,
     read_dataset,
     read_newest,
@@ -22,7 +21,7 @@ from airflow_provider_connect_offsets.workspace.datasets import (
     write_newest,
     writing_parts,
 )
-from airflow_provider_connect_offsets.workspace.layout import join
+from airflow_provider_connect_offsets.workspace.paths import MARKER, join
 
 ALL = [
     schemas.CONNECTORS,

@@ -13,7 +13,7 @@ import pytest
 
 from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnwritable
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.layout import join
+from airflow_provider_connect_offsets.workspace.paths import join
 
 
 @pytest.fixture(params=["disk", "memory"])

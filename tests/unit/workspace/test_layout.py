@@ -10,13 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.layout import (
-    join,
-    journal_root,
-    rewinds_root,
-    run_directory,
-    unique_segment,
-)
+from airflow_provider_connect_offsets.workspace.layout import journal_root, rewinds_root, run_directory
+from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 from airflow_provider_connect_offsets.workspace.readiness import history_root
 
 NAMES = st.text(min_size=1) | st.text("./_-ab", min_size=1) | st.text("a", min_size=190, max_size=300)

@@ -1,0 +1,29 @@
+"""The files of a journal, read: what can't be read is never taken for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from airflow_provider_connect_offsets.exceptions import DatasetError, JournalDamaged
+from airflow_provider_connect_offsets.workspace import files
+
+_T = TypeVar("_T")
+
+
+def stored(connector: str, home: str, name: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
+    """Read one of the two files of a generation; None where there is none.
+
+    home: URI of the generation, without the rest of the files' names; name: ``lease`` or ``record``. Raises
+    :class:`JournalDamaged`.
+    """
+    uri = f"{home}.{name}.json"
+    try:
+        fields = files.read_json_if_any(uri)
+        return None if fields is None else parse(fields)
+    except (DatasetError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise JournalDamaged(
+            f"Nothing was done: the journal of {connector!r} is damaged, so nobody can tell what a change has left "
+            f"there: {uri} ({error!r}). Look at the connector's state and offsets; once they are right, move that file "
+            "away and try again."
+        ) from error
