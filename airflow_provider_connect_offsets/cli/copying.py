@@ -6,7 +6,7 @@ from airflow_provider_connect_offsets.cli.opened import WorkerStorage
 from airflow_provider_connect_offsets.cli.told import counted, tell
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.exceptions import InvalidInput, NotApplied
-from airflow_provider_connect_offsets.operations.connector.steps import differences
+from airflow_provider_connect_offsets.operations.stages.steps import differences
 
 
 def copy(opened: WorkerStorage, connectors: list[str], *, forced: bool) -> None:

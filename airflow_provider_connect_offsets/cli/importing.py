@@ -20,8 +20,8 @@ from airflow_provider_connect_offsets.offsets.document import (
 )
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_of
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.operations.imports.import_stages import StoredChange, read
-from airflow_provider_connect_offsets.operations.imports.imports import Imports
+from airflow_provider_connect_offsets.operations.stages.import_stages import StoredChange, read
+from airflow_provider_connect_offsets.operations.stages.imports import Imports
 
 
 def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:

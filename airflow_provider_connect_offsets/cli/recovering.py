@@ -23,11 +23,11 @@ from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
 from airflow_provider_connect_offsets.observe.doors import Doors
 from airflow_provider_connect_offsets.offsets.flow import Side
-from airflow_provider_connect_offsets.operations.connector.captured import connections_of
 from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal, mend
 from airflow_provider_connect_offsets.operations.orphans.orphan_stages import finish, orphans_journal
 from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on
-from airflow_provider_connect_offsets.operations.recovery import recover as settle
+from airflow_provider_connect_offsets.operations.stages.captured import connections_of
+from airflow_provider_connect_offsets.operations.stages.recovery import recover as settle
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal, journals
 from airflow_provider_connect_offsets.saga.lease import Lease, Owner

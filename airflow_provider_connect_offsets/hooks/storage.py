@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.hooks.connect_endpoint import CONN_TYPE, EXAMPLE, endpoint_of
 from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, flag_of
 from airflow_provider_connect_offsets.hooks.kafka import kafka_config
-from airflow_provider_connect_offsets.hooks.kafka_connect import EXAMPLE, KafkaConnectHook, endpoint_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
@@ -45,7 +45,7 @@ def open_storage(connect_conn_id: str) -> OpenedStorage:
     ``storage_kafka_conn_id``; ``group_id`` and ``config_topic`` are the workers', and follow from the name of the
     offsets topic where that is a dedicated MirrorMaker 2's. Raises :class:`InvalidInput`, and store errors.
     """
-    connection = connection_of(connect_conn_id, conn_type=KafkaConnectHook.conn_type, example=EXAMPLE)
+    connection = connection_of(connect_conn_id, conn_type=CONN_TYPE, example=EXAMPLE)
     extra = extra_of(connection)
     file, topic = extra.get("offsets_file"), extra.get("offsets_topic")
     if bool(file) == bool(topic):

@@ -90,7 +90,7 @@ class _StateOperator(_ConnectorOperator):
 
     def step(self, opened: Opened, context: Context) -> str:
         """Ask for the state, and wait for it here or elsewhere; gives the state before."""
-        from airflow_provider_connect_offsets.operations.connector import steps  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.stages import steps  # noqa: PLC0415
 
         del context
         target = self.target()
@@ -111,7 +111,7 @@ class _StateOperator(_ConnectorOperator):
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Go on after a triggerer; where none was there to send an event, the state says how the task fails."""
         if next_method != "execute_complete":
-            from airflow_provider_connect_offsets.operations.connector import steps  # noqa: PLC0415
+            from airflow_provider_connect_offsets.operations.stages import steps  # noqa: PLC0415
 
             with failing_clearly(), self._opened() as opened:
                 status = opened.doors.control.status(self.connector)
@@ -121,7 +121,7 @@ class _StateOperator(_ConnectorOperator):
 
     def _there(self, opened: Opened, target: State, before: str, *, tasks: int | None = None) -> str:
         from airflow_provider_connect_offsets.connect.protocols import State  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.connector import steps  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.stages import steps  # noqa: PLC0415
 
         if target is State.STOPPED:
             steps.await_stopped(opened.doors, self.connector)

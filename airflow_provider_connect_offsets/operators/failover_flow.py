@@ -113,7 +113,7 @@ class OpenFailoverOperator(FailoverOperator):
     def execute(self, context: Context) -> None:
         """Look."""
         from airflow_provider_connect_offsets.offsets.requests.failover import Mode  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.connector.steps import told_status  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.stages.steps import told_status  # noqa: PLC0415
 
         with failing_clearly():
             request = request_in(directory_at(self.run_uri))

@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
 from airflow_provider_connect_offsets.observe.positions import Awaited, look_at_positions
 from airflow_provider_connect_offsets.observe.waiting import Observation, is_in, look_at_group, look_at_state
-from airflow_provider_connect_offsets.operations.connector import steps
+from airflow_provider_connect_offsets.operations.stages import steps
 
 log = logging.getLogger(__name__)
 _FIRST = 0.1
@@ -133,7 +133,7 @@ class StateChangeTrigger(WaitingTrigger):
         )
 
     def look(self) -> Observation:
-        """Look at its state; raises what ``operations.connector.steps`` raises once the time is up."""
+        """Look at its state; raises what ``operations.stages.steps`` raises once the time is up."""
         connector, state = self.asked["connector"], State(self.asked["state"])
         with KafkaConnectHook(self.asked["connect_conn_id"]).get_conn() as connect:
             status = connect.status(connector)

@@ -17,7 +17,8 @@ from packaging.version import Version
 
 from airflow_provider_connect_offsets import __version__
 from airflow_provider_connect_offsets.get_provider_info import get_provider_info
-from airflow_provider_connect_offsets.hooks.kafka_connect import EXTRA_FIELDS, KafkaConnectHook
+from airflow_provider_connect_offsets.hooks.connect_endpoint import EXTRA_FIELDS
+from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
 
 INFO = get_provider_info()
 MODULES = sorted(

@@ -26,8 +26,8 @@ from airflow_provider_connect_offsets.kafka.brokers import Brokers
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader
 from airflow_provider_connect_offsets.kafka.topic_writer import TopicWriter
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
-from airflow_provider_connect_offsets.operations.imports.import_stages import StoredChange, read
-from airflow_provider_connect_offsets.operations.imports.imports import Imports
+from airflow_provider_connect_offsets.operations.stages.import_stages import StoredChange, read
+from airflow_provider_connect_offsets.operations.stages.imports import Imports
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 

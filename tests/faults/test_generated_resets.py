@@ -21,13 +21,13 @@ from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Drift, NotApplied
 from airflow_provider_connect_offsets.observe.doors import Doors
-from airflow_provider_connect_offsets.operations import recovery
 from airflow_provider_connect_offsets.operations.flow.flow_reset import (
     ResetPlan,
     read_reset,
     reset_flow,
     take_back_reset,
 )
+from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory

@@ -14,8 +14,8 @@ from flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
 from lying_worker import lying_worker, read_back_wrong
 
 from airflow_provider_connect_offsets.exceptions import Drift, JournalLost, LeftStopped, NotApplied, Overlap
-from airflow_provider_connect_offsets.operations.connector import steps
-from airflow_provider_connect_offsets.operations.connector.captured import ALTER, RESUME
+from airflow_provider_connect_offsets.operations.stages import steps
+from airflow_provider_connect_offsets.operations.stages.captured import ALTER, RESUME
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.outcome import Result

@@ -11,8 +11,9 @@ from flows import RECORDS, Changer, SinkFlow
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, Overlap
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
-from airflow_provider_connect_offsets.operations.connector import direct, steps
-from airflow_provider_connect_offsets.operations.connector.captured import alteration_in
+from airflow_provider_connect_offsets.operations.connector import direct
+from airflow_provider_connect_offsets.operations.stages import steps
+from airflow_provider_connect_offsets.operations.stages.captured import alteration_in
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
 

@@ -9,11 +9,11 @@ import pytest
 from flows import Changer
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.operations import recovery
 from airflow_provider_connect_offsets.operations.connector import held
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
-from airflow_provider_connect_offsets.operations.connector.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
+from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox, wait_until

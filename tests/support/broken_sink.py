@@ -23,8 +23,8 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Dri
 from airflow_provider_connect_offsets.observe.doors import Doors
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
-from airflow_provider_connect_offsets.operations import recovery
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
+from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner

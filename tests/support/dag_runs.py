@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from airflow_provider_connect_offsets.operations.connector.captured import connections_of
+from airflow_provider_connect_offsets.operations.stages.captured import connections_of
 from airflow_provider_connect_offsets.saga.journal import journals
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root
 from airflow_provider_connect_offsets.workspace.outcome import Outcome

@@ -10,15 +10,15 @@ from airflow_provider_connect_offsets.exceptions import NotRunning, RecordsDelet
 from airflow_provider_connect_offsets.observe.doors import Doors
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import outcomes
-from airflow_provider_connect_offsets.operations.connector.captured import (
+from airflow_provider_connect_offsets.operations.connector.plans import refuse_planned_on, refuse_taken_back
+from airflow_provider_connect_offsets.operations.stages.captured import (
     alteration_in,
     deleted_in,
     is_applied,
     prior_state_in,
 )
-from airflow_provider_connect_offsets.operations.connector.offset_stages import AlterOffsets, change_stages
-from airflow_provider_connect_offsets.operations.connector.plans import refuse_planned_on, refuse_taken_back
-from airflow_provider_connect_offsets.operations.recovery import executor, recover, take_back_import
+from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages
+from airflow_provider_connect_offsets.operations.stages.recovery import executor, recover, take_back_import
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal

@@ -11,11 +11,10 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest, JournalL
 from airflow_provider_connect_offsets.observe import log_positions
 from airflow_provider_connect_offsets.observe.doors import Doors
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
-from airflow_provider_connect_offsets.operations import recovery
-from airflow_provider_connect_offsets.operations.connector import steps
-from airflow_provider_connect_offsets.operations.connector.captured import Alteration, alteration_in
-from airflow_provider_connect_offsets.operations.connector.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_still
+from airflow_provider_connect_offsets.operations.stages import recovery, steps
+from airflow_provider_connect_offsets.operations.stages.captured import Alteration, alteration_in
+from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
 from airflow_provider_connect_offsets.saga.explanation import AsItIs, Settled
 from airflow_provider_connect_offsets.saga.journal import Journal

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Interfered, InvalidRequest
 from airflow_provider_connect_offsets.observe.doors import Doors
-from airflow_provider_connect_offsets.operations import recovery
-from airflow_provider_connect_offsets.operations.connector.captured import PriorState
-from airflow_provider_connect_offsets.operations.connector.connector_stages import ResumeConnector, StopConnector
+from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.operations.stages.captured import PriorState
+from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner

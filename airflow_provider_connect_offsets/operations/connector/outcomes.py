@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from airflow_provider_connect_offsets.exceptions import Interfered, LeftStopped, NotApplied, RecordsDeleted
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, PlanRow
-from airflow_provider_connect_offsets.operations.connector.captured import (
+from airflow_provider_connect_offsets.operations.stages.captured import (
     RESUME,
     alteration_in,
     deleted_in,

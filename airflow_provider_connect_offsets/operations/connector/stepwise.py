@@ -11,11 +11,11 @@ from airflow_provider_connect_offsets.exceptions import NotStopped
 from airflow_provider_connect_offsets.observe.doors import Doors
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
-from airflow_provider_connect_offsets.operations import recovery
 from airflow_provider_connect_offsets.operations.connector import outcomes
-from airflow_provider_connect_offsets.operations.connector.captured import ALTER, RESUME, PriorState, alteration_in
-from airflow_provider_connect_offsets.operations.connector.offset_stages import AlterOffsets, change_stages
 from airflow_provider_connect_offsets.operations.connector.plans import refuse_planned_on, refuse_taken_back
+from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.operations.stages.captured import ALTER, RESUME, PriorState, alteration_in
+from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner

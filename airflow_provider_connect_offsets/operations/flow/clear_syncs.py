@@ -6,10 +6,10 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.observe.doors import Doors
 from airflow_provider_connect_offsets.observe.flow.flow_snapshot import keep_records
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
-from airflow_provider_connect_offsets.operations import recovery
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_still
 from airflow_provider_connect_offsets.operations.flow.flow_reset import Held, replicates, synced_topics
-from airflow_provider_connect_offsets.operations.flow.flow_stages import EmptyTopics
+from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory

@@ -17,14 +17,14 @@ from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, plan_diges
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.requests.patterns import configured_pattern
 from airflow_provider_connect_offsets.offsets.sync_record import parse_sync
-from airflow_provider_connect_offsets.operations import recovery
 from airflow_provider_connect_offsets.operations.connector import outcomes
 from airflow_provider_connect_offsets.operations.connector.apply import carry_out
-from airflow_provider_connect_offsets.operations.connector.connector_stages import ResumeConnector, StopConnector
-from airflow_provider_connect_offsets.operations.connector.offset_stages import change_stages
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
-from airflow_provider_connect_offsets.operations.flow.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.flow.new_syncs import await_new_syncs, openings
+from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
+from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
+from airflow_provider_connect_offsets.operations.stages.offset_stages import change_stages
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner

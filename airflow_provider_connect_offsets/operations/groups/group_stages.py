@@ -13,9 +13,9 @@ import tenacity
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Overlap, StoreError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
-from airflow_provider_connect_offsets.operations.connector.captured import CONNECTIONS
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import commit_deleted, is_whole
 from airflow_provider_connect_offsets.operations.groups.left_groups import reasons
+from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
 from airflow_provider_connect_offsets.saga.explanation import AsItIs

@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import DatasetError, NotRemoved, PlanRefused
-from airflow_provider_connect_offsets.operations.connector.captured import CONNECTIONS
 from airflow_provider_connect_offsets.operations.orphans.orphans import (
     Exist,
     Keep,
@@ -16,6 +15,7 @@ from airflow_provider_connect_offsets.operations.orphans.orphans import (
     left_to_remove,
     remove_approved,
 )
+from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
 from airflow_provider_connect_offsets.saga.explanation import AsItIs

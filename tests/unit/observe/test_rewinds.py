@@ -22,8 +22,8 @@ from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, Pl
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import OwnTopic
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync
-from airflow_provider_connect_offsets.operations.flow.flow_stages import FoundTopic
 from airflow_provider_connect_offsets.operations.flow.new_syncs import Opening, misfit, openings
+from airflow_provider_connect_offsets.operations.stages.flow_stages import FoundTopic
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import REWINDS

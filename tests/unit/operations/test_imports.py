@@ -27,8 +27,8 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.hooks.storage import open_storage as open_by_connection
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_kip199
-from airflow_provider_connect_offsets.operations.imports.import_stages import ImportOffsets, StoredChange
-from airflow_provider_connect_offsets.operations.imports.imports import Imports
+from airflow_provider_connect_offsets.operations.stages.import_stages import ImportOffsets, StoredChange
+from airflow_provider_connect_offsets.operations.stages.imports import Imports
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.stage import Found
 from airflow_provider_connect_offsets.workspace import files

@@ -12,9 +12,9 @@ from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, Overlap
 from airflow_provider_connect_offsets.observe.doors import Doors, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
-from airflow_provider_connect_offsets.operations.connector.captured import EMPTY, STOP, Alteration, by_hand
 from airflow_provider_connect_offsets.operations.connector.held import Member, hold_stopped
-from airflow_provider_connect_offsets.operations.recovery import built
+from airflow_provider_connect_offsets.operations.stages.captured import EMPTY, STOP, Alteration, by_hand
+from airflow_provider_connect_offsets.operations.stages.recovery import built
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, StageRecord

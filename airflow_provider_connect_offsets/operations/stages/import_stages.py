@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.exceptions import (
     WorkspaceUnwritable,
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
-from airflow_provider_connect_offsets.operations.connector.steps import differences
+from airflow_provider_connect_offsets.operations.stages.steps import differences
 from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, JsonMap, Kind, Look, Stage, Undoing
 from airflow_provider_connect_offsets.workspace import files
 

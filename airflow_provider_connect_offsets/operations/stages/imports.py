@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.exceptions import (
     NotStopped,
     WorkspaceUnwritable,
 )
-from airflow_provider_connect_offsets.operations.imports.import_stages import ImportOffsets, Storage, StoredChange
+from airflow_provider_connect_offsets.operations.stages.import_stages import ImportOffsets, Storage, StoredChange
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
 from airflow_provider_connect_offsets.saga.explanation import AsItIs, Settled

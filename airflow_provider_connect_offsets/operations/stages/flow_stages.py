@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy
 from airflow_provider_connect_offsets.observe.doors import Doors, FlowCluster
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import OwnTopic
-from airflow_provider_connect_offsets.operations.connector.captured import CONNECTIONS, EMPTY
+from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, EMPTY
 from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, JsonMap, Kind, Look, Stage, Undoing
 
 

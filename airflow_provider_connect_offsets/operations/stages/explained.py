@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Interfered, LeftStopped, NotApplied
-from airflow_provider_connect_offsets.operations.connector.captured import (
+from airflow_provider_connect_offsets.operations.stages.captured import (
     RESUME,
     STOP,
     PriorState,

@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.observe.doors import Doors, Origin
 from airflow_provider_connect_offsets.observe.log_positions import LogPosition
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
-from airflow_provider_connect_offsets.operations.connector import steps
+from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState
 from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap, Undoing, stage_name
 

@@ -7,8 +7,8 @@ import logging
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Interfered, NotRunning, OutcomeUnknown, UnknownConnector
 from airflow_provider_connect_offsets.observe.doors import Doors
-from airflow_provider_connect_offsets.operations.connector import steps
-from airflow_provider_connect_offsets.operations.connector.captured import CONNECTIONS, RESUME, STOP, PriorState
+from airflow_provider_connect_offsets.operations.stages import steps
+from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, RESUME, STOP, PriorState
 from airflow_provider_connect_offsets.saga.stage import (
     Captures,
     Done,

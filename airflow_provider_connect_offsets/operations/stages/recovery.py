@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.connect.storage.storage_control import Sto
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.observe.doors import Doors
-from airflow_provider_connect_offsets.operations.connector.captured import (
+from airflow_provider_connect_offsets.operations.stages.captured import (
     ALTER,
     EMPTY,
     LOOK,
@@ -18,11 +18,11 @@ from airflow_provider_connect_offsets.operations.connector.captured import (
     STOP,
     connections_of,
 )
-from airflow_provider_connect_offsets.operations.connector.connector_stages import ResumeConnector, StopConnector
-from airflow_provider_connect_offsets.operations.connector.explained import ConnectorExplained, told_of
-from airflow_provider_connect_offsets.operations.connector.offset_stages import AlterOffsets, LookAtRecords
-from airflow_provider_connect_offsets.operations.flow.flow_stages import EmptyTopics
-from airflow_provider_connect_offsets.operations.imports.imports import Imports
+from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
+from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained, told_of
+from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
+from airflow_provider_connect_offsets.operations.stages.imports import Imports
+from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, LookAtRecords
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
 from airflow_provider_connect_offsets.saga.journal import Journal

@@ -20,8 +20,8 @@ from airflow_provider_connect_offsets.observe import log_positions
 from airflow_provider_connect_offsets.observe.doors import Doors
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
-from airflow_provider_connect_offsets.operations.connector import steps
-from airflow_provider_connect_offsets.operations.connector.captured import (
+from airflow_provider_connect_offsets.operations.stages import steps
+from airflow_provider_connect_offsets.operations.stages.captured import (
     ALTER,
     CONNECTIONS,
     LOOK,
@@ -30,7 +30,7 @@ from airflow_provider_connect_offsets.operations.connector.captured import (
     by_hand,
     then,
 )
-from airflow_provider_connect_offsets.operations.connector.connector_stages import (
+from airflow_provider_connect_offsets.operations.stages.connector_stages import (
     ResumeConnector,
     StopConnector,
     deleted,

@@ -1,0 +1,166 @@
+"""What a ``kafka_connect`` connection says: where a Connect cluster's workers are, and how to log in."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from airflow.sdk import Connection
+from airflow.sdk.log import mask_secret
+
+from airflow_provider_connect_offsets.connect.rest.endpoint import (
+    WORKER_PATIENCE,
+    Auth,
+    BasicAuth,
+    BearerToken,
+    ConnectEndpoint,
+    OAuthClient,
+)
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.hooks.connections import extra_of
+
+log = logging.getLogger(__name__)
+
+CONN_TYPE = "kafka_connect"
+DEFAULT_PORT = 8083
+EXTRA_FIELDS = frozenset(
+    {
+        "token",
+        "oauth_token_url",
+        "oauth_scope",
+        "ca",
+        "client_cert",
+        "client_key",
+        "headers",
+        "connect_timeout",
+        "read_timeout",
+        # Read by hooks.storage.
+        "offsets_topic",
+        "config_topic",
+        "group_id",
+        "exactly_once",
+        "storage_kafka_conn_id",
+        "offsets_file",
+    }
+)
+# Where offsets are stored, for control=storage: a connection with one of these needs no host.
+STORAGE_FIELDS = frozenset({"offsets_topic", "offsets_file"})
+EXAMPLE = "--conn-type kafka_connect --conn-schema http --conn-host connect.example.com --conn-port 8083"
+
+
+def endpoint_of(connection: Connection, *, found: tuple[str, ...] = ()) -> ConnectEndpoint:
+    """Make the endpoint that ``connection`` describes, and have its secrets masked in logs.
+
+    ``found``: addresses of workers as Kafka has them, in place of its host; see :meth:`ConnectEndpoint.at`.
+
+    Raises :class:`InvalidInput` that names the connection and the field.
+    """
+    extra = extra_of(connection)
+    _mask(connection, extra)
+    try:
+        if not found:
+            return _endpoint(connection, extra, _urls(connection))
+        configured = _urls(connection) if connection.host else ()
+        return _endpoint(connection, extra, found).at(found, configured=configured)
+    except InvalidInput as error:
+        raise InvalidInput(f"Airflow connection {connection.conn_id!r}: {error}") from error
+
+
+def _endpoint(connection: Connection, extra: Mapping[str, Any], urls: tuple[str, ...]) -> ConnectEndpoint:
+    unknown = sorted(set(extra) - EXTRA_FIELDS)
+    if unknown:
+        known = ", ".join(sorted(EXTRA_FIELDS))
+        raise InvalidInput(f"Its extra has unknown fields: {', '.join(unknown)}. Known are: {known}.")
+    read_timeout = _seconds(extra, "read_timeout", default=30.0)
+    return ConnectEndpoint(
+        urls=urls,
+        auth=_auth(connection, extra),
+        ca=_text(extra, "ca"),
+        client_cert=_text(extra, "client_cert"),
+        client_key=_text(extra, "client_key"),
+        headers=_headers(extra),
+        connect_timeout=_seconds(extra, "connect_timeout", default=5.0),
+        read_timeout=read_timeout,
+        # Never below the worker's own limit: whoever stops listening earlier doesn't learn what became of a change.
+        change_timeout=max(read_timeout, WORKER_PATIENCE + 10),
+    )
+
+
+def _urls(connection: Connection) -> tuple[str, ...]:
+    """Read the workers: ``host`` may name several, each with a scheme, port or path of its own."""
+    hosts = [host.strip() for host in (connection.host or "").split(",") if host.strip()]
+    if not hosts:
+        raise InvalidInput("It has no host: name a Connect worker, or several with commas between them.")
+    return tuple(_url(host, scheme=connection.schema or "http", port=connection.port or DEFAULT_PORT) for host in hosts)
+
+
+def _url(host: str, *, scheme: str, port: int) -> str:
+    own_scheme, separator, rest = host.partition("://")
+    scheme, rest = (own_scheme, rest) if separator else (scheme, host)
+    authority, slash, path = rest.partition("/")
+    has_port = ":" in authority.rpartition("]")[2]  # not the colons of an IPv6 address
+    return f"{scheme}://{authority}{'' if has_port else f':{port}'}{slash}{path}"
+
+
+def _auth(connection: Connection, extra: Mapping[str, Any]) -> Auth | None:
+    token, token_url, scope = (_text(extra, name) for name in ("token", "oauth_token_url", "oauth_scope"))
+    login, password = connection.login or "", connection.password or ""
+    if token and (token_url or login or password):
+        raise InvalidInput("It has a token and another way to log in as well; keep one of them.")
+    if token:
+        return BearerToken(token)
+    if token_url:
+        if not login or not password:
+            raise InvalidInput("oauth_token_url needs the client id as login and the client secret as password.")
+        return OAuthClient(token_url, client_id=login, client_secret=password, scope=scope)
+    if scope:
+        raise InvalidInput("It has oauth_scope, but no oauth_token_url.")
+    if password and not login:
+        raise InvalidInput("It has a password, but no login.")
+    return BasicAuth(login, password) if login else None
+
+
+def _headers(extra: Mapping[str, Any]) -> dict[str, str]:
+    """Read ``headers``, an object or its JSON text (a connection given as a URI knows texts only)."""
+    value = extra.get("headers", {})
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            value = None
+    if not isinstance(value, dict):
+        raise InvalidInput('headers must be a JSON object of texts, like {"X-Tenant": "orders"}.')
+    return value
+
+
+def _text(extra: Mapping[str, Any], name: str) -> str | None:
+    value = extra.get(name)
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(f"{name} must be a text.")
+    return value
+
+
+def _seconds(extra: Mapping[str, Any], name: str, *, default: float) -> float:
+    value = extra.get(name, default)
+    try:
+        seconds = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise InvalidInput(f"{name} must be a number of seconds, not {value!r}.")
+    return seconds
+
+
+def _mask(connection: Connection, extra: Mapping[str, Any]) -> None:
+    """Keep secrets out of logs: Airflow goes by the names of fields, and a header may have any."""
+    secrets = [connection.password, extra.get("token"), extra.get("headers")]
+    try:
+        secrets += _headers(extra).values()
+    except InvalidInput as error:
+        log.debug("No header to mask: %s", error)  # it is raised again where the headers are used
+    for secret in secrets:
+        if isinstance(secret, str) and secret:
+            mask_secret(secret)

@@ -1,1 +1,0 @@
-"""Imports of offsets where workers store them."""
