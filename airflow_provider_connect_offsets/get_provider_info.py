@@ -43,7 +43,7 @@ def get_provider_info() -> dict[str, Any]:
         "triggers": _modules("triggers.mirror", "triggers.waiting"),
         "hooks": _modules("hooks.kafka", "hooks.kafka_connect"),
         "connection-types": [_kafka_connect()],
-        "extra-links": [f"{_PACKAGE}.operators.links.ReportLink"],
+        "extra-links": [f"{_PACKAGE}.operators.shared.links.ReportLink"],
         "config": {"connect_offsets": {"description": "Changes of connector offsets.", "options": _options()}},
     }
 

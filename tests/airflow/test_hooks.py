@@ -16,6 +16,7 @@ from airflow.sdk import Connection
 from airflow_provider_connect_offsets.connect.rest.endpoint import BasicAuth, BearerToken, ConnectEndpoint, OAuthClient
 from airflow_provider_connect_offsets.connect.storage.offsets_file import write_pairs
 from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.hooks import connect_endpoint
 from airflow_provider_connect_offsets.hooks import kafka as kafka_hook
 from airflow_provider_connect_offsets.hooks import kafka_connect as hook_module
 from airflow_provider_connect_offsets.hooks.connections import connection_of, flag_of
@@ -41,7 +42,7 @@ def connection(monkeypatch: pytest.MonkeyPatch) -> SetConnection:
 def masked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was handed over to be masked."""
     secrets: list[str] = []
-    monkeypatch.setattr(hook_module, "mask_secret", secrets.append)
+    monkeypatch.setattr(connect_endpoint, "mask_secret", secrets.append)
     monkeypatch.setattr(kafka_hook, "mask_secret", secrets.append)
     return secrets
 

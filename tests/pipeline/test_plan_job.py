@@ -164,7 +164,9 @@ def test_the_zip(tmp_path: Path) -> None:
     assert rooms == {"__init__.py", "exceptions.py", "offsets", "pipeline", "workspace"}
     assert [name.split("/")[2] for name in names if "/workspace/" in name] == [
         "__init__.py",
+        "flow_schemas.py",
         "layout.py",
+        "paths.py",
         "readiness.py",
         "schemas.py",
     ]
