@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseHook
 
-from airflow_provider_connect_offsets.connect.rest.endpoint import (
-    ConnectEndpoint,
-)
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.hooks.connect_endpoint import CONN_TYPE, EXAMPLE, STORAGE_FIELDS, endpoint_of
 from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
-
-log = logging.getLogger(__name__)
 
 _TEST_PATIENCE = 5.0
 

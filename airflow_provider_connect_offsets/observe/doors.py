@@ -169,7 +169,7 @@ def until_patience_ends(doors: Doors, retry: retry_base) -> tenacity.Retrying:
     deadline = doors.clock.now() + doors.patience
     return tenacity.Retrying(
         retry=retry,
-        wait=tenacity.wait_exponential(multiplier=0.02, max=0.1),  # the connector stands still meanwhile
+        wait=_WAIT,
         stop=lambda state: doors.clock.now() + state.upcoming_sleep > deadline,
         sleep=doors.clock.sleep,
         reraise=True,

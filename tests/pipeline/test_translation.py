@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 import pytest
-from mirror_events import Ending, Trait, history
+from mirror_events import Ending, Event, Trait, history
 from mirror_logs import Traits
-from mirror_presumed import looks_alike, misled
+from mirror_presumed import misled
 from mirror_rows import Answer, ReadFrom, answered, partitions_of, searched_mappings, syncs_of
 from mirror_world import World
 from pyspark.sql import SparkSession
@@ -18,6 +18,10 @@ from airflow_provider_connect_offsets.pipeline.translate.mappings import known_m
 
 HISTORIES = int(os.environ.get("HISTORIES", "250"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
+_ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}
+# Where a digest does not tell a record from all others that the source has ever had.
+_BLURRED = {Trait.REPEATS, Trait.CHANGES, Trait.DROPS}
+_UNCLEAR = {*_BLURRED, Trait.LOG_APPEND_TIME, Event.RETAIN_SOURCE}
 Told = tuple[int | None, int | None, int | None, bool]
 
 
@@ -50,9 +54,10 @@ def test_with_all_records_read(spark: SparkSession, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_records_that_were_read_take_no_proof_away(spark: SparkSession, seed: int) -> None:
-    """What is exact by offset mappings alone is hardly ever not so with records.
+    """What is exact by offset mappings alone is so with all records too, and hardly ever not with some of them.
 
-    But where a transform has changed them, and compaction has taken some: no digest tells one from another then.
+    Hardly ever not with all of them, too, where digests leave open what a record is. Left out is where a transform has
+    changed them, and compaction has taken some: no digest tells one from another then.
     """
     worlds = [
         world
@@ -65,17 +70,19 @@ def test_records_that_were_read_take_no_proof_away(spark: SparkSession, seed: in
         exact = {(id(one.world), one.position) for one in answered(spark, worlds, read) if one.exact}
         return [one for one in by_mappings if (id(one.world), one.position) not in exact]
 
-    assert len(lost(ReadFrom.ALL)) <= 0.005 * len(by_mappings)
+    with_all = lost(ReadFrom.ALL)
+    assert not [one for one in with_all if not _UNCLEAR & one.world.happened]
+    assert len(with_all) <= 0.005 * len(by_mappings)
     assert len(lost(ReadFrom.SOME)) <= 0.02 * len(by_mappings)
 
 
 def _may_be_another(one: Answer) -> bool:
-    """Whether a sync of an earlier topic fits one that was created anew, or somebody else's record looks like its own.
+    """Whether a sync of an earlier topic fits one that was created anew.
 
     Values repeat, a transform changes them, or the record at that offset is deleted: only an id tells them apart.
     """
-    blurred = {Trait.REPEATS, Trait.CHANGES, Trait.DROPS} & one.world.happened
-    return (bool(blurred or one.position < one.world.source.start) and misled(one.world)) or looks_alike(one.world)
+    fits = bool(_BLURRED & one.world.happened) or one.position < one.world.source.start
+    return fits and bool(_ANEW & one.world.happened) and misled(one.world)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,1 +1,5 @@
-"""Connect's REST API: where it is and who asks (``endpoint``), how a call travels (``calls``), what a no means."""
+"""Connect's REST API.
+
+``client`` what it can do · ``endpoint`` where the workers are and who asks, ``tokens`` how to log in · ``calls`` how a
+call travels · ``refusals`` what a refusal means, ``releases`` which worker knows which call.
+"""

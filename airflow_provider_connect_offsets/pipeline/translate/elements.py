@@ -125,15 +125,14 @@ def _stretch_low() -> Column:
 
 
 def _stretch_high() -> Column:
-    """The run that begins with the mapping before it can't be longer than the stretch, if nothing was copied twice.
+    """Replication has come from the one mapping to the other, if the stretch has no more room than that takes.
 
-    Else few records may reach far, where the source's offsets have gaps, before replication goes back.
+    Else something was copied twice: where the source's offsets have gaps, few records may reach far before that.
     """
-    fits = F.greatest(F.col("after.upstream") - 1, F.coalesce("upstream", F.lit(-1)) + _length() - 1)
     beyond = F.greatest(F.col("source_end") - 1, "stored", "after.upstream", "upstream", F.lit(0))
     unknown = F.when(F.col("source_end").isNull(), F.lit(2**62)).otherwise(beyond)
     repeated = _length() > F.col("after.upstream") - F.coalesce("upstream", F.lit(-1))
-    return F.when(F.col("after").isNotNull() & ~repeated, F.least(fits, unknown)).otherwise(unknown)
+    return F.when(F.col("after").isNotNull() & ~repeated, F.col("after.upstream") - 1).otherwise(unknown)
 
 
 def _length() -> Column:

@@ -98,7 +98,6 @@ def _partition_facts(partitions: DataFrame, alike: DataFrame, mappings: DataFram
     """
     repeats = alike.groupBy(*KEY).agg((F.max("times") > 1).alias("repeats"))
     read = partitions.where("target_from is not null").select(*KEY, *_FACTS)
-    unread = (F.col("source_from") > 0) | ~F.col("gapless")
     known = read.join(repeats, list(KEY), "left").withColumn(
         "repeats", F.coalesce("repeats", F.expr("false")) | ~F.col("timed")
     )
@@ -111,7 +110,7 @@ def _partition_facts(partitions: DataFrame, alike: DataFrame, mappings: DataFram
     return told.withColumns(
         {
             "whole": F.col("source_from") <= F.col("source_start"),
-            "may_hide": (unread | F.col("transformed")) & F.col("repeats"),
+            "may_hide": (~_all_read() | F.col("transformed")) & F.col("repeats"),
             "believed": straight,
         }
     ).drop("has_gaps")
@@ -199,7 +198,7 @@ def _low() -> Column:
 
 def _may_hide() -> Column:
     """Whether what was not read may have a record of the same digest."""
-    return F.col("may_hide") | ~F.col("whole") | ~_all_read()
+    return F.col("may_hide") | ~_all_read()
 
 
 def _high() -> Column:
