@@ -27,6 +27,7 @@ _ARGUMENTS = (
     "--disable-sync",
 )
 _STEP_MS = 60_000
+_TYPED_AT_MOST = 5
 _RUN = 240.0  # seconds in which no task of a run gets any further
 _ENDED = re.compile("Success|Failed")
 
@@ -144,10 +145,18 @@ class TriggerForm:
             self.dialog.page.keyboard.press("Enter")
             expect(field).to_have_value(value)
         else:
+            self._type(field, value)
+            field.press("Tab")
+
+    def _type(self, field: Locator, value: str) -> None:
+        """Type ``value``, and once more where the form shows another: drawn anew meanwhile, it loses keys."""
+        for _ in range(_TYPED_AT_MOST):
             field.click()
             field.press("ControlOrMeta+a")
             field.press_sequentially(value)
-            field.press("Tab")
+            if field.input_value() == value:
+                break
+        expect(field).to_have_value(value)
 
     def _open(self, section: str) -> None:
         fold = self.dialog.get_by_role("button", name=section, exact=True)
