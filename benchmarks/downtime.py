@@ -25,8 +25,8 @@ from sandbox import Sandbox
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from fault_flow import SET_TO, FaultFlow, MirrorFaults, SinkFaults
-from flows import Changer
+from tests.support.faults.fault_flow import SET_TO, FaultFlow, MirrorFaults, SinkFaults
+from tests.support.flows.flows import Changer
 
 SPARK = {
     "spark.ui.enabled": "false",

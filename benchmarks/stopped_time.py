@@ -32,7 +32,7 @@ SUPPORT = str(Path(__file__).parents[1] / "tests" / "support")
 LOOK = f"""
 import resource, sys
 sys.path.insert(0, {SUPPORT!r})
-from made_up_cluster import MadeUpCluster, MadeUpFlow
+from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow
 from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors, look
 from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from flows import MirrorFlow, SinkFlow
 from hypothesis import settings
 
 from sandbox import Sandbox
+from tests.support.flows.flows import MirrorFlow, SinkFlow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dag_runs import Ran
 from pyspark.sql import SparkSession
-from warm_spark import WarmSpark
 
 from airflow_provider_connect_offsets.workspace.layout import run_directory
 from sandbox import Sandbox
 from sandbox.airflow import DAGS, parse_dags
+from tests.support.airflow.dag_runs import Ran
+from tests.support.programs.warm_spark import WarmSpark
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -100,7 +100,7 @@ def api_server(_airflow_database: None, tmp_path_factory: pytest.TempPathFactory
 
         home = tmp_path_factory.mktemp("passwords")
         patch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE", str(home / "passwords.json"))
-        patch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "per_dag_access.PerDagAuthManager")
+        patch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "tests.support.airflow.per_dag_access.PerDagAuthManager")
         purge_cached_app()
         app = create_app()
         with create_session() as session:

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from flows import RECORDS, MirrorFlow
 
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
+from tests.support.flows.flows import RECORDS, MirrorFlow
 
 pytestmark = pytest.mark.processes
 DAGS = Path(__file__).parents[2] / "dags"

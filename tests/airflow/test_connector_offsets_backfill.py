@@ -17,11 +17,11 @@ from uuid import uuid4
 
 import psutil
 import pytest
-from dag_runs import Ran
 
 from sandbox import Sandbox, wait_for, wait_until
 from sandbox.airflow import AirflowStandalone
 from sandbox.connectors import file_sink_config
+from tests.support.airflow.dag_runs import Ran
 
 DAG_ID = "connector_offsets_backfill"
 A_DAY = 10

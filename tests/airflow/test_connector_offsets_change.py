@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from dag_runs import Ran, connections_in
-from flows import MirrorFlow, SinkFlow, world
-from lying_worker import lying_worker, read_back_wrong
 
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox
+from tests.support.airflow.dag_runs import Ran, connections_in
+from tests.support.faults.lying_worker import lying_worker, read_back_wrong
+from tests.support.flows.flows import MirrorFlow, SinkFlow, world
 
 RunDag = Callable[..., Ran]
 

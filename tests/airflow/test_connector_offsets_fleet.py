@@ -15,9 +15,6 @@ from uuid import uuid4
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowSkipException
-from dag_runs import Ran
-from gate import Fate, Gate, Point, Side, open_gate
-from written import rewound
 
 from airflow_provider_connect_offsets.exceptions import JournalDamaged, LeftStopped
 from airflow_provider_connect_offsets.hooks.doors import Opened
@@ -27,6 +24,9 @@ from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 from sandbox import Sandbox, wait_for
 from sandbox.connectors import file_source_config
+from tests.support.airflow.dag_runs import Ran
+from tests.support.faults.gate import Fate, Gate, Point, Side, open_gate
+from tests.support.rows.written import rewound
 
 RunDag = Callable[..., Ran]
 LINES = ["one", "two", "three"]

@@ -11,9 +11,6 @@ from uuid import uuid4
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
-from dag_runs import Ran
-from orphan_cell import LINES, Cell
-from written import orphaned
 
 from airflow_provider_connect_offsets.cli.main import main
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
@@ -30,6 +27,9 @@ from airflow_provider_connect_offsets.operators.orphans import ApproveRemovalOpe
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from sandbox import Sandbox, wait_for
+from tests.support.airflow.dag_runs import Ran
+from tests.support.faults.orphan_cell import LINES, Cell
+from tests.support.rows.written import orphaned
 
 RunDag = Callable[..., Ran]
 ODD = 'größe "a" b'

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 
 import pytest
-from dag_runs import Ran
-from flows import RECORDS, MirrorFlow, world
-from lying_worker import lying_worker, read_back_wrong
 
 from airflow_provider_connect_offsets.workspace.outcome import Result
+from tests.support.airflow.dag_runs import Ran
+from tests.support.faults.lying_worker import lying_worker, read_back_wrong
+from tests.support.flows.flows import RECORDS, MirrorFlow, world
 
 RunDag = Callable[..., Ran]
 

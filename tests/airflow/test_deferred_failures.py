@@ -18,8 +18,6 @@ from airflow.providers.common.compat.sdk import (
     TaskDeferred,
 )
 from airflow.sdk.bases.operator import ExecutorSafeguard
-from flows import MirrorFlow, SinkFlow
-from scripted_worker import Reply, Worker, error, scripted_worker
 
 from airflow_provider_connect_offsets.exceptions import NotStopped, Unreachable
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
@@ -33,6 +31,8 @@ from airflow_provider_connect_offsets.sensors.connector import ConnectorPosition
 from airflow_provider_connect_offsets.sensors.group import ConsumerGroupInactiveSensor
 from airflow_provider_connect_offsets.sensors.mirror import MirrorLagSensor
 from sandbox import Sandbox
+from tests.support.faults.scripted_worker import Reply, Worker, error, scripted_worker
+from tests.support.flows.flows import MirrorFlow, SinkFlow
 
 NAME, SHORT = "flow", 0.3
 Failure = tuple[type[BaseException], str]

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 import pytest
-from dag_runs import Ran
-from failing_back import Home, Leading, away_positions, merged, produce
-from failing_over import Flowing, commit_groups, standing
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
+from tests.support.airflow.dag_runs import Ran
+from tests.support.flows.failing_back import Home, Leading, away_positions, merged, produce
+from tests.support.flows.failing_over import Flowing, commit_groups, standing
 
 RunDag = Callable[..., Ran]
 

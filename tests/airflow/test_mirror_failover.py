@@ -12,14 +12,14 @@ from typing import Any
 from urllib.parse import urlparse
 
 import pytest
-from dag_runs import Ran
-from failing_over import Flowing, Logs, Positions, commit_groups, member, standing
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.operations.connector import held
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
+from tests.support.airflow.dag_runs import Ran
+from tests.support.flows.failing_over import Flowing, Logs, Positions, commit_groups, member, standing
 
 RunDag = Callable[..., Ran]
 

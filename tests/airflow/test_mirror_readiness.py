@@ -13,8 +13,6 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk.exceptions import TaskDeferred
 from confluent_kafka import Producer
-from dag_runs import Ran
-from flows import RECORDS, MirrorFlow
 
 from airflow_provider_connect_offsets.operators.readiness import RequireMirrorReadyOperator
 from airflow_provider_connect_offsets.sensors.mirror import MirrorLagSensor
@@ -24,6 +22,8 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from sandbox import Sandbox, wait_for, wait_until
 from sandbox.connectors import mirror_source_config
+from tests.support.airflow.dag_runs import Ran
+from tests.support.flows.flows import RECORDS, MirrorFlow
 
 RunDag = Callable[..., Ran]
 

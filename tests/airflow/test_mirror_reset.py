@@ -12,8 +12,6 @@ from uuid import uuid4
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
-from dag_runs import Ran, connections_in
-from reset_cell import RECORDS, ResetCell
 
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.connect.storage.worker_group import WorkerGroups
@@ -30,6 +28,8 @@ from airflow_provider_connect_offsets.workspace.outcome import Result
 from airflow_provider_connect_offsets.workspace.paths import join
 from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
 from sandbox import Sandbox, wait_for, wait_until
+from tests.support.airflow.dag_runs import Ran, connections_in
+from tests.support.faults.reset_cell import RECORDS, ResetCell
 
 RunDag = Callable[..., Ran]
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from dag_runs import Ran
 
 from sandbox import Sandbox, wait_for
 from sandbox.connectors import file_sink_config
+from tests.support.airflow.dag_runs import Ran
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 SINK = "orders-sink"

@@ -14,8 +14,6 @@ from urllib.parse import urljoin
 
 import pytest
 from airflow.sdk import DAG, BaseOperator
-from written import orphaned, rewound
-from written_reports import failover_row, planned_reset, write_failover
 
 from airflow_provider_connect_offsets.get_provider_info import get_provider_info
 from airflow_provider_connect_offsets.operators.apply import ApplyOffsetPlanOperator, ApproveOffsetPlanOperator
@@ -28,6 +26,8 @@ from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnecto
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, run_directory
 from airflow_provider_connect_offsets.workspace.paths import unique_segment
+from tests.support.rows.written import orphaned, rewound
+from tests.support.rows.written_reports import failover_row, planned_reset, write_failover
 
 if TYPE_CHECKING:
     from fastapi.testclient import TestClient

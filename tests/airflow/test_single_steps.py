@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
-from dag_runs import Ran
-from flows import RECORDS, SinkFlow, world
 
 from airflow_provider_connect_offsets.exceptions import NotStopped
 from airflow_provider_connect_offsets.offsets.document import canonical, parse_kip199
@@ -21,6 +19,8 @@ from airflow_provider_connect_offsets.operators.connector import (
     ResumeConnectorOperator,
 )
 from airflow_provider_connect_offsets.sensors.connector import ConnectorStateSensor
+from tests.support.airflow.dag_runs import Ran
+from tests.support.flows.flows import RECORDS, SinkFlow, world
 
 RunDag = Callable[..., Ran]
 DAGS = Path(__file__).parent / "dags"

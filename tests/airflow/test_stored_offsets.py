@@ -13,12 +13,12 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from dag_runs import Ran
 
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import MirrorMaker, Mode, Sandbox, wait_for, wait_until
 from sandbox.connectors import file_source_config
+from tests.support.airflow.dag_runs import Ran
 
 RunDag = Callable[..., Ran]
 CONNECTOR = "MirrorSourceConnector"

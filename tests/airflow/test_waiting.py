@@ -21,14 +21,14 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk.exceptions import TaskDeferred
 from confluent_kafka import Consumer, Producer
-from dag_runs import Ran
-from flows import RECORDS, MirrorFlow, SinkFlow
 
 from airflow_provider_connect_offsets.sensors.connector import ConnectorPositionSensor, ConnectorStateSensor
 from airflow_provider_connect_offsets.sensors.group import ConsumerGroupInactiveSensor
 from airflow_provider_connect_offsets.triggers.waiting import WaitingTrigger
 from sandbox import Progress, Sandbox, wait_for, wait_until
 from sandbox.airflow import AirflowStandalone
+from tests.support.airflow.dag_runs import Ran
+from tests.support.flows.flows import RECORDS, MirrorFlow, SinkFlow
 
 RunDag = Callable[..., Ran]
 DAGS = Path(__file__).parent / "dags"

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from airflow_ui import AirflowUi, chromium_page
-from playing import Playing, make_up
+
+from tests.support.airflow.airflow_ui import AirflowUi, chromium_page
+from tests.support.airflow.playing import Playing, make_up
 
 PICTURES = Path("build/browser").absolute()
 

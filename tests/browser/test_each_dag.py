@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from airflow_ui import AirflowUi
-from playing import Playing
 from playwright.sync_api import expect
 
 from airflow_provider_connect_offsets import dags
 from sandbox.scene import CHECKPOINTS, MIRROR, READERS, SINK
+from tests.support.airflow.airflow_ui import AirflowUi
+from tests.support.airflow.playing import Playing
 
 pytestmark = pytest.mark.browser
 ON_TARGET = {"kafka_conn_id": "kafka_target"}

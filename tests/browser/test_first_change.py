@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from airflow_ui import AirflowUi, follow
-from playing import Playing
 from playwright.sync_api import expect
 
 from sandbox import wait_for
 from sandbox.scene import MIRROR, SINK
+from tests.support.airflow.airflow_ui import AirflowUi, follow
+from tests.support.airflow.playing import Playing
 
 pytestmark = pytest.mark.browser
 DAG_ID = "connector_offsets_change"

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from written_reports import REPORTS
+
+from tests.support.rows.written_reports import REPORTS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fault_cell import STEPS, Scenes
-from fault_table import Ending, Note, table, task_table
-from flow_changer import FlowChanger
 from pyspark.sql import SparkSession
 
 from sandbox import Sandbox
+from tests.support.faults.fault_cell import STEPS, Scenes
+from tests.support.faults.fault_table import Ending, Note, table, task_table
+from tests.support.flows.flow_changer import FlowChanger
 
 SEED = "FAULT_SEED"
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flow_changer import FlowChanger
-from reset_cell import RECORDS, ResetCell
 
 from airflow_provider_connect_offsets.exceptions import Drift, InvalidInput
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -17,6 +15,8 @@ from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
 from sandbox import Sandbox, wait_for, wait_until
+from tests.support.faults.reset_cell import RECORDS, ResetCell
+from tests.support.flows.flow_changer import FlowChanger
 
 StartCell = Callable[..., ResetCell]
 

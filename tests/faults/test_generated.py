@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from itertools import product
 
 import pytest
-from broken_sink import OPERATIONS, SinkCase, SinkCell, calls_of
-from fault_table import Ending, Note
-from faulty_doors import Fault, Faults
 from pyspark.sql import SparkSession
 
 from sandbox import Sandbox
+from tests.support.faults.broken_sink import OPERATIONS, SinkCase, SinkCell, calls_of
+from tests.support.faults.fault_table import Ending, Note
+from tests.support.faults.faulty_doors import Fault, Faults
 
 pytestmark = pytest.mark.faults
 

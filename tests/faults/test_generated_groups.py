@@ -12,13 +12,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from dying_writes import interrupted
-from failing_over import cluster
-from fault_table import Ending, Note
-from faulty_doors import Fault, Faults, Killed, Outage
-from made_up_failover import Held, MadeUp
-from outages import Outages
-from successors import Successor
 
 from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Overlap
@@ -29,6 +22,13 @@ from airflow_provider_connect_offsets.operations.groups.group_restore import res
 from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups, mend, move_groups
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
+from tests.support.faults.dying_writes import interrupted
+from tests.support.faults.fault_table import Ending, Note
+from tests.support.faults.faulty_doors import Fault, Faults, Killed, Outage
+from tests.support.faults.outages import Outages
+from tests.support.faults.successors import Successor
+from tests.support.flows.failing_over import cluster
+from tests.support.flows.made_up_failover import Held, MadeUp
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 # None comes late: a broker carries out what has reached it in the order in which it came.

@@ -16,9 +16,6 @@ from uuid import uuid4
 
 import pytest
 from confluent_kafka import Producer
-from fault_table import Ending, Note
-from faulty_doors import CHANGES, Fault, Faults, Killed
-from successors import Successor
 
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped
@@ -30,6 +27,9 @@ from airflow_provider_connect_offsets.operations.stages.import_stages import Sto
 from airflow_provider_connect_offsets.operations.stages.imports import Imports
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
+from tests.support.faults.fault_table import Ending, Note
+from tests.support.faults.faulty_doors import CHANGES, Fault, Faults, Killed
+from tests.support.faults.successors import Successor
 
 FAULTS: list[Fault] = [fault for fault in Fault if fault is not Fault.THEIRS]
 pytestmark = pytest.mark.faults

@@ -12,11 +12,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from fault_table import Ending, Note
-from faulty_doors import Fault, Faults, Killed, Outage
-from outages import Outages
 from pyspark.sql import SparkSession
-from successors import Successor
 
 from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
@@ -37,6 +33,10 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from sandbox import Sandbox
+from tests.support.faults.fault_table import Ending, Note
+from tests.support.faults.faulty_doors import Fault, Faults, Killed, Outage
+from tests.support.faults.outages import Outages
+from tests.support.faults.successors import Successor
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 FAULTS: list[Fault | Outage] = [*(fault for fault in Fault if fault is not Fault.THEIRS), Outage.BROKER_KILLED]

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from itertools import product
 
 import pytest
-from broken_sink import OPERATIONS, SinkCase, SinkCell, calls_of
-from fault_table import Ending, Note
-from faulty_doors import CHANGES, Faults, Outage
-from outages import Outages, two_workers
 from pyspark.sql import SparkSession
 
 from sandbox import Sandbox
+from tests.support.faults.broken_sink import OPERATIONS, SinkCase, SinkCell, calls_of
+from tests.support.faults.fault_table import Ending, Note
+from tests.support.faults.faulty_doors import CHANGES, Faults, Outage
+from tests.support.faults.outages import Outages, two_workers
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 CELLS = list(product(OPERATIONS, Outage))

@@ -8,13 +8,7 @@ from itertools import product
 from uuid import uuid4
 
 import pytest
-from fault_table import Ending, Note
-from faulty_doors import CHANGES, Fault, Faults, Killed, Outage
-from flow_changer import FlowChanger
-from outages import Outages, two_workers
 from pyspark.sql import SparkSession
-from reset_cell import RECORDS, ResetCell
-from successors import Successor
 
 from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
@@ -32,6 +26,12 @@ from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from sandbox import Sandbox
+from tests.support.faults.fault_table import Ending, Note
+from tests.support.faults.faulty_doors import CHANGES, Fault, Faults, Killed, Outage
+from tests.support.faults.outages import Outages, two_workers
+from tests.support.faults.reset_cell import RECORDS, ResetCell
+from tests.support.faults.successors import Successor
+from tests.support.flows.flow_changer import FlowChanger
 
 pytestmark = [pytest.mark.faults, pytest.mark.long, pytest.mark.timeout(3600)]
 # Of all cells every sixth is run: each takes as long as a flow takes to replicate again.

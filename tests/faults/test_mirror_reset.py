@@ -7,11 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 
 import pytest
-import reset_process
-from flow_changer import FlowChanger
-from flows import Changer
 from pyspark.sql import SparkSession
-from reset_cell import RECORDS, ResetCell
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied, Overlap, StoreError, Unreachable
 from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy, MirrorCluster
@@ -23,6 +19,10 @@ from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
 from sandbox import Sandbox
+from tests.support.faults.reset_cell import RECORDS, ResetCell
+from tests.support.flows.flow_changer import FlowChanger
+from tests.support.flows.flows import Changer
+from tests.support.programs import reset_process
 
 pytestmark = pytest.mark.mirror
 
@@ -102,7 +102,7 @@ def killed(cell: ResetCell, flows: FlowChanger) -> ResetDirectory:
     """Plan a reset, and let the process that makes it die; offsets are written then, and the policy is switched."""
     run, _summary = flows.plan(cell.params)
     places = (flows.workspace, flows.worker, flows.source, flows.target)
-    ended = subprocess.run([sys.executable, str(reset_process.__file__), run.uri, *places], check=False)
+    ended = subprocess.run([sys.executable, "-m", reset_process.__name__, run.uri, *places], check=False)
     assert ended.returncode == 9
     assert cell.policies() == ["compact,delete", "compact"]
     assert (set(cell.states()), cell.positions()) == ({"STOPPED"}, {})

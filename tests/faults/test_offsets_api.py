@@ -13,8 +13,6 @@ from uuid import uuid4
 
 import pytest
 from confluent_kafka import Consumer
-from fault_flow import AGAIN, PARTITIONS, RECORDS, SET_TO, SinkFaults
-from flows import Changer
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.exceptions import (
@@ -27,6 +25,8 @@ from airflow_provider_connect_offsets.offsets.document import parse_rest
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Broker, Sandbox, wait_until
 from sandbox.connectors import file_sink_config
+from tests.support.faults.fault_flow import AGAIN, PARTITIONS, RECORDS, SET_TO, SinkFaults
+from tests.support.flows.flows import Changer
 
 pytestmark = pytest.mark.faults
 

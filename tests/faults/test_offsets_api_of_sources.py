@@ -9,7 +9,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from flows import Changer
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.exceptions import (
@@ -21,6 +20,7 @@ from airflow_provider_connect_offsets.offsets.document import Offsets, parse_res
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Broker, ConnectWorker, Mode, Progress, Sandbox, wait_for
 from sandbox.connectors import file_source_config
+from tests.support.flows.flows import Changer
 
 pytestmark = pytest.mark.faults
 LINES = ["one", "two", "three"]

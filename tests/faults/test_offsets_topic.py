@@ -9,7 +9,6 @@ from uuid import uuid4
 
 import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-from flows import MirrorFlow
 
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidInput
@@ -17,6 +16,7 @@ from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, Of
 from airflow_provider_connect_offsets.offsets.storage import key_bytes, parse_key, value_bytes
 from sandbox import Sandbox, wait_for, wait_until
 from sandbox.connectors import file_source_config, mirror_checkpoint_config, mirror_heartbeat_config
+from tests.support.flows.flows import MirrorFlow
 
 pytestmark = pytest.mark.faults
 TOPIC = "connect-offsets"

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 
 import pytest
 from confluent_kafka import Consumer
-from fault_cell import STEPS, Cell, Kind, Scenes, each
-from fault_flow import AGAIN, RECORDS, FaultFlow
-from fault_table import Ending, Note
-from gate import Fate
 
 from sandbox import wait_until
+from tests.support.faults.fault_cell import STEPS, Cell, Kind, Scenes, each
+from tests.support.faults.fault_flow import AGAIN, RECORDS, FaultFlow
+from tests.support.faults.fault_table import Ending, Note
+from tests.support.faults.gate import Fate
 
 pytestmark = pytest.mark.faults
 WHILE_STOPPED = ["after the journal", "after alter", "during read-back"]

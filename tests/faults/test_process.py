@@ -9,10 +9,11 @@ import threading
 import time
 
 import pytest
-from fault_cell import STEPS, Cell, Kind, Scenes, each
-from fault_flow import AGAIN, Told, told
-from fault_table import Ending, Note
-from gate import Fate, Gate, Point, Side
+
+from tests.support.faults.fault_cell import STEPS, Cell, Kind, Scenes, each
+from tests.support.faults.fault_flow import AGAIN, Told, told
+from tests.support.faults.fault_table import Ending, Note
+from tests.support.faults.gate import Fate, Gate, Point, Side
 
 FIRST_REQUEST = Point("GET", "", Side.BEFORE)
 RANDOM_KILLS = 5

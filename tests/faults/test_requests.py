@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from fault_cell import STEPS, Cell, Kind, Scenes, each
-from fault_table import Note
-from gate import Fate
+
+from tests.support.faults.fault_cell import STEPS, Cell, Kind, Scenes, each
+from tests.support.faults.fault_table import Note
+from tests.support.faults.gate import Fate
 
 pytestmark = pytest.mark.faults
 

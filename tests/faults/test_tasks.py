@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from task_cells import Cell, each_cell
-from task_lanes import Lanes, scheduler
-from warm_spark import WarmSpark
 
 from sandbox import Sandbox
+from tests.support.airflow.task_cells import Cell, each_cell
+from tests.support.airflow.task_lanes import Lanes, scheduler
+from tests.support.programs.warm_spark import WarmSpark
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 

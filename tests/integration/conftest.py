@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from flows import Changer
 from pyspark.sql import SparkSession
 
 from sandbox import Sandbox
+from tests.support.flows.flows import Changer
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
-from failing_over import FailingOver, Flowing, Logs, commit_groups, rows
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.exceptions import NotDrained
@@ -20,6 +19,7 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS
 from sandbox import Sandbox, wait_for, wait_until
+from tests.support.flows.failing_over import FailingOver, Flowing, Logs, commit_groups, rows
 
 pytestmark = pytest.mark.mirror
 

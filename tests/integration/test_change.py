@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
-from lying_worker import lying_worker, read_back_wrong
 
 from airflow_provider_connect_offsets.exceptions import Drift, JournalLost, LeftStopped, NotApplied, Overlap
 from airflow_provider_connect_offsets.operations.stages import steps
@@ -19,6 +17,8 @@ from airflow_provider_connect_offsets.operations.stages.captured import ALTER, R
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.outcome import Result
+from tests.support.faults.lying_worker import lying_worker, read_back_wrong
+from tests.support.flows.flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
 
 
 def test_first_record_replicated_is_the_one_asked_for(mirror: MirrorFlow, source_changer: Changer) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from failing_back import FailingBack
-from failing_over import FailingOver, Flowing, commit_groups, rows
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from sandbox import Sandbox, wait_for
+from tests.support.flows.failing_back import FailingBack
+from tests.support.flows.failing_over import FailingOver, Flowing, commit_groups, rows
 
 pytestmark = pytest.mark.mirror
 

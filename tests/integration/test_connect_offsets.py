@@ -17,11 +17,8 @@ from uuid import uuid4
 
 import pytest
 from confluent_kafka import KafkaException, Producer
-from flows import RECORDS, MirrorFlow
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from json_maps import SMALL_MAPS
-from shell import Shell, shell
 
 from airflow_provider_connect_offsets.cli import orphaned
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
@@ -35,6 +32,9 @@ from airflow_provider_connect_offsets.offsets.document import (
 )
 from sandbox import ConnectWorker, Mode, Sandbox, wait_for, wait_until
 from sandbox.connectors import file_sink_config, file_source_config
+from tests.support.flows.flows import RECORDS, MirrorFlow
+from tests.support.programs.shell import Shell, shell
+from tests.support.rows.json_maps import SMALL_MAPS
 
 CONNECTORS, PARTITIONS, ROUNDS = 50, 100, 3
 

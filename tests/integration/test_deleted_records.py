@@ -10,12 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import change_process
 import pytest
-from flow_changer import FlowChanger
-from flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
-from gate import Fate, Gate, Point, Side, open_gate
-from reset_cell import ResetCell
 
 from airflow_provider_connect_offsets.exceptions import (
     Drift,
@@ -33,6 +28,11 @@ from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox, wait_until
 from sandbox.work import work_of_program
+from tests.support.faults.gate import Fate, Gate, Point, Side, open_gate
+from tests.support.faults.reset_cell import ResetCell
+from tests.support.flows.flow_changer import FlowChanger
+from tests.support.flows.flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
+from tests.support.programs import change_process
 
 AFTER_THE_WRITE = Point("PATCH", "/offsets", Side.AFTER)
 AS_IT_RESUMES = Point("PUT", "/resume", Side.BEFORE)
@@ -244,7 +244,7 @@ def test_deleted_before_a_killed_change_is_finished(mirror: MirrorFlow, source_c
         process[0].kill()
 
     with at(AS_IT_RESUMES, mirror.sandbox, kill, fate=Fate.IS_LOST) as url:
-        script = [sys.executable, str(change_process.__file__), run.uri, url]
+        script = [sys.executable, "-m", change_process.__name__, run.uri, url]
         kafka = mirror.sandbox.source.bootstrap
         process.append(subprocess.Popen([*script, kafka, kafka, source_changer.workspace, "15"]))
         told = "the change was not killed"

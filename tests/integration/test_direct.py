@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from flows import RECORDS, Changer, SinkFlow
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, Overlap
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
@@ -16,6 +15,7 @@ from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import alteration_in
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
+from tests.support.flows.flows import RECORDS, Changer, SinkFlow
 
 ME, OTHER = Owner.here(run="dag/me", task="alter"), Owner.here(run="dag/other", task="alter")
 

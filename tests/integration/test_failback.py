@@ -7,11 +7,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from failing_back import FailingBack, Home, Leading, at_the_ends, away_positions, merged, produce
-from failing_over import FailingOver, Flowing, commit_groups, rows, standing
 from pyspark.sql import SparkSession
 
 from sandbox import Sandbox
+from tests.support.flows.failing_back import FailingBack, Home, Leading, at_the_ends, away_positions, merged, produce
+from tests.support.flows.failing_over import FailingOver, Flowing, commit_groups, rows, standing
 
 pytestmark = pytest.mark.mirror
 

@@ -12,9 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import commit_process
 import pytest
-from failing_over import FailingOver, Flowing, Logs, Positions, cluster, commit_groups, member, rows, standing
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrained, PlanRefused
@@ -23,6 +21,18 @@ from airflow_provider_connect_offsets.operations.groups import group_commit
 from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
+from tests.support.flows.failing_over import (
+    FailingOver,
+    Flowing,
+    Logs,
+    Positions,
+    cluster,
+    commit_groups,
+    member,
+    rows,
+    standing,
+)
+from tests.support.programs import commit_process
 
 pytestmark = pytest.mark.mirror
 
@@ -102,10 +112,10 @@ def test_every_group_goes_on_with_its_next_record(going: Translated) -> None:
 
 def test_a_commit_that_is_killed_ends_complete_when_it_is_run_again(going: Translated) -> None:
     """And the way back is still that from before the first attempt."""
-    script, bootstrap = Path(commit_process.__file__), going.flowing.sandbox.target.bootstrap
-    told = [bootstrap, going.directory.uri, going.summary["digest"], str(GROUPS // 2)]
+    bootstrap = going.flowing.sandbox.target.bootstrap
+    told = ["-m", commit_process.__name__, bootstrap, going.directory.uri, going.summary["digest"], str(GROUPS // 2)]
 
-    killed = subprocess.run([sys.executable, str(script), *told], check=False, cwd=Path.cwd(), env=_environment())
+    killed = subprocess.run([sys.executable, *told], check=False, cwd=Path.cwd(), env=_environment())
 
     assert killed.returncode == -signal.SIGKILL
     assert 0 < sum(map(bool, going.on_target().values())) <= GROUPS // 2

@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from failing_over import cluster
-
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.observe.flow.flow_look import write_told
 from airflow_provider_connect_offsets.observe.flow.kept_pairs import kept_pairs
@@ -20,6 +18,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import REWINDS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
 from sandbox import Sandbox
+from tests.support.flows.failing_over import cluster
 
 
 def test_of_each_checkpoint_the_last_one(sandbox: Sandbox, tmp_path: Path) -> None:

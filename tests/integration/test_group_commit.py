@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dying_writes import killed
-from failing_over import member
-from made_up_failover import MadeUp
 
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrained, PlanRefused, Unreachable
 from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups
 from airflow_provider_connect_offsets.operations.groups import group_commit
 from airflow_provider_connect_offsets.workspace import files
 from sandbox import Sandbox
+from tests.support.faults.dying_writes import killed
+from tests.support.flows.failing_over import member
+from tests.support.flows.made_up_failover import MadeUp
 
 MOST_WRITES = 60
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import confluent_kafka
 import pytest
-from dying_writes import killed
-from failing_over import cluster, member
-from made_up_failover import MadeUp
 
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, InvalidInput, Unreachable
 from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups
 from airflow_provider_connect_offsets.operations.groups import group_restore
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import delete_and_commit
 from sandbox import Sandbox
+from tests.support.faults.dying_writes import killed
+from tests.support.flows.failing_over import cluster, member
+from tests.support.flows.made_up_failover import MadeUp
 
 MOST_WRITES = 60
 

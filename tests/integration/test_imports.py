@@ -12,8 +12,6 @@ from uuid import uuid4
 
 import pytest
 from confluent_kafka import Producer
-from import_process import killed, started
-from shell import Shell, shell
 
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import Overlap
@@ -23,6 +21,8 @@ from airflow_provider_connect_offsets.operations.orphans.orphan_stages import or
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
+from tests.support.programs.import_process import killed, started
+from tests.support.programs.shell import Shell, shell
 
 Document = dict[str, list[dict[str, Any]]]
 

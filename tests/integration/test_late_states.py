@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from flows import RECORDS, Changer, SinkFlow
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, WriteReply
 from airflow_provider_connect_offsets.observe.doors import Doors
@@ -17,6 +16,7 @@ from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
+from tests.support.flows.flows import RECORDS, Changer, SinkFlow
 
 RUN = Owner.here(run="dag/run", task="take_back")
 SET_TO, LATE = 7, 5

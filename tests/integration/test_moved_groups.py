@@ -8,9 +8,6 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from dying_writes import killed
-from failing_over import cluster
-from made_up_failover import MadeUp
 
 from airflow_provider_connect_offsets.cli.main import main
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, JournalLost, Overlap
@@ -23,6 +20,9 @@ from airflow_provider_connect_offsets.operations.groups.group_stages import Targ
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace import files
 from sandbox import Sandbox
+from tests.support.faults.dying_writes import killed
+from tests.support.flows.failing_over import cluster
+from tests.support.flows.made_up_failover import MadeUp
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from flows import RECORDS, Changer, SinkFlow
 
 from airflow_provider_connect_offsets.exceptions import Drift
 from airflow_provider_connect_offsets.operations.connector import stepwise
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaState
+from tests.support.flows.flows import RECORDS, Changer, SinkFlow
 
 DEAD = Owner.here(run="dag/dead", task="begin")
 LEFT = 7

@@ -10,13 +10,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
-from readiness import RECORDS, Judged, Lookout, WatchedFlow, commit
 
 from airflow_provider_connect_offsets.report import write_readiness_page
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND
 from sandbox import Sandbox, wait_for
+from tests.support.flows.readiness import RECORDS, Judged, Lookout, WatchedFlow, commit
 
 pytestmark = pytest.mark.mirror
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from flows import RECORDS, Changer, SinkFlow, world
-from shell import Shell, shell
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.operations.connector import stepwise
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.saga.lease import Owner
+from tests.support.flows.flows import RECORDS, Changer, SinkFlow, world
+from tests.support.programs.shell import Shell, shell
 
 DEAD = Owner.here(run="dag/dead", task="begin")
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from failing_over import FailingOver, commit_groups, rows
-from mirror_replayed import Replay, of_log, replaying
-from mirror_rows import Answer
-from mirror_world import Ending
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from sandbox import Sandbox
+from tests.support.flows.failing_over import FailingOver, commit_groups, rows
+from tests.support.model.mirror_replayed import Replay, of_log, replaying
+from tests.support.model.mirror_rows import Answer
+from tests.support.model.mirror_world import Ending
 
 pytestmark = pytest.mark.mirror
 

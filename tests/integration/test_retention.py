@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource  # type: ignore[attr-defined]
-from flows import Changer, SinkFlow
 
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs, Retention
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.schemas import LOG_BOUNDS, VERDICTS
 from sandbox import Sandbox
+from tests.support.flows.flows import Changer, SinkFlow
 
 HOUR = 3_600_000
 

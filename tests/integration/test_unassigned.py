@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
-from flows import Changer
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.operations.connector import held
@@ -19,6 +18,7 @@ from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox, wait_until
 from sandbox.connect import ConnectWorker
 from sandbox.connectors import file_sink_config
+from tests.support.flows.flows import Changer
 
 pytestmark = pytest.mark.processes
 # For so long the group waits for a worker that has gone, before others get its connectors.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from random import Random
 
 import pytest
-from failing_over import FailingOver, Flowing, Logs, Positions, cluster, commit_groups, contents, rows
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
@@ -20,6 +19,16 @@ from airflow_provider_connect_offsets.pipeline.flow import readiness_job
 from airflow_provider_connect_offsets.workspace.layout import ledger_root
 from airflow_provider_connect_offsets.workspace.readiness import Kept, ReadinessDirectory
 from sandbox import Sandbox, wait_until
+from tests.support.flows.failing_over import (
+    FailingOver,
+    Flowing,
+    Logs,
+    Positions,
+    cluster,
+    commit_groups,
+    contents,
+    rows,
+)
 
 pytestmark = pytest.mark.mirror
 

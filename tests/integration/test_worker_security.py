@@ -8,12 +8,12 @@ from pathlib import Path
 
 import javaproperties
 import pytest
-from authority import PASSWORD, Certified
 
 from airflow_provider_connect_offsets.connect.storage.java.worker_config import WorkerConfig, read_worker_config
 from airflow_provider_connect_offsets.exceptions import AccessDenied, InvalidInput, Unreachable
 from airflow_provider_connect_offsets.kafka.brokers import Brokers
 from sandbox.broker import Broker, Secured
+from tests.support.programs.authority import PASSWORD, Certified
 
 MODULES = "org.apache.kafka.common.security"
 PLAIN = f'{MODULES}.plain.PlainLoginModule required username="me" password="{{}}";'

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from planning import Planner
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline.plan.plan_job import DEFAULTS
+from tests.support.rows.planning import Planner
 
 # The workers must be the Python that runs the tests, whatever "python3" on the path is.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

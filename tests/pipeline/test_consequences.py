@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from planning import (
+from airflow_provider_connect_offsets.offsets.document import JsonMap
+from airflow_provider_connect_offsets.offsets.families import ConnectorType
+from airflow_provider_connect_offsets.offsets.verdicts import Rule
+from tests.support.rows.planning import (
     ERROR,
     INFO,
     WARNING,
@@ -17,10 +20,6 @@ from planning import (
     sink,
     source,
 )
-
-from airflow_provider_connect_offsets.offsets.document import JsonMap
-from airflow_provider_connect_offsets.offsets.families import ConnectorType
-from airflow_provider_connect_offsets.offsets.verdicts import Rule
 
 HEARTBEAT = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
 FILE_STREAM = "org.apache.kafka.connect.file.FileStreamSourceConnector"

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from frames import frame_of
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward, both_ways
@@ -17,6 +16,7 @@ from airflow_provider_connect_offsets.pipeline.translate.answers import answers,
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated
 from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS, RETURN_PARTITIONS
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
+from tests.support.rows.frames import frame_of
 
 # Place, exact, max_rereads, missing.
 Place = tuple[int | None, bool, int | None, int | None]

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from submitting import UserSettings, submit
-from written_failover import write_checked_claims, write_digests, write_look
 
 from airflow_provider_connect_offsets.offsets.requests.failover import Move, digest_of_sums, row_numbers
 from airflow_provider_connect_offsets.pipeline import shipping
@@ -24,6 +22,8 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
 )
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS
+from tests.support.programs.submitting import UserSettings, submit
+from tests.support.rows.written_failover import write_checked_claims, write_digests, write_look
 
 Row = tuple[int | None, bool, str, str, bool | None]
 

@@ -7,13 +7,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from mirror_events import Ending, history
-from mirror_rows import ReadFrom, answered, read_from
 from pyspark.sql import SparkSession
-from written_failover import GROUPS, write_look
 
 from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from tests.support.model.mirror_events import Ending, history
+from tests.support.model.mirror_rows import ReadFrom, answered, read_from
+from tests.support.rows.written_failover import GROUPS, write_look
 
 HISTORIES = 100
 # Three partitions have a place by offset syncs, and the one of the group `behind` is to be found.

@@ -7,10 +7,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from mirror_events import Ending, history
-from mirror_looks import flow_of, write_failover_look, write_readiness_look
-from mirror_rows import NOON
-from mirror_world import Pair, Sync, World
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.flow import Side
@@ -21,6 +17,10 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import GROUP_READIN
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.paths import join
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
+from tests.support.model.mirror_events import Ending, history
+from tests.support.model.mirror_looks import flow_of, write_failover_look, write_readiness_look
+from tests.support.model.mirror_rows import NOON
+from tests.support.model.mirror_world import Pair, Sync, World
 
 HISTORIES = 10
 NOON_MS = int(NOON.timestamp() * 1000)

@@ -8,11 +8,6 @@ from datetime import timedelta
 from random import Random
 
 import pytest
-from frames import frame_of
-from mirror_events import Ending, Event, Trait, drawn, history
-from mirror_ledger import TOLD, answered_with_ledger, kept_ledger
-from mirror_rows import NOON, Answer
-from mirror_world import World
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -20,6 +15,11 @@ from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translate.ledger import MAPPING, MOST_MAPPINGS, newest, thinned
 from airflow_provider_connect_offsets.workspace.flow_schemas import FLOW_TOPICS, MIRROR_LEDGER
+from tests.support.model.mirror_events import Ending, Event, Trait, drawn, history
+from tests.support.model.mirror_ledger import TOLD, answered_with_ledger, kept_ledger
+from tests.support.model.mirror_rows import NOON, Answer
+from tests.support.model.mirror_world import World
+from tests.support.rows.frames import frame_of
 
 HISTORIES = int(os.environ.get("HISTORIES", "100"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]

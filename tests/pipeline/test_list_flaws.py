@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from lists import LINES, text
-from planning import (
+
+from airflow_provider_connect_offsets.offsets.verdicts import Rule
+from tests.support.rows.lists import LINES, text
+from tests.support.rows.planning import (
     ERROR,
     Found,
     Planner,
@@ -17,8 +19,6 @@ from planning import (
     sink,
     source,
 )
-
-from airflow_provider_connect_offsets.offsets.verdicts import Rule
 
 UNREADABLE_FILES = {
     "empty.json": ("", "the file is empty"),

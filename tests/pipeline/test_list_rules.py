@@ -6,8 +6,9 @@ import json
 import re
 from pathlib import Path
 
-from lists import HEARTBEAT, in_mirror, in_sink, text, written
-from planning import (
+from airflow_provider_connect_offsets.offsets.verdicts import Rule
+from tests.support.rows.lists import HEARTBEAT, in_mirror, in_sink, text, written
+from tests.support.rows.planning import (
     ERROR,
     ORDERS,
     WARNING,
@@ -22,8 +23,6 @@ from planning import (
     sink,
     source,
 )
-
-from airflow_provider_connect_offsets.offsets.verdicts import Rule
 
 OFFSET, PARTITION = "offset field 'kafka_offset' must be", "partition field 'kafka_partition' must be"
 FIX = "Correct the entry."

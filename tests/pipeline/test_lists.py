@@ -8,8 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from lists import LINES, text, written
-from planning import (
+
+from airflow_provider_connect_offsets.offsets.verdicts import Rule
+from tests.support.rows.lists import LINES, text, written
+from tests.support.rows.planning import (
     ERROR,
     ORDERS,
     Connector,
@@ -26,8 +28,6 @@ from planning import (
     sink,
     source,
 )
-
-from airflow_provider_connect_offsets.offsets.verdicts import Rule
 
 FORMATS = {
     "rest.json": '{"offsets": [{"partition": {"kafka_topic": "orders", "kafka_partition": 0}, "offset": '

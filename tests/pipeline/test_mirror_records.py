@@ -7,8 +7,6 @@ import struct
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from flows import RECORDS, MirrorFlow
-from frames import frame_of
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader
@@ -20,6 +18,8 @@ from airflow_provider_connect_offsets.pipeline.translate.mirror_records import (
 )
 from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
 from sandbox import Progress, wait_until
+from tests.support.flows.flows import RECORDS, MirrorFlow
+from tests.support.rows.frames import frame_of
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frames import frame_of
-from planning import Planner, mirror
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -28,6 +26,8 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     STORED_RECORDS,
     VERDICTS,
 )
+from tests.support.rows.frames import frame_of
+from tests.support.rows.planning import Planner, mirror
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 

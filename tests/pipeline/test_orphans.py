@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import pytest
 from pyspark.sql import SparkSession
-from submitting import UserSettings, submit
 
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
 from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan, OrphanRequest
@@ -20,6 +19,7 @@ from airflow_provider_connect_offsets.workspace.datasets import read_dataset, wr
 from airflow_provider_connect_offsets.workspace.files import read_bytes, read_json, write_json
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.schemas import ORPHANS, STORED_RECORDS
+from tests.support.programs.submitting import UserSettings, submit
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 TOPIC = "connect-offsets"

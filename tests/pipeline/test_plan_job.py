@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from planning import NOW, Connector, Log, Logs, Planner, at_mirror, mirror, replicated, sink
 from pyspark.sql import SparkSession
-from submitting import UserSettings, submit
 
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.requests.request import Request
@@ -21,6 +19,8 @@ from airflow_provider_connect_offsets.workspace import schemas
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import read_bytes, read_json, write_json
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from tests.support.programs.submitting import UserSettings, submit
+from tests.support.rows.planning import NOW, Connector, Log, Logs, Planner, at_mirror, mirror, replicated, sink
 
 LOGS = {("orders", 0): Log(0, 100), ("orders", 1): Log(0, 100), ("orders", 2): Log(0, 100)}
 FLOW = mirror({("orders", 0): 60, ("orders", 1): 20})

@@ -8,15 +8,15 @@ from itertools import count
 from random import Random
 
 import pytest
-from mirror_events import Ending, Event, Trait, history
-from mirror_logs import Traits
-from mirror_rows import Answer, ReadFrom, answered, read_from
-from mirror_world import World
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.translate import answers, bounds, elements, records
 from airflow_provider_connect_offsets.pipeline.translate.mappings import created_anew
+from tests.support.model.mirror_events import Ending, Event, Trait, history
+from tests.support.model.mirror_logs import Traits
+from tests.support.model.mirror_rows import Answer, ReadFrom, answered, read_from
+from tests.support.model.mirror_world import World
 
 HISTORIES = 150
 _ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from frames import frame_of
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -31,6 +30,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
     REMAINING,
 )
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, LOG_BOUNDS, OFFSET_SYNCS, Schema
+from tests.support.rows.frames import frame_of
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 NONE = Thresholds(

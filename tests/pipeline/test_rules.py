@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from planning import (
+
+from airflow_provider_connect_offsets.offsets.document import JsonMap
+from airflow_provider_connect_offsets.offsets.verdicts import Rule
+from tests.support.rows.planning import (
     ERROR,
     INFO,
     ORDERS,
@@ -17,9 +20,6 @@ from planning import (
     sink,
     source,
 )
-
-from airflow_provider_connect_offsets.offsets.document import JsonMap
-from airflow_provider_connect_offsets.offsets.verdicts import Rule
 
 HEARTBEAT = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
 FILE_STREAM = "org.apache.kafka.connect.file.FileStreamSourceConnector"

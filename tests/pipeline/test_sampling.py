@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from frames import frame_of
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from airflow_provider_connect_offsets.pipeline.failover.sampling import LIMIT, claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES
+from tests.support.rows.frames import frame_of
 
 COLUMNS = (
     "source_topic string, target_topic string, kafka_partition int, claimed long, downstream long, method string, "

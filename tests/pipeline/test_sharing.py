@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from frames import frame_of
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline.failover.sharing import shared_out
+from tests.support.rows.frames import frame_of
 
 _RANGES = "topic string, kafka_partition int, source_from long, target_from long"
 _ENDS = "topic string, kafka_partition int, source_end long, target_end long"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from planning import (
+
+from airflow_provider_connect_offsets.offsets.verdicts import Rule
+from tests.support.rows.planning import (
     ORDERS,
     Log,
     Planner,
@@ -17,8 +19,6 @@ from planning import (
     sink,
     source,
 )
-
-from airflow_provider_connect_offsets.offsets.verdicts import Rule
 
 # Partition 0 lost its first 10 records, partition 1 is whole, partition 2 was never read and is empty.
 LOGS = {("orders", 0): Log(10, 100, lookup=40), ("orders", 1): Log(0, 50), ("orders", 2): Log(0, 0)}

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 import pytest
-from mirror_events import Ending, Event, Trait, history
-from mirror_logs import Traits
-from mirror_presumed import misled
-from mirror_rows import Answer, ReadFrom, answered, partitions_of, searched_mappings, syncs_of
-from mirror_world import World
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
+from tests.support.model.mirror_events import Ending, Event, Trait, history
+from tests.support.model.mirror_logs import Traits
+from tests.support.model.mirror_presumed import misled
+from tests.support.model.mirror_rows import Answer, ReadFrom, answered, partitions_of, searched_mappings, syncs_of
+from tests.support.model.mirror_world import World
 
 HISTORIES = int(os.environ.get("HISTORIES", "250"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]

@@ -14,7 +14,6 @@ from pathlib import Path
 import javaproperties
 import pytest
 import yaml  # type: ignore[import-untyped]  # comes with Airflow, without types
-from compose_file import COMPOSED, FILE, SERVICES, TOP, base_image, command, dockerfile, environment, locked
 
 from sandbox.airflow import _standalone, airflow_environment
 from sandbox.broker import Secured, _BrokerRecipe
@@ -23,6 +22,17 @@ from sandbox.jars import KAFKA_VERSION, ivy_jar, kafka_jars
 from sandbox.java import java
 from sandbox.kafka import KafkaAt
 from sandbox.parts import PartsAt, airflow_connections
+from tests.support.programs.compose_file import (
+    COMPOSED,
+    FILE,
+    SERVICES,
+    TOP,
+    base_image,
+    command,
+    dockerfile,
+    environment,
+    locked,
+)
 
 BROKERS = ("kafka-source", "kafka-target")
 PARTS = PartsAt(

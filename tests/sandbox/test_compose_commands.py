@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 import requests
-from compose_file import health_check
 
 from sandbox import Sandbox, wait_for
 from sandbox.airflow import AirflowAt, AirflowStandalone
 from sandbox.compose import main
 from sandbox.scene import MIRROR, MIRRORED, SINK, TOPIC, Scene
+from tests.support.programs.compose_file import health_check
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from scripted_worker import Reply, error, scripted_worker
 
 from sandbox import Progress, RestRefusal, Sandbox, wait_for, wait_until
 from sandbox.connect import ConnectAt
@@ -18,6 +17,7 @@ from sandbox.connectors import (
     mirror_heartbeat_config,
     mirror_source_config,
 )
+from tests.support.faults.scripted_worker import Reply, error, scripted_worker
 
 
 @contextmanager

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from programs import read_to_end
 
 from sandbox import wait_until
 from sandbox.work import work_of_program
+from tests.support.programs.programs import read_to_end
 
 pytestmark = pytest.mark.processes
 # Without the Airflow of these tests.

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from playing import COMMAND, Playing, make_up
-from programs import read_to_end
 
 from sandbox import wait_until
 from sandbox.scene import CHECKPOINTS, MIRROR, SINK
+from tests.support.airflow.playing import COMMAND, Playing, make_up
+from tests.support.programs.programs import read_to_end
 
 pytestmark = pytest.mark.processes
 DAG = "/dags/connector_offsets_change"

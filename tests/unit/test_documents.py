@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fault_cell import STEPS
-from fault_table import LEGEND
-from kafka_versions import CHANGING, READ_ONLY
-
 from airflow_provider_connect_offsets.connect.rest.releases import Feature
+from tests.support.faults.fault_cell import STEPS
+from tests.support.faults.fault_table import LEGEND
+from tests.support.programs.kafka_versions import CHANGING, READ_ONLY
 
 TOP = Path(__file__).parents[2]
 VERSIONS = (TOP / "docs" / "versions.md").read_text()

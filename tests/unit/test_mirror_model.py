@@ -6,10 +6,11 @@ from collections import Counter
 from random import Random
 
 import pytest
-from mirror_events import Ending, Event, Trait, history
-from mirror_logs import KEYS, Log, Record, Traits
-from mirror_truth import best, copies, missing, rereads
-from mirror_world import LAG_MAX, Pair, World
+
+from tests.support.model.mirror_events import Ending, Event, Trait, history
+from tests.support.model.mirror_logs import KEYS, Log, Record, Traits
+from tests.support.model.mirror_truth import best, copies, missing, rereads
+from tests.support.model.mirror_world import LAG_MAX, Pair, World
 
 HISTORIES = 2000
 

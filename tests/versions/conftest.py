@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from flow_changer import FlowChanger
-from flows import Changer
 from pyspark.sql import SparkSession
-from shell import Shell, shell
 
 from sandbox import Sandbox
+from tests.support.flows.flow_changer import FlowChanger
+from tests.support.flows.flows import Changer
+from tests.support.programs.shell import Shell, shell
 
 
 @pytest.fixture(scope="session")

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from failing_over import FailingOver, Flowing
-from flow_changer import FlowChanger
-from flows import Changer, MirrorFlow, SinkFlow, world
-from kafka_versions import READ_ONLY, on
-from moved_groups import assert_groups_go_on
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.exceptions import Unsupported
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from sandbox import Sandbox
 from sandbox.connectors import mirror_checkpoint_config
+from tests.support.flows.failing_over import FailingOver, Flowing
+from tests.support.flows.flow_changer import FlowChanger
+from tests.support.flows.flows import Changer, MirrorFlow, SinkFlow, world
+from tests.support.flows.moved_groups import assert_groups_go_on
+from tests.support.programs.kafka_versions import READ_ONLY, on
 
 pytestmark = [pytest.mark.versions, on(READ_ONLY)]
 NO_CHANGES = (

@@ -8,21 +8,21 @@ from random import Random
 from typing import Any
 
 import pytest
-from every_change import RECORDS, STANDS, Kind, MirrorReader, Reader, SinkReader
-from failing_over import FailingOver, Flowing
-from flow_changer import FlowChanger
-from flows import Changer
-from kafka_versions import CHANGING, on
-from moved_groups import assert_groups_go_on
 from pyspark.sql import SparkSession
-from reset_cell import RECORDS as RESET
-from reset_cell import ResetCell
 
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, CONNECTORS, LOG_BOUNDS
 from sandbox import Sandbox, wait_until
+from tests.support.faults.reset_cell import RECORDS as RESET
+from tests.support.faults.reset_cell import ResetCell
+from tests.support.flows.every_change import RECORDS, STANDS, Kind, MirrorReader, Reader, SinkReader
+from tests.support.flows.failing_over import FailingOver, Flowing
+from tests.support.flows.flow_changer import FlowChanger
+from tests.support.flows.flows import Changer
+from tests.support.flows.moved_groups import assert_groups_go_on
+from tests.support.programs.kafka_versions import CHANGING, on
 
 # A test holds many plans, on a machine that may have other things to do.
 pytestmark = [pytest.mark.versions, on(*CHANGING)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from kafka_versions import CHANGING, READ_ONLY, on
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
@@ -14,6 +13,7 @@ from airflow_provider_connect_offsets.exceptions import Unsupported
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from sandbox import Sandbox, wait_until
 from sandbox.connectors import file_source_config
+from tests.support.programs.kafka_versions import CHANGING, READ_ONLY, on
 
 pytestmark = pytest.mark.versions
 STARTING_ONLY = (READ_ONLY, "3.6.2")

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from flows import RECORDS, Changer, MirrorFlow
-from kafka_versions import CHANGING, READ_ONLY, on
 from pyspark.sql import SparkSession
-from shell import Shell
 
 from airflow_provider_connect_offsets.cli.opened import open_storage
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 from airflow_provider_connect_offsets.observe.doors import Doors, Origin
 from sandbox import Sandbox
+from tests.support.flows.flows import RECORDS, Changer, MirrorFlow
+from tests.support.programs.kafka_versions import CHANGING, READ_ONLY, on
+from tests.support.programs.shell import Shell
 
 pytestmark = [pytest.mark.versions, on(READ_ONLY, *CHANGING)]
 

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from json_maps import SMALL_MAPS, TEXTS
-from shell import Shell, shell
 
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
@@ -20,6 +18,8 @@ from airflow_provider_connect_offsets.connect.storage.offsets_file import write_
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical, parse_kip199
+from tests.support.programs.shell import Shell, shell
+from tests.support.rows.json_maps import SMALL_MAPS, TEXTS
 
 ENTRIES = st.lists(
     st.fixed_dictionaries({"partition": SMALL_MAPS, "offset": SMALL_MAPS}),

@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from scripted_worker import FakeTime, Worker, scripted_worker
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from tests.support.faults.scripted_worker import FakeTime, Worker, scripted_worker
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from scripted_worker import FakeTime, Reply, Worker
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.exceptions import InvalidInput, OutcomeUnknown, Unreachable
+from tests.support.faults.scripted_worker import FakeTime, Reply, Worker
 
 Connect = Callable[..., ConnectRest]
 OK = Reply(200, ["a"])

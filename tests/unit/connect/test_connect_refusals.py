@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 
 import pytest
-from scripted_worker import JETTY_404, FakeTime, Reply, Worker, error
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
@@ -22,6 +21,7 @@ from airflow_provider_connect_offsets.exceptions import (
     Unsupported,
 )
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from tests.support.faults.scripted_worker import JETTY_404, FakeTime, Reply, Worker, error
 
 Connect = Callable[..., ConnectRest]
 CHANGES = Offsets.of([Entry.of({"kafka_topic": "orders", "kafka_partition": 0}, {"kafka_offset": 7})])

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import requests
-from scripted_worker import FakeTime, Reply, Worker, error
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, OffsetStore, State, WriteReply
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest, WorkerVersion
@@ -24,6 +23,7 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
+from tests.support.faults.scripted_worker import FakeTime, Reply, Worker, error
 
 Connect = Callable[..., ConnectRest]
 STOP = "PUT /connectors/c/stop"

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from authority import Certified
-from scripted_worker import Reply, Worker, error
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.exceptions import NotStopped
+from tests.support.faults.scripted_worker import Reply, Worker, error
+from tests.support.programs.authority import Certified
 
 StartWorker = Callable[..., Worker]
 

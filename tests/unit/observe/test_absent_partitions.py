@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
 from airflow_provider_connect_offsets.exceptions import NotDrained
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
@@ -31,6 +30,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
     SAMPLED_CLAIMS,
 )
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
 EMPTY, THREE = MadeUpLog.of(), MadeUpLog.of("a", "b", "c")
 ADDED = TopicPartition("orders", 1)

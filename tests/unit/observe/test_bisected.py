@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
-from made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
 from airflow_provider_connect_offsets.observe.flow.bisected import bisected, current
 from airflow_provider_connect_offsets.observe.flow.replicas import Pair, Replica, replicas_of
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
 RECORDS = [f"record {number}" for number in range(1000)]
 # Of the first partition records were copied again, in the second one there is one of somebody else's.

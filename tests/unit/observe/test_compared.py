@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
 from airflow_provider_connect_offsets.exceptions import DatasetError, StoreError
 from airflow_provider_connect_offsets.kafka.spans import Digest, Span
@@ -18,6 +17,7 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES, RECORD_DIGESTS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
 LETTERS = "abcdefghij"
 LOG = MadeUpLog.of(*LETTERS)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from made_up_cluster import MadeUpFlow, MadeUpLog, WithReader
 
 from airflow_provider_connect_offsets.exceptions import NotDrained
 from airflow_provider_connect_offsets.kafka.spans import Digest, Span
@@ -15,6 +14,7 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from tests.support.rows.made_up_cluster import MadeUpFlow, MadeUpLog, WithReader
 
 
 class Unread(WithReader):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
 from airflow_provider_connect_offsets.observe.flow.compared import write_compared
 from airflow_provider_connect_offsets.observe.flow.flow_look import GroupsOfFlow, write_look
@@ -19,6 +18,7 @@ from airflow_provider_connect_offsets.offsets.requests.failover import FailoverR
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES, MIRROR_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
 HERE, THERE = "orders", "here.orders"
 WHERE = TopicPartition(HERE, 0)

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from made_up_cluster import MadeUpFlow, MadeUpLog, WithReader
-
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
 from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors, look
@@ -20,6 +18,7 @@ from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
+from tests.support.rows.made_up_cluster import MadeUpFlow, MadeUpLog, WithReader
 
 SYNCS = "mm2-offset-syncs.there.internal"
 

@@ -6,7 +6,6 @@ import json
 
 import pytest
 from hypothesis import given
-from json_maps import MAPS, TEXTS
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical
@@ -19,6 +18,7 @@ from airflow_provider_connect_offsets.offsets.storage import (
     parse_value,
     value_bytes,
 )
+from tests.support.rows.json_maps import MAPS, TEXTS
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from import_process import killed, started
-from shell import Shell, shell
 
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.journals import own_workspace
@@ -32,6 +30,8 @@ from airflow_provider_connect_offsets.operations.stages.imports import Imports
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.stage import Found
 from airflow_provider_connect_offsets.workspace import files
+from tests.support.programs.import_process import killed, started
+from tests.support.programs.shell import Shell, shell
 
 STORED = {b'["lines",{"filename":"a"}]': b'{"position":4}', b'["other",{"filename":"a"}]': b'{"position":1}'}
 WANTED = json.dumps(

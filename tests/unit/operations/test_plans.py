@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from written import rewound
 
 from airflow_provider_connect_offsets.exceptions import PlanRefused
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from tests.support.rows.written import rewound
 
 
 def planned(run: RunDirectory, *, ago: timedelta) -> RunDirectory:

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from import_process import killed
 
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
@@ -27,6 +26,7 @@ from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import journal_root
 from airflow_provider_connect_offsets.workspace.outcome import Result
+from tests.support.programs.import_process import killed
 
 PARTITION = '{"filename":"a"}'
 

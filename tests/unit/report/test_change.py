@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from written import AFTERNOON, NOON, asking, begin, finding, mirror_row, moved, rewound
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.offsets.plan import Action
@@ -18,6 +17,7 @@ from airflow_provider_connect_offsets.report.standing import Tone
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
+from tests.support.rows.written import AFTERNOON, NOON, asking, begin, finding, mirror_row, moved, rewound
 
 
 def headed(change: Change) -> tuple[str, Tone, bool]:

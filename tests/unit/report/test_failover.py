@@ -7,8 +7,6 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from written_reports import failover_row as row
-from written_reports import write_failover
 
 from airflow_provider_connect_offsets.report import (
     Failover,
@@ -23,6 +21,8 @@ from airflow_provider_connect_offsets.workspace.datasets import write_dataset, w
 from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import PRIOR_GROUP_OFFSETS
+from tests.support.rows.written_reports import failover_row as row
+from tests.support.rows.written_reports import write_failover
 
 STAYS = "it has members on the target: stop them first"
 DIGEST = "d" * 64

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from written import asking, begin, finding, mirror_row, rewound
 
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
@@ -19,6 +18,7 @@ from airflow_provider_connect_offsets.report import (
 )
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
+from tests.support.rows.written import asking, begin, finding, mirror_row, rewound
 
 
 @pytest.fixture

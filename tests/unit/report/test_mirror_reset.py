@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from written import begin
-from written_reports import planned_reset
 
 from airflow_provider_connect_offsets.report import (
     Pending,
@@ -20,6 +18,8 @@ from airflow_provider_connect_offsets.report import (
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
+from tests.support.rows.written import begin
+from tests.support.rows.written_reports import planned_reset
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from written import orphaned
 
 from airflow_provider_connect_offsets.report import (
     Orphans,
@@ -17,6 +16,7 @@ from airflow_provider_connect_offsets.report import (
 )
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
+from tests.support.rows.written import orphaned
 
 BACK = "it exists again"
 

@@ -7,13 +7,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from written import asking, begin, finding, mirror_row, moved, rewound
 
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import Change, Pending, render, write_page
 from airflow_provider_connect_offsets.workspace.files import read_bytes
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
+from tests.support.rows.written import asking, begin, finding, mirror_row, moved, rewound
 
 
 class Page(HTMLParser):

@@ -9,13 +9,13 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from written import begin, mirror_row
 
 from airflow_provider_connect_offsets.offsets.plan import PlanRow
 from airflow_provider_connect_offsets.report import Change
 from airflow_provider_connect_offsets.report.charts.bands import is_enlarged
 from airflow_provider_connect_offsets.report.charts.picture import Names, draw
 from airflow_provider_connect_offsets.report.charts.svg import Ink
+from tests.support.rows.written import begin, mirror_row
 
 AFTERWARDS = Names("before", "after")
 

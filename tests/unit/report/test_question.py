@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from written import begin, finding, mirror_row, rewound
-
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import Change, question
+from tests.support.rows.written import begin, finding, mirror_row, rewound
 
 
 def test_it_shows_what_would_change_worst_first(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from written import asking, begin, finding, mirror_row, moved, rewound
 
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import (
@@ -17,6 +16,7 @@ from airflow_provider_connect_offsets.report import (
     verdict_table,
 )
 from airflow_provider_connect_offsets.workspace.outcome import Result
+from tests.support.rows.written import asking, begin, finding, mirror_row, moved, rewound
 
 
 def test_a_plan(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from written import asking
 
 from airflow_provider_connect_offsets.report import words
+from tests.support.rows.written import asking
 
 
 @pytest.mark.parametrize(

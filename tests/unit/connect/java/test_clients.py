@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from authority import PASSWORD, Certified
 from confluent_kafka.admin import AdminClient
 
 from airflow_provider_connect_offsets.connect.storage.java.clients import ClientSettings, client_settings
 from airflow_provider_connect_offsets.connect.storage.java.settings import Settings
 from airflow_provider_connect_offsets.exceptions import InvalidInput
+from tests.support.programs.authority import PASSWORD, Certified
 
 SECURITY = "org.apache.kafka.common.security"
 TLS = {"security.protocol": "SSL"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from java_program import ask_java
 
 from airflow_provider_connect_offsets.connect.storage.java.settings import Settings
 from airflow_provider_connect_offsets.exceptions import InvalidInput
+from tests.support.programs.java_program import ask_java
 
 PROVIDERS = {
     "config.providers": "file, env,dir,vault,empty",

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from java_program import ask_java
 
 from airflow_provider_connect_offsets.connect.storage.java.jaas import parse_jaas
 from airflow_provider_connect_offsets.exceptions import InvalidInput
+from tests.support.programs.java_program import ask_java
 
 JAVA = """
 import com.fasterxml.jackson.core.json.JsonWriteFeature;

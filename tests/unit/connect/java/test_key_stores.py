@@ -7,12 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from authority import PASSWORD, Certified, keytool
 from confluent_kafka.admin import AdminClient
 
 from airflow_provider_connect_offsets.connect.storage.java.key_stores import KeyStore
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from sandbox.java import java
+from tests.support.programs.authority import PASSWORD, Certified, keytool
 
 SETTING = "worker.properties: ssl.keystore.location"
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import javaproperties
 import pytest
-from java_program import ask_java
 
 from airflow_provider_connect_offsets.connect.storage.java.mirror_maker_config import flow_settings
 from airflow_provider_connect_offsets.connect.storage.java.settings import Settings
@@ -17,6 +16,7 @@ from airflow_provider_connect_offsets.connect.storage.java.worker_config import 
     read_worker_config,
 )
 from airflow_provider_connect_offsets.exceptions import InvalidInput
+from tests.support.programs.java_program import ask_java
 
 MIRRORS = {
     "clusters": "a, b",

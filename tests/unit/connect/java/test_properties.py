@@ -9,10 +9,10 @@ import javaproperties
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from java_program import ask_java
 
 from airflow_provider_connect_offsets.connect.storage.java.properties import read_properties
 from airflow_provider_connect_offsets.exceptions import InvalidInput
+from tests.support.programs.java_program import ask_java
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 JAVA = """

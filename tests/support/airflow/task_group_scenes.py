@@ -1,0 +1,190 @@
+"""Consumer groups that DAG runs with a broken task move, and offsets of connectors that are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Self
+from uuid import uuid4
+
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from sandbox import Broker, Sandbox
+from tests.support.airflow.task_runs import Ended, Runs
+from tests.support.airflow.task_scenes import Scene, Stands
+from tests.support.faults.orphan_cell import LINES, Cell
+from tests.support.flows.failing_back import Leading, away_positions, merged, produce
+from tests.support.flows.failing_over import Flowing, Positions, commit_groups, rows, standing
+
+_GROUPS = 2
+
+
+@dataclass
+class Failovers(Scene):
+    """A flow whose groups go to its target, two new ones with each run."""
+
+    # What is committed stays, whatever becomes of the run.
+    after_death = Stands.ALL
+    writes = 1
+    flowing: Flowing
+    positions: Positions = field(default_factory=dict)
+
+    @classmethod
+    def start(cls, sandbox: Sandbox, runs: Runs) -> Self:
+        del runs
+        return cls(cls.flow(sandbox))
+
+    @staticmethod
+    def flow(sandbox: Sandbox) -> Flowing:
+        """A flow that has replicated some records."""
+        flowing = Flowing.start(sandbox, groups=1)  # without one, its MirrorCheckpoint has no task
+        flowing.produce(40)
+        flowing.wait_until_replicated()
+        return flowing
+
+    @property
+    def connectors(self) -> list[str]:
+        """What is stopped."""
+        return [self.flowing.source_connector, self.flowing.checkpoint_connector]
+
+    @property
+    def leaves(self) -> Broker:
+        """The cluster that the groups leave."""
+        return self.flowing.sandbox.source
+
+    @property
+    def goes_to(self) -> Broker:
+        """The cluster that they go to."""
+        return self.flowing.sandbox.target
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """Which flow it is."""
+        return {
+            "source_connector": self.flowing.source_connector,
+            "checkpoint_connector": self.flowing.checkpoint_connector,
+        }
+
+    def somewhere(self) -> Positions:
+        """Where groups may be on the cluster that they leave."""
+        return self.flowing.random_positions(_GROUPS, Random(uuid4().hex))
+
+    def prepare(self) -> dict[str, Any]:
+        connect = self.flowing.sandbox.connect
+        for name in self.connectors:
+            if connect.status(name)["connector"]["state"] == "STOPPED":
+                connect.resume(name)
+            connect.wait_state(name, "RUNNING", tasks=1)
+        mark = f"{self.flowing.mark}-{uuid4().hex[:6]}"
+        self.positions = {f"{mark}-{name}": one for name, one in self.somewhere().items()}
+        commit_groups(self.leaves, self.positions)
+        return {**self.asked, "groups": f"{mark}-.*"}
+
+    def check(self, ended: Ended, stands: Stands, params: Mapping[str, Any]) -> None:
+        moved: dict[str, dict[TopicPartition, int]] = {name: {} for name in self.positions}
+        if stands is Stands.ALL:
+            for row in rows(FailoverDirectory(f"{ended.directory.uri}/final")):
+                moved[row["group"]][TopicPartition(row["target_topic"], row["kafka_partition"])] = row["downstream"]
+            assert all(moved.values())
+        assert standing(self.goes_to, self.positions) == moved
+        assert standing(self.leaves, self.positions) == self.positions
+        is_complete = _state_of(ended, "commit") == "success" and not params.get("resume_flow")
+        for name in self.connectors:
+            if is_complete:
+                self.flowing.sandbox.connect.wait_state(name, "STOPPED")
+            else:
+                self.flowing.sandbox.connect.wait_state(name, "RUNNING", tasks=1)
+
+    def close(self) -> None:
+        self.flowing.close()
+
+
+@dataclass
+class Failbacks(Failovers):
+    """Groups that go home from there, while another flow leads back what was produced beside the remote topics."""
+
+    back: Leading | None = None
+
+    @classmethod
+    def start(cls, sandbox: Sandbox, runs: Runs) -> Self:
+        del runs
+        flowing = cls.flow(sandbox)
+        sandbox.target.create_topic(flowing.topic, partitions=flowing.partitions)
+        produce(sandbox.target, flowing.topic, 30, mark="there")
+        back = Leading.start(flowing, flowing.topic)
+        back.wait_until_replicated()
+        return cls(flowing, back=back)
+
+    @property
+    def connectors(self) -> list[str]:
+        return [self.flowing.source_connector, self._back.connector]
+
+    @property
+    def leaves(self) -> Broker:
+        return self.flowing.sandbox.target
+
+    @property
+    def goes_to(self) -> Broker:
+        return self.flowing.sandbox.source
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        return {"source_connector": self._back.connector, "forward_connector": self.flowing.source_connector}
+
+    def somewhere(self) -> Positions:
+        flowing, random = self.flowing, Random(uuid4().hex)
+        topics = (flowing.target_topic, flowing.topic)
+        return merged(*(away_positions(flowing, topic, _GROUPS, random) for topic in topics))
+
+    def close(self) -> None:
+        self._back.close()
+        super().close()
+
+    @property
+    def _back(self) -> Leading:
+        assert self.back is not None
+        return self.back
+
+
+@dataclass
+class Orphans(Scene):
+    """A Connect cluster of its own, in whose offsets topic connectors that are gone have left offsets."""
+
+    # A removal that was begun, after someone approved it, is finished.
+    after_death = Stands.ALL
+    cell: Cell
+    _before: dict[str, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def start(cls, sandbox: Sandbox, runs: Runs) -> Self:
+        name = f"orphans-{uuid4().hex[:6]}"
+        sandbox.target.create_topic(f"{name}-lines")
+        cell = Cell(sandbox, sandbox.another_cluster(name), name)
+        cell.create("kept")
+        host, _, port = cell.worker.url.removeprefix("http://").partition(":")
+        connection = {"connection_id": name, "conn_type": "kafka_connect", "schema": "http"}
+        runs.call("POST", "/connections", {**connection, "host": host, "port": int(port)})
+        return cls(cell)
+
+    def prepare(self) -> dict[str, Any]:
+        if set(self.cell.standing()) == {"kept"}:
+            self.cell.gone(*(f"gone-{uuid4().hex[:6]}" for _ in range(2)))
+        self._before = self.cell.standing()
+        where = {"connect_conn_id": self.cell.name, "kafka_conn_id": "kafka_target", "offsets_topic": self.cell.topic}
+        return {**where, "remove": True}
+
+    def check(self, ended: Ended, stands: Stands, params: Mapping[str, Any]) -> None:
+        del ended, params
+        kept = {"kept": self._before["kept"]}
+        assert self.cell.standing() == (kept if stands is Stands.ALL else self._before)
+        assert self.cell.position("kept") == len(LINES)
+        self.cell.worker.wait_state("kept", "RUNNING", tasks=1)
+
+    def close(self) -> None:
+        self.cell.worker.process.close()
+
+
+def _state_of(ended: Ended, task: str) -> str:
+    [state] = [state for name, state in ended.tasks.items() if name.rpartition(".")[2] == task]
+    return state

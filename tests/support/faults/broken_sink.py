@@ -1,0 +1,231 @@
+"""A sink, the operations that move where it resumes, and what may be found after one was broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from airflow_provider_connect_offsets.cli import recovering
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Drift, NotApplied, Overlap
+from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.operations.connector.plans import read_plan
+from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.saga.executor import Toward
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
+from sandbox import Sandbox, wait_until
+from tests.support.faults.fault_table import Ending
+from tests.support.faults.faulty_doors import Fault, Faults, Killed, Outage
+from tests.support.faults.successors import Successor
+from tests.support.flows.flows import RECORDS, Changer, SinkFlow
+from tests.support.flows.sink_operations import Asked, Operation, Told, change, hold, run_elsewhere, single_steps, write
+
+SET_TO = 7
+AGAIN = RECORDS - SET_TO
+
+
+@dataclass
+class SinkCase:
+    """A sink, and a plan that moves it back; it is made ready anew for each cell."""
+
+    flow: SinkFlow
+    changer: Changer
+    plan: OffsetPlan
+    written: int = 0
+
+    @classmethod
+    @contextmanager
+    def opened(cls, sandbox: Sandbox, spark: SparkSession, folder: Path, *, patience: float) -> Iterator[SinkCase]:
+        """Create it, and plan."""
+        flow = SinkFlow.start(sandbox)
+        with ConnectRest(ConnectEndpoint((sandbox.connect.url,))) as connect:
+            cluster = connect.version().kafka_cluster_id  # by which the shell finds journals
+        workers = tuple(worker.url for worker in sandbox.workers)
+        changer = Changer(spark, folder.as_uri(), workers[0], sandbox.target, cluster, patience, workers[1:])
+        run, summary = changer.plan(flow.name, "offset", str(SET_TO))
+        assert summary["errors"] == []
+        yield cls(flow, changer, read_plan(run))
+        sandbox.connect.delete(flow.name)
+
+    @property
+    def asked(self) -> Asked:
+        """What an operation is to do."""
+        where = f'{{"kafka_partition":0,"kafka_topic":"{self.flow.topic}"}}'
+        return Asked(self.plan, Offsets.of([Entry(where, f'{{"kafka_offset":{SET_TO}}}')]))
+
+    def prepare(self, state: State) -> None:
+        """The position that the plan was made from, and that state."""
+        connect, name = self.flow.sandbox.connect, self.flow.name
+        connect.stop(name)
+        where = {"kafka_topic": self.flow.topic, "kafka_partition": 0}
+        connect.alter(name, [{"partition": where, "offset": {"kafka_offset": RECORDS}}])
+        self.written = len(self.flow.lines())
+        if state is State.RUNNING:
+            connect.resume(name)
+            connect.wait_state(name, "RUNNING", tasks=1)
+        elif state is State.PAUSED:
+            connect.pause(name)
+            connect.wait_state(name, "PAUSED")
+
+    def resume(self) -> None:
+        """As someone else does."""
+        self.flow.sandbox.connect.resume(self.flow.name)
+
+    def is_applied(self, states: frozenset[State], *, most: int = AGAIN) -> bool:
+        """Whether the plan stands; fails where neither it nor what was before does, and in any other state.
+
+        ``most``: records that may be delivered again where it does.
+        """
+        state = self._state_of(states)
+        if state is State.RUNNING:
+            self.flow.wait_until_caught_up()
+            again = len(self.flow.lines()) - self.written
+            assert again == 0 or AGAIN <= again <= most
+            return again > 0
+        position = self.flow.position()
+        assert position in {SET_TO, RECORDS}
+        return position == SET_TO
+
+    def _state_of(self, states: frozenset[State]) -> State:
+        """One of ``states``, in which it comes to rest; a running one with its task."""
+
+        def found() -> str:
+            told = self.flow.sandbox.connect.status(self.flow.name)
+            state = State(told["connector"]["state"])
+            tasks = [task["state"] for task in told["tasks"]]
+            is_whole = state is not State.RUNNING or tasks == ["RUNNING"]
+            return state.value if state in states and is_whole else ""
+
+        work = self.flow.sandbox.connect.work
+        told = f"{self.flow.name} is in none of the states {sorted(states)}"
+        return State(wait_until(found, 60, told, progress=work))
+
+
+@dataclass(frozen=True)
+class Broken:
+    """An operation that is broken: the prior states that it may meet, and who may come after it.
+
+    ``moves``: whether it changes the connector's position.
+    """
+
+    operation: Operation
+    states: tuple[State, ...] = (State.STOPPED, State.PAUSED, State.RUNNING)
+    successors: tuple[Successor, ...] = tuple(Successor)
+    moves: bool = True
+
+
+OPERATIONS = {
+    "change": Broken(change),
+    "offsets without a plan": Broken(write, states=(State.STOPPED,)),
+    # Airflow tries one step again, never all of them.
+    "single steps": Broken(single_steps, successors=(Successor.TEARDOWN, Successor.STRANGER, Successor.PERSON)),
+    "held by a failover": Broken(hold, moves=False),
+}
+
+
+@dataclass
+class SinkCell:
+    """One operation, broken at one call in one way; ``over`` waits until the fault is over."""
+
+    case: SinkCase
+    doors: Doors
+    broken: Broken
+    faults: Faults
+    state: State
+    successor: Successor
+    over: Callable[[], None] = lambda: None
+    owner: Owner = field(default_factory=lambda: Owner.here(run=f"test/{uuid4().hex}", task="apply"))
+
+    def run(self) -> Ending | None:
+        """All of it or nothing, in the state it had; None where the fault did not happen, as there is no such call."""
+        self.case.prepare(self.state)
+        changer, error = elsewhere(self.case), None
+        journal = changer.journal(self.case.flow.name)
+        try:
+            if self.faults.fault is Outage.BROKER_KILLED:
+                self._elsewhere(changer)
+            else:
+                self.broken.operation(self.case.asked, self.faults.doors(self.doors), journal, self.owner)
+        except (Killed, SystemExit, ConnectOffsetsError) as raised:
+            error = raised
+        if not self.faults.happened:  # another state takes fewer calls
+            return None
+        self.faults.mend()
+        self.over()
+        # Whoever comes next has connections of its own, which know nothing of the outage.
+        with changer.doors() as self.doors:
+            if self.successor is Successor.RETRY and self.faults.fault is not Fault.THEIRS:  # whose it is now
+                self.broken.operation(self.case.asked, self.doors, journal, self.owner)
+                assert self._is_applied() is self.broken.moves
+                return Ending.APPLIED if error is None else Ending.NEXT
+            self._settle(changer, journal)
+            return self._ending(error)
+
+    def _elsewhere(self, changer: Changer) -> None:
+        """In a process of its own: librdkafka ends it where a broker dies while groups are described (docs/seen.md)."""
+
+        def world() -> None:
+            self.faults.happened = True
+            self.faults.world()
+
+        told = Told(
+            self.broken.operation, self.case.asked, changer.address, changer.workspace, self.owner.run, self.faults.at
+        )
+        run_elsewhere(told, after=self.faults.after, world=world)
+
+    def _ending(self, error: BaseException | None) -> Ending:
+        applied = self._is_applied()
+        assert not (applied and not self.broken.moves)
+        if self.faults.fault is Fault.THEIRS:
+            return Ending.APPLIED if error is None else Ending.THEIRS
+        if error is None:
+            assert applied is self.broken.moves
+            return Ending.APPLIED
+        if isinstance(error, NotApplied | Drift):
+            assert not applied
+        return Ending.APPLIED if applied else Ending.RESTORED
+
+    def _is_applied(self) -> bool:
+        theirs = {State.RUNNING} if self.faults.fault is Fault.THEIRS else set()
+        # A sink whose worker dies before it has committed delivers again, as always with Connect.
+        most = 2 * AGAIN if isinstance(self.faults.fault, Outage) else AGAIN
+        return self.case.is_applied(frozenset({self.state, *theirs}), most=most)
+
+    def _settle(self, changer: Changer, journal: Journal) -> None:
+        """As a teardown of the same run does, a person, or another run: refused as long as the connector is held."""
+        if self.successor is Successor.PERSON:
+            systems = recovering.Systems(changer.worker, kafka=changer.kafka.bootstrap)
+            recovering.recover(changer.workspace, journal.connector, systems, toward=Toward.BACK, run=self.owner.run)
+            return
+        if self.successor is Successor.STRANGER:
+            stranger = Owner.here(run=f"test/{uuid4().hex}", task="apply")
+            with suppress(Overlap), journal.claim(stranger) as entry:
+                recovery.recover(entry, Toward.FORWARD, self.doors)
+                return
+        with journal.claim(self.owner) as entry:
+            recovery.recover(entry, Toward.BACK, self.doors)
+
+
+def calls_of(case: SinkCase, broken: Broken, doors: Doors) -> list[str]:
+    """The calls of a clean run."""
+    case.prepare(broken.states[0])
+    counted = Faults()
+    owner = Owner.here(run=f"test/{uuid4().hex}", task="apply")
+    broken.operation(case.asked, counted.doors(doors), elsewhere(case).journal(case.flow.name), owner)
+    assert counted.calls
+    return counted.calls
+
+
+def elsewhere(case: SinkCase) -> Changer:
+    """With a workspace, and so journals, of its own."""
+    return replace(case.changer, workspace=f"{case.changer.workspace}/{uuid4().hex}")

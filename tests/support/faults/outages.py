@@ -1,0 +1,66 @@
+"""A worker or a broker that goes away in the midst of something, and comes back by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from sandbox import Sandbox, wait_until
+from sandbox.process import ServerProcess
+from tests.support.faults.faulty_doors import Outage
+
+
+@dataclass
+class Outages:
+    """Lets outages begin, those of workers where there are two; each is over by itself, as :meth:`wait` waits for."""
+
+    sandbox: Sandbox
+    _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=1))
+    _under_way: Future[None] | None = None
+
+    def begin(self, outage: Outage) -> None:
+        """Let it happen; what was gone is starting again when this returns."""
+        first, second = self.sandbox.workers[0].process, self.sandbox.workers[-1].process
+        broker = self.sandbox.target.process
+        away: dict[Outage, tuple[Callable[[], None], tuple[ServerProcess, ...]]] = {
+            Outage.WORKER_KILLED: (first.kill, (first,)),
+            Outage.WORKER_LEFT: (first.stop, (first,)),
+            Outage.ROLLING: (first.stop, (first, second)),
+            Outage.BROKER_KILLED: (broker.kill, (broker,)),
+        }
+        end, gone = away[outage]
+        end()
+        self._under_way = self._pool.submit(_back, gone)
+
+    def wait(self) -> None:
+        """Wait until it is over."""
+        if self._under_way is not None:
+            self._under_way.result()
+            wait_until(self.sandbox.target.serves_groups, 60, "no coordinator of groups answers")
+
+    def close(self) -> None:
+        """Let nothing run on."""
+        self._pool.shutdown()
+
+
+def _back(gone: tuple[ServerProcess, ...]) -> None:
+    """Start the first again, and have all others leave in order and come back one after the other."""
+    for process in gone:
+        if process.is_alive:
+            process.stop()
+        process.start()
+
+
+@contextmanager
+def two_workers(sandbox: Sandbox) -> Iterator[Outages]:
+    """One more worker for as long as the block lasts."""
+    sandbox.add_worker()
+    outages = Outages(sandbox)
+    try:
+        yield outages
+    finally:
+        outages.close()
+        while len(sandbox.workers) > 1:
+            sandbox.remove_worker()

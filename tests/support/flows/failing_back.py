@@ -1,0 +1,216 @@
+"""Consumer groups that go home again, as a DAG's tasks do it, without Airflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.flow import failover
+from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors
+from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
+from airflow_provider_connect_offsets.operations.connector import held
+from airflow_provider_connect_offsets.operations.groups.group_commit import Moved, commit_translation
+from airflow_provider_connect_offsets.pipeline.failover import translate_job
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from sandbox import Broker, wait_for
+from sandbox.connectors import mirror_source_config
+from tests.support.flows.failing_over import FailingOver, Flowing, Positions, cluster, rows
+
+
+@dataclass(frozen=True)
+class Leading:
+    """A MirrorSource that leads back: from the target of a flow to its source."""
+
+    forward: Flowing
+    topic: str
+
+    @classmethod
+    def start(
+        cls,
+        forward: Flowing,
+        topic: str,
+        *,
+        overrides: Mapping[str, str] | None = None,
+        begins: Mapping[int, int] | None = None,
+    ) -> Leading:
+        """Replicate ``topic`` of the target, from the offsets ``begins`` of its partitions on, else from the start."""
+        sandbox, flow = forward.sandbox, forward.flow
+        swapped = {
+            "source.cluster.bootstrap.servers": sandbox.target.bootstrap,
+            "target.cluster.bootstrap.servers": sandbox.source.bootstrap,
+            "producer.override.bootstrap.servers": sandbox.source.bootstrap,
+        }
+        aliases = {"source_alias": flow.target_alias, "target_alias": flow.source_alias}
+        config = mirror_source_config(sandbox, topic, overrides={**swapped, **(overrides or {})}, **aliases)
+        leading = cls(forward, topic)
+        sandbox.connect.create(leading.connector, config, initial_state="STOPPED")
+        if begins:
+            partition = {"cluster": flow.target_alias, "topic": topic}
+            entries = [
+                {"partition": {**partition, "partition": number}, "offset": {"offset": begin - 1}}
+                for number, begin in begins.items()
+                if begin
+            ]
+            sandbox.connect.alter(leading.connector, entries)
+        sandbox.connect.resume(leading.connector)
+        return leading
+
+    @property
+    def connector(self) -> str:
+        return f"back-{self.forward.mark}"
+
+    def wait_until_replicated(self) -> None:
+        """Wait until the stored offsets are those of the last records."""
+        sandbox = self.forward.sandbox
+        ends = {number: end for number, (_start, end) in sandbox.target.log_bounds(self.topic).items() if end}
+
+        def stored() -> dict[int, int]:
+            return {
+                entry["partition"]["partition"]: entry["offset"]["offset"] + 1
+                for entry in sandbox.connect.offsets(self.connector)
+                if entry["offset"] is not None
+            }
+
+        wait_for(stored, ends, 90, f"{self.connector} has not caught up", progress=sandbox.connect.work)
+
+    def close(self) -> None:
+        self.forward.sandbox.connect.delete(self.connector)
+
+
+@dataclass(frozen=True)
+class FailingBack:
+    """The tasks of a failback; ``back`` is None where no flow leads back."""
+
+    there: FailingOver
+    back: Leading | None
+
+    @contextmanager
+    def doors(self) -> Iterator[FailoverDoors]:
+        """Open what a failback goes through."""
+        sandbox = self.there.flowing.sandbox
+        with (
+            ConnectRest(ConnectEndpoint((sandbox.connect.url,)), patience=60) as connect,
+            cluster(sandbox.source) as home,
+            cluster(sandbox.target) as away,
+        ):
+            doors = Doors(connect, connect, patience=60, cluster="sandbox")
+            yield FailoverDoors(Clusters(away, home), doors, doors)
+
+    def request(self, **asked: Any) -> FailoverRequest:
+        """Ask for a failback of the flow's groups."""
+        flowing = self.there.flowing
+        given = {"groups": f"{flowing.mark}-.*", "source_connector": self.back.connector if self.back else ""}
+        flow = flowing.flow.reversed()
+        own = {"forward": flowing.flow, "forward_connector": flowing.source_connector}
+        return FailoverRequest.parse(**{"planned": True, "flow": flow, **own, **given, **asked})
+
+    def translate(self, **asked: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
+        """Preview, drain, stop, and translate what stands then."""
+        request, before, after = self.request(**asked), self.there.directory(), self.there.directory()
+        with self.doors() as doors:
+            failover.look(request, doors, before)
+            summary = translate_job.run(self.there.spark, before)
+            if summary["errors"]:
+                return before, summary
+            failover.await_drained(request, doors, patience=60)
+            assert doors.connect is not None
+            names = filter(None, (request.source_connector, request.forward_connector))
+            members = [held.Member(doors.connect, self.there.journal(name)) for name in names]
+            held.hold_stopped(members, self.there.owner(), seconds=600)
+            failover.look(request, doors, after, ranges=before)
+        return after, translate_job.run(self.there.spark, after)
+
+    def commit(self, directory: FailoverDirectory, digest: str) -> Moved:
+        """Commit what was translated, at home."""
+        with self.doors() as doors:
+            return commit_translation(directory, doors.clusters, digest=digest)
+
+
+@dataclass(frozen=True)
+class Home:
+    """The values in the logs of both clusters, by topic and partition."""
+
+    away: Mapping[TopicPartition, list[bytes]]
+    home: Mapping[TopicPartition, list[bytes]]
+
+    @classmethod
+    def read(cls, flowing: Flowing, *, away: tuple[str, ...], home: tuple[str, ...]) -> Home:
+        """Read all of these topics."""
+        sandbox = flowing.sandbox
+        return cls(_values(sandbox.target, away), _values(sandbox.source, home))
+
+    def told_right(self, directory: FailoverDirectory) -> list[str]:
+        """What is wrong with a translation; nothing, where no record is passed and no more are read again than told."""
+        return [told for row in rows(directory) if row["action"] == "commit" for told in self._wrong(row)]
+
+    def _wrong(self, row: Mapping[str, Any]) -> Iterator[str]:
+        left = self.away[TopicPartition(row["source_topic"], row["kafka_partition"])]
+        comes_to = self.home[TopicPartition(row["target_topic"], row["kafka_partition"])]
+        read, place = set(left[: row["upstream"]]), row["downstream"]
+        unread = {value for value in left[row["upstream"] :] if value not in read}
+        never_there = set(comes_to) - set(left)
+        passed = (unread | never_there) - set(comes_to[place:])
+        again = sum(value in read for value in comes_to[place:])
+        if passed:
+            yield f"{row} passes {sorted(passed)[:3]}"
+        if again > (0 if row["exact"] else row["max_rereads"]):
+            yield f"{row} reads {again} records again"
+
+
+def away_positions(flowing: Flowing, topic: str, groups: int, random: Random) -> dict[str, dict[TopicPartition, int]]:
+    """Somewhere between the beginning and the end of a topic of the target, of each group in each partition."""
+    ends = {number: end for number, (_start, end) in flowing.sandbox.target.log_bounds(topic).items()}
+    return {
+        f"{flowing.mark}-{number}": {TopicPartition(topic, part): random.randint(0, end) for part, end in ends.items()}
+        for number in range(groups)
+    }
+
+
+def at_the_ends(flowing: Flowing, *topics: str) -> dict[TopicPartition, int]:
+    """Who has read all of them."""
+    return {
+        TopicPartition(topic, number): end
+        for topic in topics
+        for number, (_start, end) in flowing.sandbox.target.log_bounds(topic).items()
+    }
+
+
+def merged(*positions: Positions) -> dict[str, dict[TopicPartition, int]]:
+    """Positions of the same groups in several topics."""
+    found: dict[str, dict[TopicPartition, int]] = {}
+    for one in positions:
+        for group, offsets in one.items():
+            found.setdefault(group, {}).update(offsets)
+    return found
+
+
+def produce(broker: Broker, topic: str, count: int, *, mark: str) -> None:
+    """So many records more in each partition, of which no two are alike."""
+    for partition, (_start, end) in broker.log_bounds(topic).items():
+        broker.produce(
+            topic, [f"{mark}:{partition}:{number}" for number in range(end, end + count)], partition=partition
+        )
+
+
+def in_another_run(there: FailingOver, run: str) -> FailingOver:
+    """The same, as a run of its own."""
+    return replace(there, run=run)
+
+
+def _values(broker: Broker, topics: tuple[str, ...]) -> dict[TopicPartition, list[bytes]]:
+    found: dict[TopicPartition, list[bytes]] = {}
+    for topic in topics:
+        found |= {TopicPartition(topic, number): [] for number in broker.log_bounds(topic)}
+        for record in broker.consume(topic):
+            where = TopicPartition(topic, record.partition)
+            assert record.offset == len(found[where])
+            found[where].append(record.value or b"")
+    return found

@@ -1,0 +1,116 @@
+"""A failover whose translation is made up, so that real groups go wherever a test wants them, without a flow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from airflow_provider_connect_offsets.kafka.groups import Committed
+from airflow_provider_connect_offsets.observe.flow.flow_look import groups_named
+from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.offsets.requests.failover import (
+    DIGEST_PIECES,
+    FailoverRequest,
+    digest_of_sums,
+    row_numbers,
+)
+from airflow_provider_connect_offsets.operations.groups.group_commit import Moved, commit_translation
+from airflow_provider_connect_offsets.operations.groups.group_restore import Restored, restore_groups
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS, TRANSLATION
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from sandbox import Sandbox
+from tests.support.flows.failing_over import cluster
+from tests.support.rows.written_reports import failover_row
+
+PARTITIONS = 4
+Held = Mapping[str, Mapping[TopicPartition, Committed]]
+
+
+@dataclass(frozen=True)
+class MadeUp:
+    """One topic on both clusters under the same name, and the directory of a run."""
+
+    sandbox: Sandbox
+    directory: FailoverDirectory
+    topic: str
+
+    @classmethod
+    def start(cls, sandbox: Sandbox, path: Path) -> MadeUp:
+        """Create the topics, empty."""
+        topic = f"orders-{uuid4().hex[:8]}"
+        for broker in (sandbox.source, sandbox.target):
+            broker.create_topic(topic, partitions=PARTITIONS)
+        return cls(sandbox, FailoverDirectory((path / topic).as_uri()), topic)
+
+    def at(self, partition: int) -> TopicPartition:
+        """A partition of the topic."""
+        return TopicPartition(self.topic, partition)
+
+    def group(self, name: str) -> str:
+        """A name that no other test has."""
+        return f"{self.topic}-{name}"
+
+    def translate(self, moves: Mapping[str, Mapping[int, int]], **told: Any) -> str:
+        """Write that groups go to these offsets, from where they are now; gives the digest. ``told``: of each row."""
+        with cluster(self.sandbox.target) as target:
+            present = groups_named(target, moves)
+        request = FailoverRequest.parse(planned=True, flow=Flow(), groups=".*", source_connector="flow")
+        files.write_json(self.directory.request, request.as_json())
+        rows, sums = [], [0] * len(DIGEST_PIECES)
+        for name, offsets in moves.items():
+            for partition, offset in offsets.items():
+                where = {"source_topic": self.topic, "target_topic": self.topic, "kafka_partition": partition}
+                before = present[name].offset(self.at(partition))
+                rows.append(failover_row(name, **where, downstream=offset, target_before=before, **told))
+                numbers = row_numbers(name, self.topic, partition, offset)
+                sums = [so_far + number for so_far, number in zip(sums, numbers, strict=True)]
+        write_dataset(self.directory.translation, TRANSLATION, rows)
+        ends = [self._ends(number, end) for number, (_, end) in self.sandbox.source.log_bounds(self.topic).items()]
+        write_dataset(self.directory.mirror_partitions, MIRROR_PARTITIONS, ends)
+        return digest_of_sums(sums)
+
+    def commit(self, digest: str) -> Moved:
+        """Commit what was translated."""
+        with cluster(self.sandbox.source) as source, cluster(self.sandbox.target) as target:
+            return commit_translation(self.directory, Clusters(source, target), digest=digest)
+
+    def restore(self) -> Restored:
+        """Restore what was committed."""
+        with cluster(self.sandbox.target) as target:
+            return restore_groups(self.directory, target)
+
+    def hold(self, wanted: Held) -> None:
+        """Let groups hold this, as their consumers or an administrator would have committed it."""
+        with cluster(self.sandbox.target) as target:
+            assert target.groups.commit(wanted) == {}
+            found = target.groups.offsets_of(wanted)
+            assert all(found[name].items() >= offsets.items() for name, offsets in wanted.items())
+
+    def held(self, *groups: str) -> dict[str, dict[TopicPartition, Committed]]:
+        """All that groups hold."""
+        with cluster(self.sandbox.target) as target:
+            return target.groups.offsets_of(groups)
+
+    def listed(self) -> set[str]:
+        """The groups that there are."""
+        with cluster(self.sandbox.target) as target:
+            return set(target.groups.list_groups(f"{self.topic}-.*"))
+
+    def _ends(self, partition: int, end: int) -> dict[str, Any]:
+        empty = dict.fromkeys(MIRROR_PARTITIONS.names)
+        told = {"drained": True, "gapless": True, "transformed": False, "timed": True}
+        known = {**told, "target_start": 0, "target_end": 0, "source_end": end}
+        return {
+            **empty,
+            "topic": self.topic,
+            "target_topic": self.topic,
+            "kafka_partition": partition,
+            **known,
+        }

@@ -1,0 +1,132 @@
+"""Operations that move where a sink resumes, here or in a process of their own."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
+from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.operations.connector import direct, held, stepwise
+from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.workspace.layout import journal_root
+from tests.support.faults.faulty_doors import Faults, Killed, Outage
+from tests.support.flows.flows import Address
+
+_HERE, _GO_ON = "here", "go on"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A plan, and the same as offsets."""
+
+    plan: OffsetPlan
+    changes: Offsets
+
+
+Operation = Callable[[Asked, Doors, Journal, Owner], object]
+
+
+def change(asked: Asked, doors: Doors, journal: Journal, owner: Owner) -> object:
+    """A change by a plan."""
+    return apply_plan(asked.plan, doors, journal, owner)
+
+
+def write(asked: Asked, doors: Doors, journal: Journal, owner: Owner) -> object:
+    """Offsets that are named, without a plan."""
+    return direct.alter(doors, journal, owner, asked.changes)
+
+
+def single_steps(asked: Asked, doors: Doors, journal: Journal, owner: Owner) -> object:
+    """A change in steps, each a task of its own."""
+    plan, name = asked.plan, asked.plan.connector
+    prior = stepwise.begin(plan, doors, journal, owner, seconds=60)
+    doors.control.stop(name)
+    doors.settle(lambda: doors.control.status(name), until=lambda seen: seen.stands_still)
+    stepwise.alter(plan, doors, journal, owner, seconds=60)
+    stepwise.read_back(doors, journal, owner, seconds=60)
+    if prior is not State.STOPPED:
+        (doors.control.pause if prior is State.PAUSED else doors.control.resume)(name)
+    return stepwise.take_back(plan, doors, journal, owner)
+
+
+def hold(asked: Asked, doors: Doors, journal: Journal, owner: Owner) -> object:
+    """A connector that is held STOPPED, as a failover does, and given back."""
+    del asked
+    members = [held.Member(doors, journal)]
+    held.hold_stopped(members, owner, seconds=60)
+    held.give_back(members, owner, seconds=60)
+    return held.take_back(members, owner)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What another process is to do, and at which call it waits for something to happen."""
+
+    operation: Operation
+    asked: Asked
+    address: Address
+    workspace: str
+    run: str
+    at: int
+
+    def carry_out(self, faults: Faults) -> None:
+        """Do it, with a journal as in the tests' own process."""
+        connector = self.asked.plan.connector
+        journal = Journal(journal_root(self.workspace), cluster=self.address.cluster, connector=connector)
+        with self.address.opened() as doors:
+            self.operation(self.asked, faults.doors(doors), journal, Owner.here(run=self.run, task="apply"))
+
+
+def run_elsewhere(told: Told, *, after: bool, world: Callable[[], None]) -> None:
+    """Let another process do it, and ``world`` happen before or after the call, if it comes to that.
+
+    Raises what it raised, and :class:`Killed` where it ended itself.
+    """
+    spawning = get_context("spawn")
+    ours, theirs = spawning.Pipe()
+    process = spawning.Process(target=_main, args=(told, theirs), kwargs={"after": after})
+    process.start()
+    theirs.close()
+    error: ConnectOffsetsError | None = None
+    try:
+        while (said := _said(ours)) is not None:
+            if said == _HERE:
+                world()
+                ours.send(_GO_ON)
+            elif isinstance(said, ConnectOffsetsError):
+                error = said
+    finally:
+        process.join()
+        ours.close()
+    if error is not None:
+        raise error
+    assert process.exitcode in {0, -signal.SIGABRT}
+    if process.exitcode:
+        raise Killed
+
+
+def _said(pipe: Connection) -> object:
+    try:
+        return pipe.recv()
+    except (EOFError, ConnectionResetError):
+        return None
+
+
+def _main(told: Told, pipe: Connection, *, after: bool) -> None:
+    def world() -> None:
+        pipe.send(_HERE)
+        pipe.recv()
+
+    try:
+        told.carry_out(Faults(Outage.BROKER_KILLED, told.at, after, world=world))
+    except ConnectOffsetsError as error:
+        pipe.send(error)

@@ -1,0 +1,59 @@
+"""Mappings that bisecting finds in the logs of a made-up world, by the code that reads real logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from airflow_provider_connect_offsets.kafka.logs import LogBounds
+from airflow_provider_connect_offsets.observe.flow import replicas
+from airflow_provider_connect_offsets.observe.flow.bisected import current, searched
+from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping, RecordOffsets, Records, in_turns
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from tests.support.model.mirror_logs import Log, Record
+from tests.support.model.mirror_world import Pair, World
+
+
+def known_in(world: World, row: Mapping[str, object], kept: list[Pair]) -> list[OffsetMapping]:
+    """Mappings that are known without any record; as ``found_in`` has it."""
+    syncs = [replicas.Pair(sync.upstream, sync.downstream) for sync in world.syncs]
+    return current(_replica(world, row), syncs, [replicas.Pair(*pair) for pair in kept])
+
+
+def found_in(
+    world: World, row: Mapping[str, object], kept: list[Pair], digest: Callable[[Record], bytes]
+) -> list[Pair]:
+    """Bisect a world.
+
+    row: its row of the dataset ``mirror_partitions``; kept: mappings that a reset has kept; digest: tells records apart
+    """
+    search = searched(_replica(world, row), known_in(world, row, kept), lowest=0)
+    if search is None:
+        return []
+
+    def read(asked: Mapping[str, RecordOffsets]) -> dict[str, Records]:
+        return {
+            key: Records(_digests(world.source, some.source, digest), _digests(world.target, some.target, digest))
+            for key, some in asked.items()
+        }
+
+    return [Pair(*mapping) for mapping in dict.fromkeys(in_turns({"": search}, read)[""])]
+
+
+def _replica(world: World, row: Mapping[str, object]) -> replicas.Replica:
+    return replicas.Replica(
+        TopicPartition("t", 0),
+        "there.t",
+        LogBounds(world.source.start, world.source.end),
+        None if world.absent else LogBounds(world.target.start, world.target.end),
+        world.flow.stored,
+        drained=bool(row["drained"]),
+        origin=None if row["origin_upstream"] is None else replicas.Pair(-1, -1),
+        ends_with_stored=bool(row["ends_with_stored"]),
+        gapless=bool(row["gapless"]),
+        transformed=bool(row["transformed"]),
+        timed=bool(row["timed"]),
+    )
+
+
+def _digests(log: Log, offsets: frozenset[int], digest: Callable[[Record], bytes]) -> dict[int, bytes]:
+    return {at: digest(log.records[at]) for at in offsets if at in log.records}

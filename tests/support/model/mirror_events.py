@@ -1,0 +1,302 @@
+"""Histories of a replicated partition, made up at random: a few awkward things each, so that causes can be told apart.
+
+``history`` makes one. What happened in it, and what held for it, is in the ``happened`` of the world it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from enum import StrEnum
+from random import Random
+
+from tests.support.model.mirror_logs import KEYS, Traits
+from tests.support.model.mirror_world import Ending, Flow, Pair, World
+
+__all__ = ["Ending", "Event", "Trait", "history"]
+
+
+class Event(StrEnum):
+    """What may happen."""
+
+    PRODUCE = "produce"
+    TRANSACTION = "transaction"
+    ABORTED = "aborted"
+    REPLICATE = "replicate"
+    CRASH = "crash"
+    RESTART = "restart"
+    REWIND = "rewind"
+    FORWARD = "forward"
+    PAUSE = "pause"
+    PARTITION_ADDED = "partition_added"
+    COMPACT_SOURCE = "compact_source"
+    COMPACT_TARGET = "compact_target"
+    RETAIN_SOURCE = "retain_source"
+    RETAIN_TARGET = "retain_target"
+    SOURCE_ANEW = "source_anew"
+    TARGET_ANEW = "target_anew"
+    FOREIGN = "foreign"
+    SECOND_FLOW = "second_flow"
+    SYNCS_LOST = "syncs_lost"
+    STALE_SYNCS = "stale_syncs"
+    GROUPS_MOVE = "groups_move"
+    CHECKPOINT = "checkpoint"
+    RESET = "reset"
+    LOOK = "look"
+
+
+class Trait(StrEnum):
+    """What may hold for all of a history; each is a field of ``Traits``."""
+
+    REPEATS = "repeats"
+    LOG_APPEND_TIME = "log_append_time"
+    DROPS = "drops"
+    CHANGES = "changes"
+    COMPACTED = "compacted"
+    TRANSACTIONS = "transactions"
+    EXACTLY_ONCE = "exactly_once"
+
+
+_ORDINARY = (Event.PAUSE, Event.GROUPS_MOVE, Event.CHECKPOINT)
+_IMPLIED: Mapping[Event, Trait] = {
+    Event.TRANSACTION: Trait.TRANSACTIONS,
+    Event.ABORTED: Trait.TRANSACTIONS,
+    Event.COMPACT_SOURCE: Trait.COMPACTED,
+    Event.COMPACT_TARGET: Trait.COMPACTED,
+}
+_AWKWARD: tuple[Event | Trait, ...] = (
+    *[event for event in Event if event not in {Event.PRODUCE, Event.REPLICATE, Event.LOOK, *_ORDINARY}],
+    *[trait for trait in Trait if trait not in _IMPLIED.values()],
+)
+_HOW_MANY = (0, 1, 1, 1, 2, 2, 2, 2, 3, 3)
+_GROUPS = ("fast", "slow")
+
+
+def history(
+    random: Random,
+    *,
+    ending: Ending,
+    kinds: Collection[Event] | None = None,
+    traits: Collection[Trait] | None = None,
+    looks: int = 0,
+) -> World:
+    """Make one up.
+
+    kinds: the events that it has beside records that are produced and replicated (None: a few, at random); traits:
+    what holds for it, beside what its events imply (None: at random too, or nothing if ``kinds`` are given); looks: how
+    often its readiness is looked at, now and then
+    """
+    events, holds = drawn(random) if kinds is None else (sorted(set(kinds)), set())
+    holds = {*(holds if traits is None else traits), *(_IMPLIED[event] for event in events if event in _IMPLIED)}
+    lost = ending is Ending.BROKEN and kinds is None and random.random() < 0.15
+    world = World(Traits(**dict.fromkeys(holds, True), syncs_on_target=not lost), ending)
+    world.seed = random.getrandbits(32)
+    world.happened |= holds
+    _Course(world, random).run(events, looks)
+    return world
+
+
+def drawn(random: Random) -> tuple[list[Event], set[Trait]]:
+    """Draw a few of what is awkward, and now and then some of what is not."""
+    drawn = random.sample(_AWKWARD, random.choice(_HOW_MANY))
+    ordinary = [event for event in _ORDINARY if random.random() < 0.15]
+    return [*ordinary, *(one for one in drawn if isinstance(one, Event))], {t for t in drawn if isinstance(t, Trait)}
+
+
+class _Course:
+    """Lets things happen to a world."""
+
+    def __init__(self, world: World, random: Random) -> None:
+        self.world, self.random = world, random
+        world.groups = dict.fromkeys(_GROUPS, 0)
+        commits = random.choice((0.05, 0.2))
+        world.flow = Flow(world, sends=0.6, commits=commits, random=random, syncs_last=random.random() < 0.5)
+        repeats = world.traits.repeats
+        self.alphabet = random.choice((1, 2, 3, 6)) if repeats else None
+        self.each = random.choice((2, 8, 1000)) if repeats else 1
+        self.number = 0
+
+    def run(self, events: Collection[Event], looks: int) -> None:
+        """Let each event happen, once or twice, in any order, with records produced and replicated between them."""
+        random = self.random
+        order = [*events, *[event for event in events if random.random() < 0.2], *[Event.LOOK] * looks]
+        random.shuffle(order)
+        if Event.STALE_SYNCS in order and random.random() < 0.5:
+            order.remove(Event.STALE_SYNCS)
+            self.leave_syncs()
+        self.world.absent = Event.PARTITION_ADDED in order
+        self.produce(4, 16)
+        for number, event in enumerate(order):
+            at_once = number == len(order) - 1 and random.random() < 0.5
+            self.replicate(None if at_once else self.some(0, 14))
+            _HAPPENS[event](self)
+            self.world.happened.add(event)
+            if not at_once:
+                self.produce(0, 8)
+        self.end()
+
+    def end(self) -> None:
+        """Come to the end that the world has."""
+        world = self.world
+        if world.ending is not Ending.STOPPED:
+            world.absent = False
+        if world.ending is Ending.DRAINED:
+            self.produce(0, 3 * self.some(0, 3))
+            self.replicate(None)
+            world.flow.commit()
+            return
+        self.produce(1, 10)
+        self.replicate(self.some(0, max(len(world.flow.left()) - 1, 0)))
+        if world.ending is Ending.STOPPED:
+            world.flow.commit()
+        elif not world.traits.syncs_on_target:
+            world.syncs.clear()
+            world.happened.add(Event.SYNCS_LOST)
+
+    def some(self, least: int, most: int) -> int:
+        """Choose a number; both bounds are included."""
+        return least + int(self.random.random() * (most - least + 1))
+
+    def produce(self, least: int, most: int) -> None:
+        """Produce some records to the source."""
+        self.world.produce(*self.contents(self.some(least, most)), each=self.each)
+        self.world.happened.add(Event.PRODUCE)
+
+    def contents(self, count: int) -> list[int]:
+        """Make up contents: of a few that come again, or each a new one with any key."""
+        if self.alphabet is not None:
+            return [self.some(0, self.alphabet - 1) for _ in range(count)]
+        self.number += count
+        return [KEYS * number + self.some(0, KEYS - 1) for number in range(self.number - count, self.number)]
+
+    def replicate(self, count: int | None) -> None:
+        """Replicate so many records (None: all)."""
+        self.world.flow.replicate(count)
+        self.world.happened.add(Event.REPLICATE)
+
+    def transaction(self) -> None:
+        self.produce(1, 5)
+        self.world.source.append_unseen()
+
+    def aborted(self) -> None:
+        self.world.source.append_unseen(self.some(1, 4) + 1)
+
+    def crash(self) -> None:
+        self.world.flow.crash(in_vain=self.some(0, 3))
+
+    def restart(self) -> None:
+        self.world.flow.restart()
+
+    def rewind(self) -> None:
+        self.world.flow.move(self.earlier())
+
+    def reset(self) -> None:
+        self.world.reset(self.earlier())
+
+    def earlier(self) -> int:
+        """Choose a position that lies behind the flow, once it has replicated anything."""
+        self.replicate(self.some(1, 4))
+        self.world.flow.commit()
+        return self.some(0, max((self.world.flow.stored or 0), 0))
+
+    def forward(self) -> None:
+        self.produce(1, 8)
+        flow = self.world.flow
+        flow.move(self.some(flow.next + 1, self.world.source.end))
+
+    def pause(self) -> None:
+        self.produce(2, 10)
+
+    def partition_added(self) -> None:
+        """MirrorMaker 2 adds it to the remote topic, if it comes to it before it is stopped."""
+        self.world.absent = self.world.ending is Ending.STOPPED and self.random.random() < 0.5
+
+    def compact_source(self) -> None:
+        log = self.world.source
+        log.compact(self.some((log.start + log.end) // 2, log.end))
+
+    def compact_target(self) -> None:
+        log = self.world.target
+        log.compact(self.some((log.start + log.end) // 2, log.end))
+
+    def retain_source(self) -> None:
+        log = self.world.source
+        log.retain(self.some(log.start + 1, log.end))
+
+    def retain_target(self) -> None:
+        self.replicate(self.some(1, 4))
+        log = self.world.target
+        log.retain(self.some(log.start + 1, log.end))
+
+    def source_anew(self) -> None:
+        self.replicate(self.some(1, 4))
+        self.world.recreate_source()
+        self.produce(1, 8)
+
+    def target_anew(self) -> None:
+        self.replicate(self.some(1, 4))
+        self.world.recreate_target()
+
+    def foreign(self) -> None:
+        self.world.write_foreign(*self.contents(self.some(1, 6)), each=self.each)
+
+    def second_flow(self) -> None:
+        for _ in range(self.some(2, 5)):
+            self.produce(1, 2)
+            self.replicate(self.some(0, 3))
+            self.world.write_foreign(*self.contents(self.some(1, 2)), each=self.each)
+
+    def syncs_lost(self) -> None:
+        self.replicate(self.some(1, 6))
+        syncs = self.world.syncs
+        del syncs[: self.some(1, len(syncs))]
+
+    def stale_syncs(self) -> None:
+        """From here on no sync can be written, so that those that are there grow old."""
+        self.world.flow.silent = True
+
+    def leave_syncs(self) -> None:
+        """Begin with syncs of earlier topics of these names, which were deleted on both sides."""
+        upstream = downstream = 0
+        for _ in range(self.some(1, 4)):
+            upstream, downstream = upstream + self.some(1, 12), downstream + self.some(1, 12)
+            self.world.send_sync(Pair(upstream, downstream))
+        self.world.happened.add(Event.STALE_SYNCS)
+
+    def look(self) -> None:
+        """Its readiness is looked at, and what can be seen is kept."""
+        self.world.look()
+
+    def groups_move(self) -> None:
+        log = self.world.source
+        self.world.groups = {group: self.some(log.start, log.end) for group in self.world.groups}
+
+    def checkpoint(self) -> None:
+        self.groups_move()
+        self.world.happened.add(Event.GROUPS_MOVE)
+        self.world.checkpoint()
+
+
+_HAPPENS: Mapping[Event, Callable[[_Course], None]] = {
+    Event.TRANSACTION: _Course.transaction,
+    Event.ABORTED: _Course.aborted,
+    Event.CRASH: _Course.crash,
+    Event.RESTART: _Course.restart,
+    Event.REWIND: _Course.rewind,
+    Event.FORWARD: _Course.forward,
+    Event.PAUSE: _Course.pause,
+    Event.PARTITION_ADDED: _Course.partition_added,
+    Event.COMPACT_SOURCE: _Course.compact_source,
+    Event.COMPACT_TARGET: _Course.compact_target,
+    Event.RETAIN_SOURCE: _Course.retain_source,
+    Event.RETAIN_TARGET: _Course.retain_target,
+    Event.SOURCE_ANEW: _Course.source_anew,
+    Event.TARGET_ANEW: _Course.target_anew,
+    Event.FOREIGN: _Course.foreign,
+    Event.SECOND_FLOW: _Course.second_flow,
+    Event.SYNCS_LOST: _Course.syncs_lost,
+    Event.STALE_SYNCS: _Course.stale_syncs,
+    Event.GROUPS_MOVE: _Course.groups_move,
+    Event.CHECKPOINT: _Course.checkpoint,
+    Event.RESET: _Course.reset,
+    Event.LOOK: _Course.look,
+}

@@ -1,0 +1,56 @@
+"""What offset mappings presume where nobody reads the records, and whether it is true in a world."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
+from tests.support.model.mirror_bisected import known_in
+from tests.support.model.mirror_logs import Record
+from tests.support.model.mirror_rows import ReadFrom, digest_of, partition_row, proved
+from tests.support.model.mirror_world import Ending, World
+
+_ORIGIN = OffsetMapping(-1, -1)
+
+
+def misled(world: World) -> bool:
+    """Whether a mapping that is believed is not true, or what lies between two of them is not what they presume.
+
+    Neither shows but in the records. An offset sync has no topic id, and last records that look the same may be others.
+    Where as many records were passed over as somebody else has written, as transaction markers take up offsets, or as
+    were copied twice, the mappings before and after show no change.
+    """
+    kept = [] if world.ending is Ending.BROKEN else proved(world)
+    there = known_in(world, partition_row(0, world, ReadFrom.NONE, there=True), kept)
+    places = sorted({_ORIGIN, *there}, key=lambda one: (one.downstream, one.upstream))
+    untrue = any(not _is_true(world, one) for one in places if one != _ORIGIN)
+    return untrue or any(_made_up(world, *both) for both in pairwise(places))
+
+
+def looks_alike(world: World) -> bool:
+    """Whether somebody else has written a record into the remote topic that looks like one of the source."""
+    own = {digest_of(world, record) for record in world.source.written.values()}
+    others = (record for record in world.target.written.values() if record.origin is None)
+    return any(digest_of(world, record) in own for record in others)
+
+
+def _made_up(world: World, before: OffsetMapping, after: OffsetMapping) -> bool:
+    """Whether two mappings show that nothing was copied twice between them, and other copies than these stand there."""
+    if after.distance > before.distance:
+        return False
+    between = range(before.downstream + 1, after.downstream)
+    if after.distance == before.distance:
+        return not all(_is_true(world, OffsetMapping(at - before.distance, at)) for at in between)
+    held = (_copied(world, world.target.written.get(at)) for at in between)
+    return any(one is not None and not before.upstream < one < after.upstream for one in held)
+
+
+def _is_true(world: World, one: OffsetMapping) -> bool:
+    """Whether that copy stands there, or stood there until it was deleted."""
+    return _copied(world, world.target.written.get(one.downstream)) == one.upstream
+
+
+def _copied(world: World, record: Record | None) -> int | None:
+    """The offset of the record of the source that this one is a copy of."""
+    own = None if record is None else record.origin
+    return own.offset if own is not None and own.incarnation == world.source.incarnation else None

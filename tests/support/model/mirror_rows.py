@@ -1,0 +1,280 @@
+"""Worlds as the datasets that the translation works on, and its answers held against what is true of them.
+
+World ``i`` is topic ``str(i)``, partition 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from random import Random
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.pipeline.frames import struct_type
+from airflow_provider_connect_offsets.pipeline.translate.answers import answers, known
+from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_PAIRS, MIRROR_PARTITIONS, RECORD_DIGESTS
+from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
+from tests.support.model.mirror_bisected import found_in, known_in
+from tests.support.model.mirror_truth import best, copies, missing, rereads, skipped
+from tests.support.model.mirror_world import Ending, Log, Pair, Record, World
+from tests.support.rows.frames import frame_of
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+_PAIRS = "topic string, kafka_partition int, upstream long, downstream long"
+_POSITIONS = "topic string, kafka_partition int, position long"
+
+
+class ReadFrom(StrEnum):
+    """What was read: both logs whole, the remote topic whole and some of the source's end, some of both, nothing."""
+
+    ALL = "all"
+    REMOTE = "remote"
+    SOME = "some"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is answered for one position; ``lower`` is where a group would resume."""
+
+    world: World
+    position: int
+    lower: int | None
+    upper: int | None
+    missing: int | None
+    exact: bool
+    max_rereads: int | None
+    method: str
+    claimed: int | None = None
+    known_to: int | None = None
+
+    @property
+    def wrong(self) -> str:
+        """Name the first thing that is not true of it; empty if all is."""
+        checks = {
+            "ABSENT": self.lower is not None and self.world.absent,
+            "SKIP": self.lower is not None and bool(skipped(self.world, self.position, self.lower)),
+            "UPPER": self.upper is not None and self.upper < self._best,
+            "EXACT": self.exact and not self._is_exact,
+            "MISSING": self._misses_more,
+            "REREADS": self._rereads_more,
+            "CLAIMED": self.exact and self.claimed is not None and not self._is_claimed,
+        }
+        return next((name for name, is_so in checks.items() if is_so), "")
+
+    @property
+    def can_be_exact(self) -> bool:
+        """Whether all that it has yet to read stands from one offset on, and nothing else of what it has read."""
+        best = max(self._best, self.world.target.start)
+        return self._missing == 0 and not rereads(self.world, best, self.position)
+
+    def __str__(self) -> str:
+        told = f"lower {self.lower}, upper {self.upper}, missing {self.missing}, rereads {self.max_rereads}"
+        true = f"best {self._best}, missing {self._missing}"
+        return f"{self.wrong}: {self.position} -> {told}, exact {self.exact}, {self.method}; {true} in {self.world}"
+
+    @property
+    def _is_claimed(self) -> bool:
+        """Whether a copy of the record that is claimed stands where the group would resume."""
+        return (self.lower, self.claimed) in copies(self.world)
+
+    @property
+    def _missing(self) -> int | None:
+        return missing(self.world, self.position, self.known_to)
+
+    @property
+    def _best(self) -> int:
+        return best(self.world, self.position)
+
+    @property
+    def _start(self) -> int | None:
+        """Where a group that commits ``lower`` begins to read."""
+        return None if self.lower is None else max(self.lower, self.world.target.start)
+
+    @property
+    def _is_exact(self) -> bool:
+        start = self._start
+        whole = start == self._best and self._missing == 0
+        return start is not None and whole and not rereads(self.world, start, self.position)
+
+    @property
+    def _misses_more(self) -> bool:
+        true = self._missing
+        return self.missing is not None and true is not None and true > self.missing
+
+    @property
+    def _rereads_more(self) -> bool:
+        start, told = self._start, self.max_rereads
+        return start is not None and told is not None and rereads(self.world, start, self.position) > told
+
+
+def answered(
+    spark: SparkSession,
+    worlds: Sequence[World],
+    read: ReadFrom,
+    said: Mapping[str, bool] | None = None,
+    *,
+    bisected: bool = False,
+) -> list[Answer]:
+    """Ask the translation for every position of every world.
+
+    said: what it is told of each partition instead; bisected: with the mappings that single records prove
+    """
+    lies = {name: F.lit(value) for name, value in (said or {}).items()}
+    partitions = partitions_of(spark, worlds, read).withColumns(lies)
+    digests = None if read is ReadFrom.NONE else digests_of(spark, worlds, read)
+    told = known(
+        partitions, syncs=syncs_of(spark, worlds), digests=digests, kept=kept_of(spark, worlds, bisected=bisected)
+    )
+    names = ("downstream", "upper", "missing", "exact", "max_rereads", "method", "claimed")
+    found = answers(asked_of(spark, worlds), partitions, told, checkpoints_of(spark, worlds))
+    rows = found.select("topic", "position", *names).collect()
+    return [Answer(worlds[int(row["topic"])], row["position"], *(row[name] for name in names)) for row in rows]
+
+
+def read_from(world: World, read: ReadFrom) -> tuple[int | None, int | None]:
+    """Tell from which offset on the source and the remote topic were read; a source that is lost can't be."""
+    if read is ReadFrom.NONE or world.ending is Ending.BROKEN or world.absent:
+        return None, None
+    if read is ReadFrom.ALL:
+        return world.source.start, world.target.start
+    random = Random(world.seed)
+    source, target = (random.randint(log.start, log.end) for log in (world.source, world.target))
+    return source, world.target.start if read is ReadFrom.REMOTE else target
+
+
+def partitions_of(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> DataFrame:
+    """Dataset ``mirror_partitions``."""
+    rows = [
+        partition_row(number, world, read, there=world.ending is not Ending.BROKEN)
+        for number, world in enumerate(worlds)
+    ]
+    return frame_of(spark, rows, struct_type(MIRROR_PARTITIONS))
+
+
+def syncs_of(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
+    """Dataset ``offset_syncs``."""
+    rows = _rows(worlds, lambda world: [(*sync, NOON) for sync in world.syncs])
+    return frame_of(spark, rows, struct_type(OFFSET_SYNCS))
+
+
+def checkpoints_of(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
+    """The current checkpoint of each group: topic (of the source), kafka_partition, upstream, downstream."""
+    return frame_of(spark, _rows(worlds, lambda world: world.checkpoints.values()), _PAIRS)
+
+
+def kept_of(spark: SparkSession, worlds: Sequence[World], *, bisected: bool = False) -> DataFrame:
+    """Dataset ``kept_pairs``: of the pairs that resets have kept, those that the records still bear out.
+
+    bisected: with those that are found by reading single records
+    """
+
+    def known(world: World) -> list[Pair]:
+        if world.ending is Ending.BROKEN:
+            return []
+        return _with_found(world) if bisected else proved(world)
+
+    return frame_of(spark, _rows(worlds, known), struct_type(KEPT_PAIRS))
+
+
+def digests_of(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> DataFrame:
+    """Dataset ``record_digests``."""
+    rows = [row for number, world in enumerate(worlds) for row in _digests(number, world, read)]
+    return frame_of(spark, rows, struct_type(RECORD_DIGESTS))
+
+
+def asked_of(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
+    """Every position of every world, from 0 to the log end: topic, kafka_partition, position."""
+    return frame_of(spark, _rows(worlds, lambda world: ((at,) for at in range(world.source.end + 1))), _POSITIONS)
+
+
+def _rows(worlds: Sequence[World], of: Callable[[World], Iterable[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
+    return [(str(number), 0, *row) for number, world in enumerate(worlds) for row in of(world)]
+
+
+def partition_row(number: int, world: World, read: ReadFrom, *, there: bool) -> dict[str, Any]:
+    """A row of the dataset ``mirror_partitions``; there: whether the source can be asked."""
+    source, target, traits = world.source, world.target, world.traits
+    origin = -1 if there and _both_begin(world) else None
+    source_from, target_from = read_from(world, read)
+    return {
+        "topic": str(number),
+        "target_topic": str(number) if traits.identity else f"source.{number}",
+        "kafka_partition": 0,
+        "source_start": source.start if there else None,
+        "source_end": source.end if there else None,
+        "stored": world.flow.stored if there else None,
+        "drained": there and world.ending is Ending.DRAINED,
+        "target_start": None if world.absent else target.start,
+        "target_end": None if world.absent else target.end,
+        "origin_upstream": origin,
+        "origin_downstream": origin,
+        "ends_with_stored": _ends_with_stored(world) if there and not world.absent else None,
+        "gapless": not traits.compacted,
+        "transformed": traits.drops or traits.changes,
+        "timed": not traits.log_append_time,
+        "source_from": source_from,
+        "target_from": target_from,
+    }
+
+
+def _both_begin(world: World) -> bool:
+    """Whether both logs still have their first record, and these look the same."""
+    return world.source.start == 0 == world.target.start and _alike(world, Pair(0, 0))
+
+
+def _ends_with_stored(world: World) -> bool | None:
+    """Whether the remote topic ends with a record that looks like the one last replicated; None if none is stored."""
+    stored = world.flow.stored
+    return None if stored is None else _alike(world, Pair(stored, world.target.end - 1))
+
+
+def proved(world: World) -> list[Pair]:
+    """The pairs that resets have kept, as far as the records bear them out."""
+    return [pair for pair in dict.fromkeys(world.kept) if _alike(world, pair)]
+
+
+def searched_mappings(worlds: Sequence[World]) -> set[tuple[str, int, int]]:
+    """Those that a search of single records begins with, without any that a reset has kept: topic and both offsets."""
+    told = {
+        str(number): known_in(world, partition_row(number, world, ReadFrom.NONE, there=True), [])
+        for number, world in enumerate(worlds)
+    }
+    return {(name, *pair) for name, mappings in told.items() for pair in mappings}
+
+
+def _with_found(world: World) -> list[Pair]:
+    kept, row = proved(world), partition_row(0, world, ReadFrom.NONE, there=True)
+    return list(dict.fromkeys([*kept, *found_in(world, row, kept, lambda record: digest_of(world, record))]))
+
+
+def _alike(world: World, pair: Pair) -> bool:
+    """Whether both records are still there, and look the same."""
+    one, other = world.source.records.get(pair.upstream), world.target.records.get(pair.downstream)
+    return one is not None and other is not None and digest_of(world, one) == digest_of(world, other)
+
+
+def digest_of(world: World, record: Record) -> bytes:
+    """Tell a record from others as far as can be seen; timestamps that the remote topic sets itself say nothing."""
+    if world.traits.log_append_time:
+        return b"%d" % record.content
+    return b"%d at %d" % (record.content, record.timestamp)
+
+
+def _digests(number: int, world: World, read: ReadFrom) -> Iterator[tuple[Any, ...]]:
+    source_from, target_from = read_from(world, read)
+    if source_from is not None and target_from is not None:
+        yield from _digests_from(source_from, number, world, Side.SOURCE, world.source)
+        yield from _digests_from(target_from, number, world, Side.TARGET, world.target)
+
+
+def _digests_from(start: int, number: int, world: World, side: Side, log: Log) -> Iterator[tuple[Any, ...]]:
+    for offset, record in log.records.items():
+        if offset >= start:
+            yield side.value, str(number), 0, offset, digest_of(world, record)

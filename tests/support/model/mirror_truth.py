@@ -1,0 +1,87 @@
+"""What is true of a position of a world, worked out record by record as docs define it."""
+
+from __future__ import annotations
+
+from tests.support.model.mirror_world import Ending, World
+
+
+def best(world: World, position: int) -> int:
+    """Find the highest offset of the remote topic from which each unread record that has a copy is read.
+
+    Where no unread record has one, that is the offset after the flow's last copy.
+    """
+    lasts = last_copies(world)
+    found = [lasts[offset] for offset in unread(world, position) if offset in lasts]
+    if found:
+        return min(found)
+    return max(lasts.values()) + 1 if lasts else world.target.start
+
+
+def skipped(world: World, position: int, start: int) -> list[int]:
+    """List the unread records that have a copy, but none from ``start`` on in the remote topic."""
+    lasts = last_copies(world)
+    return [offset for offset in unread(world, position) if offset in lasts and lasts[offset] < start]
+
+
+def missing(world: World, position: int, known_to: int | None = None) -> int | None:
+    """Count the unread records without a copy; None if a transform may have dropped those.
+
+    Of a source that is lost, those up to the last one that was replicated, or up to ``known_to``: what came after it
+    nobody knows.
+    """
+    lasts = last_copies(world)
+    known = max(lasts, default=-1) if world.ending is Ending.BROKEN else world.source.end
+    last = known if known_to is None else min(known, known_to)
+    found = sum(offset not in lasts for offset in unread(world, position) if offset <= last)
+    return None if found and world.traits.drops else found
+
+
+def rereads(world: World, start: int, position: int) -> int:
+    """Count the copies from ``start`` on, in the remote topic, of records before ``position``."""
+    return sum(place >= start and offset < position for place, offset in copies(world))
+
+
+def unread(world: World, position: int) -> list[int]:
+    """List the source records from ``position`` on, those included that retention has taken.
+
+    Compaction takes a record only when a later one of its key stands for it, so that nothing of it is missing.
+    """
+    log = world.source
+    return [offset for offset in log.written if offset >= position and offset not in log.superseded]
+
+
+def last_copies(world: World) -> dict[int, int]:
+    """Give the last place of each record of the source that has a copy."""
+    return {offset: place for place, offset in sorted(copies(world))}
+
+
+def copies(world: World) -> list[tuple[int, int]]:
+    """List what the remote topic still holds of the source: the place of each copy, and the offset of its record.
+
+    Copies of a source topic of the same name that was there before do not count.
+    """
+    found = [(place, record.origin) for place, record in world.target.records.items()]
+    now = world.source.incarnation
+    return [(place, origin.offset) for place, origin in found if origin is not None and origin.incarnation == now]
+
+
+def unread_at_home(world: World, position: int) -> list[int]:
+    """List the records of the source that a group at ``position`` of the remote topic has not read.
+
+    Not counted are those that came before all that was ever replicated, and those that the transform drops.
+    """
+    now = world.source.incarnation
+    origins = {place: record.origin for place, record in world.target.written.items()}
+    own = {place: one.offset for place, one in origins.items() if one is not None and one.incarnation == now}
+    read = {offset for place, offset in own.items() if place < position}
+    lowest = min(own.values(), default=0)
+    there = world.source.records.items()
+    return [o for o, record in there if o >= lowest and o not in read and world.traits.transformed(record, 0)]
+
+
+def rereads_at_home(world: World, start: int, position: int) -> int:
+    """Count the records of the source from ``start`` on that a group at ``position`` of the remote topic has read."""
+    now = world.source.incarnation
+    origins = [record.origin for place, record in world.target.written.items() if place < position]
+    read = {origin.offset for origin in origins if origin is not None and origin.incarnation == now}
+    return sum(offset >= start and offset in read for offset in world.source.records)

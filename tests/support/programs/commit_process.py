@@ -1,0 +1,45 @@
+"""A commit of translated offsets in a process of its own, which kills itself in the midst.
+
+usage: python -m tests.support.programs.commit_process BOOTSTRAP RUN_DIRECTORY DIGEST GROUPS
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from airflow_provider_connect_offsets.kafka import groups
+from airflow_provider_connect_offsets.kafka.cluster import open_cluster
+from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups
+from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+
+
+class Dying(ConsumerGroups):
+    """Dies once so many groups have been committed."""
+
+    left = 0
+
+    def _asked_to_commit(self, group: str, offsets: Mapping[TopicPartition, int | Committed]) -> Any:
+        if not self.left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        Dying.left -= 1
+        return super()._asked_to_commit(group, offsets)
+
+
+def main(bootstrap: str, uri: str, digest: str, count: str) -> None:
+    """Commit, one group after the other, and die."""
+    Dying.left = int(count)
+    groups._IN_FLIGHT = 1
+    with open_cluster({"bootstrap.servers": bootstrap}) as cluster:
+        cluster.groups.__class__ = Dying
+        commit_translation(FailoverDirectory(uri), Clusters(None, cluster), digest=digest)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,90 @@
+"""Jobs run by ``spark-submit`` where nothing of ours is installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+import pyspark
+
+from airflow_provider_connect_offsets.pipeline import shipping
+from tests.support.programs.programs import read_to_end
+
+
+def bare_python(path: Path) -> Path:
+    """A Python that sees no site-packages: not this package, nor pyarrow, nor anything else that is installed."""
+    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+def submit(job: Path, uri: str, scratch: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Run ``job`` on a run directory; driver and workers have nothing but the zip that is shipped.
+
+    settings: of the user, in ``spark-defaults.conf``
+    """
+    python = bare_python(scratch / "python")
+    home = Path(pyspark.__file__).parent
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYSPARK"))}
+    (scratch / "conf").mkdir()
+    (scratch / "conf" / "spark-defaults.conf").write_text("".join(f"{n} {value}\n" for n, value in settings.items()))
+    environment |= {"SPARK_CONF_DIR": str(scratch / "conf")}
+    environment |= {
+        "SPARK_SUBMIT_OPTS": shipping.QUICK_START,
+        "SPARK_HOME": str(home),
+        "PYSPARK_PYTHON": str(python),
+        "PYSPARK_DRIVER_PYTHON": str(python),
+    }
+
+    for hidden in ("airflow_provider_connect_offsets", "pyarrow", "fsspec"):
+        alone = subprocess.run([python, "-c", f"import {hidden}"], cwd=scratch, env=environment, check=False)
+        assert alone.returncode != 0
+    with subprocess.Popen(
+        [
+            home / "bin" / "spark-submit",
+            *("--master", "local[2]"),
+            *("--py-files", shipping.write_py_files(scratch / "connect_offsets.zip")),
+            job,
+            uri,
+        ],
+        cwd=scratch,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as submitted:
+        printed = read_to_end(submitted)
+    assert submitted.returncode == 0, printed[-5000:]
+
+
+@dataclass(frozen=True)
+class UserSettings:
+    """Settings that differ from the jobs' own defaults, and Spark's word on what came of them."""
+
+    log: Path
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """For ``submit``."""
+        self.log.mkdir()
+        return {
+            "spark.sql.shuffle.partitions": "3",
+            "spark.sql.adaptive.enabled": "true",
+            "spark.sql.adaptive.coalescePartitions.enabled": "false",
+            "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.compress": "false",
+            "spark.eventLog.dir": self.log.as_uri(),
+        }
+
+    def assert_kept(self) -> None:
+        """All that was shuffled went to so many partitions, in plans that were adapted."""
+        text = "".join(path.read_text() for path in self.log.rglob("events_*"))
+        assert "AdaptiveSparkPlan" in text
+        assert set(re.findall(r"hashpartitioning\([^)]*, (\d+)\)", text)) == {"3"}

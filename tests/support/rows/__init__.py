@@ -1,0 +1,1 @@
+"""Datasets and values that a test makes up."""

@@ -1,0 +1,214 @@
+"""A report of each kind, made up: with the longest names and the largest numbers that may stand in one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
+from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
+from airflow_provider_connect_offsets.offsets.verdicts import Severity
+from airflow_provider_connect_offsets.report import (
+    write_failover_page,
+    write_fleet_page,
+    write_orphans_page,
+    write_page,
+    write_readiness_page,
+    write_reset_page,
+)
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND, RESET_TOPICS, TRANSLATION
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, ResetDirectory
+from airflow_provider_connect_offsets.workspace.outcome import Result
+from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
+from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
+from tests.support.rows.written import asking, begin, finding, mirror_row, orphaned, rewound
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+LONG = "a-connector-of-the-warehouse-for-orders-and-payments." + "eu-central-1." * 12
+LARGE = 9_123_456_789_012
+
+
+def failover_row(group: str, **told: Any) -> dict[str, Any]:
+    """A row of a translation."""
+    place = {"source_topic": "orders", "target_topic": "eu.orders", "kafka_partition": 0, "upstream": 70}
+    good = {"downstream": 70, "exact": True, "max_rereads": 0, "method": "bracket", "action": "commit", "reason": "so"}
+    evidence = {"covered": True, "target_before": None, "checkpoint": 50, "checkpoint_rereads": 20}
+    return {"group": group, **place, **good, **evidence, **told}
+
+
+def write_failover(
+    directory: FailoverDirectory, rows: list[dict[str, Any]], *, planned: bool = True, **told: Any
+) -> None:
+    """What the translation of three groups writes; ``told``: more of its summary."""
+    flow = Flow(source_alias="eu", target_alias="us")
+    request = FailoverRequest.parse(planned=planned, flow=flow, groups="orders-.*", source_connector="eu->us")
+    counts = {"groups": 3, "partitions": 3, "commit": 2, "covered": 2, "exact": 1, "max_rereads": 1_234}
+    counts["missing"] = 5_678
+    methods = {f"by_{name}": 0 for name in ("bracket", "record", "end", "sync", "checkpoint", "none")}
+    more = {"without_checkpoint": 1, "checkpoint_rereads": 40, "checked": 1, "mismatched": 0, "left_groups": 1}
+    files.write_json(
+        directory.summary,
+        {
+            "request": request.as_json(),
+            "errors": [],
+            "digest": "d" * 64,
+            "unreplicated": ["payments"],
+            "translated_at": "2026-01-31T12:00:00+00:00",
+            **counts,
+            **methods,
+            **more,
+            **told,
+        },
+    )
+    write_dataset(directory.translation, TRANSLATION, rows)
+
+
+def planned_reset(path: Path, *, foreign: str = "<b>*") -> ResetDirectory:
+    """A planned reset of topic ``flights``, with a topic of another flow in the syncs."""
+    written = begin(path).snapshot({("flights", 0): (0, 600)}).plan([mirror_row(0, 500, 120)], again=380)
+    run = ResetDirectory(written.run.uri)
+    reset = FlowReset(source_connector="flow", checkpoint_connector="check", checkpoints=True, flow=Flow())
+    files.write_json(run.flow, reset.as_json())
+    more = {"duplicates": 300, "syncs": 12, "checkpoints": 4}
+    files.write_json(run.summary, {**files.read_json(run.summary), **more})
+    rows = [("flights", "reset", 1, 380, 300, 11, NOON), (foreign, "foreign", 0, 0, 0, 1, NOON)]
+    write_dataset(run.reset_topics, RESET_TOPICS, [dict(zip(RESET_TOPICS.names, row, strict=True)) for row in rows])
+    return run
+
+
+def change_report(path: Path) -> str:
+    """A change of a connector with a long name: a short way on a large log, records that are lost, a verdict."""
+    rows = [
+        mirror_row(0, LARGE, LARGE - 400, topic=LONG, connector=LONG),
+        mirror_row(1, 500, 120, connector=LONG),
+        mirror_row(2, 10, 90, connector=LONG),
+    ]
+    logs = {(LONG, 0): (17, LARGE + 10_000), ("flights", 1): (0, 600), ("flights", 2): (0, 100)}
+    warning = finding(Severity.WARNING, f"`{LONG}`, topic `{LONG}`, partition 0: 400 records again.", rows[0])
+    written = begin(path, asking(LONG)).snapshot(logs).plan(rows, [warning], again=LARGE, skipped=80)
+    return write_page(written.run)
+
+
+def fleet_report(path: Path) -> str:
+    """Three connectors, one of them with a long name, one put back."""
+    fleet = FleetDirectory(path.as_uri())
+    for name, result in ((LONG, Result.APPLIED), ("restored", Result.RESTORED), ("waiting", None)):
+        written = rewound(Path(fleet.member(name).uri.removeprefix("file://")))
+        if result is not None:
+            written.outcome(result, f"What became of {name}.")
+        write_page(written.run)
+    fleet.publish([LONG, "restored", "waiting"])
+    return write_fleet_page(fleet)
+
+
+def failover_report(path: Path) -> str:
+    """A group with a long name, one that is left alone."""
+    directory = FailoverDirectory(path.as_uri())
+    busy = failover_row("busy", action="skip", covered=False, reason="it has members on the target: stop them first")
+    write_failover(directory, [failover_row(LONG, exact=False, max_rereads=LARGE), busy])
+    return write_failover_page(directory)
+
+
+def readiness_report(path: Path) -> str:
+    """A flow that lags, and a group that would read much again."""
+    directory = ReadinessDirectory(path.as_uri())
+    write_dataset(directory.connectors, CONNECTORS, [_mirror_source()])
+    trend = [
+        {"observed_at": NOON + timedelta(minutes=n), "topic": topic, "kafka_partition": 0, "lag": n * 10, "lag_ms": n}
+        for topic in (None, LONG)
+        for n in range(5)
+    ]
+    write_dataset(directory.lag_trend, LAG_TREND, trend)
+    files.write_json(directory.summary, _readiness_summary())
+    return write_readiness_page(directory)
+
+
+#: Writes a report of a kind into a directory, and returns its URI.
+REPORTS: Mapping[str, Callable[[Path], str]] = {
+    "change": change_report,
+    "fleet": fleet_report,
+    "orphans": lambda path: write_orphans_page(orphaned(path)),
+    "failover": failover_report,
+    "reset": lambda path: write_reset_page(planned_reset(path, foreign=LONG)),
+    "readiness": readiness_report,
+}
+
+
+def _mirror_source() -> dict[str, Any]:
+    return {
+        "connect_cluster": "cluster",
+        "connector": LONG,
+        "connector_type": "source",
+        "connector_class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
+        "family": "mirror_source",
+        "state": "RUNNING",
+        "tasks": "[]",
+        "config": "{}",
+        "observed_at": NOON,
+    }
+
+
+def _readiness_summary() -> dict[str, Any]:
+    message = f"`{LONG}`, partition 0: {LARGE:,} records are not replicated yet."
+    line = {
+        "topic": LONG,
+        "kafka_partition": 0,
+        "target_topic": f"eu.{LONG}",
+        "log_start": 0,
+        "log_end": LARGE,
+        "target_end": 7,
+        "position": 7,
+        "lag": LARGE - 7,
+        "lag_ms": 86_400_000,
+        "lost": 0,
+        "sync_upstream": 1,
+        "sync_downstream": 1,
+        "sync_at": int(NOON.timestamp() * 1000),
+        "unsynced": 6,
+    }
+    group = {
+        "group": LONG,
+        "target_state": None,
+        "planned": 2,
+        "unplanned": 1,
+        "covered": 1,
+        "partitions": 2,
+        "without_checkpoint": 1,
+        "rereads": LARGE,
+        "checkpoint_rereads": None,
+        "planned_reason": None,
+        "planned_example": None,
+        "unplanned_reason": "MirrorMaker 2 has written no checkpoint of it",
+        "unplanned_example": f"{LONG}-0",
+    }
+    verdict = {"rule": "lag", "severity": "error", "message": message, "times": 3}
+    return {
+        "flow": {"source_alias": "eu", "target_alias": "us"},
+        "observed_at": NOON.isoformat(),
+        "ready": False,
+        "ready_for": [],
+        "worst": verdict,
+        "verdicts": {"error": 1, "warning": 0, "info": 0},
+        "partitions": 1,
+        "lagging": 1,
+        "lag": LARGE,
+        "lag_ms": 86_400_000,
+        "lost": 0,
+        "groups": 1,
+        "group_partitions": 2,
+        "group_planned": 2,
+        "group_unplanned": 1,
+        "group_covered": 1,
+        "group_rereads": LARGE,
+        "sample": [verdict],
+        "request": {"source_connector": LONG, "checkpoint_connector": "", "groups": "", "thresholds": {"lag": 10}},
+        "partition_lines": [line],
+        "group_lines": [group],
+        "next_history": f"file:///workspace/_history/{LONG}",
+    }
