@@ -1,9 +1,9 @@
 """How long a planned failover keeps a flow stopped, over reading both of its logs with a bare consumer.
 
-One topic of many partitions and its replica on one broker, each with one gap: somewhere in the replica records were
-copied again. Offset syncs are gone, as compaction takes them, so nothing but the ends of the logs is known. A group has
-yet to read almost all. What the flow is stopped for are the last look and the final translation, as whole programs; the
-first ones, which look for the gaps, are timed beside them. Ends with 1 where a promise is broken::
+One topic of many partitions and its remote topic on one broker, each with one gap: somewhere in the remote topic
+records were copied again. Offset syncs are gone, as compaction takes them, so nothing but the ends of the logs is
+known. A group has yet to read almost all. What the flow is stopped for are the last look and the final translation, as
+whole programs; the first ones, which look for the gaps, are timed beside them. Ends with 1 where a promise is broken::
 
     make bench
 """
@@ -33,8 +33,8 @@ LOOK = f"""
 import resource, sys
 sys.path.insert(0, {SUPPORT!r})
 from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow
-from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors, look
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients, observe_failover
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.kafka.cluster import open_cluster
@@ -49,14 +49,15 @@ request = FailoverRequest.parse(
 settings = {{"bootstrap.servers": bootstrap}}
 with open_cluster(settings) as source, open_cluster(settings) as target:
     ranges = FailoverDirectory(before[0]) if before else None
-    look(request, FailoverDoors(Clusters(source, target), connect.doors), FailoverDirectory(uri), ranges=ranges)
+    clients = FailoverClients(Clusters(source, target), connect.clients)
+    observe_failover(request, clients, FailoverDirectory(uri), ranges=ranges)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
 
 @dataclass(frozen=True)
 class Replicated:
-    """A topic and its replica, of so many partitions with so many records each."""
+    """A topic and its remote topic, of so many partitions with so many records each."""
 
     broker: Broker
     partitions: int

@@ -36,13 +36,13 @@ from sandbox.java import java
 GROUPS, PARTITIONS, ROUNDS, SAMPLE = 4_000, 25, 10, 5
 BY_GROUP_AT_LEAST, BY_PATTERN_AT_MOST, GROWTH_AT_MOST = 100, 2.5, 10
 SOURCE = Path(__file__).with_name("MirrorOffsets.java")
-# Nothing is left of the source but its offsets, which run ahead of those of the replica.
+# Nothing is left of the source but its offsets, which run ahead of those of the remote topic.
 AHEAD = 1_000_000
 # Both programs where they have nothing to do.
 IMPORTS = """
 import sys
-from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors, look
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients, observe_failover
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.kafka.cluster import open_cluster
@@ -53,13 +53,13 @@ LOOK = f"""{IMPORTS}
 bootstrap, alias, uri = sys.argv[1:]
 request = FailoverRequest.parse(planned=False, groups=".*", flow=Flow(source_alias=alias))
 with open_cluster({{"bootstrap.servers": bootstrap}}) as target:
-    look(request, FailoverDoors(Clusters(None, target)), FailoverDirectory(uri))
+    observe_failover(request, FailoverClients(Clusters(None, target)), FailoverDirectory(uri))
 """
 
 
 @dataclass(frozen=True)
 class Lost:
-    """A flow whose source is gone: the checkpoints of its groups, and the replica, on one broker."""
+    """A flow whose source is gone: the checkpoints of its groups, and the remote topic, on one broker."""
 
     broker: Broker
     flow: Flow

@@ -22,7 +22,7 @@ from sandbox.waiting import Progress, wait_until
 # Longer than the 90 s after which Connect itself gives up.
 _TIMEOUT = 100.0
 _ANSWERED = 20.0
-_PATIENCE = 60.0
+_TIMEOUT = 60.0
 _UNKNOWN = 404
 _NOT_YET = (_UNKNOWN, 409)  # just created, or a rebalance is under way
 
@@ -85,7 +85,7 @@ class Connect(ABC):
         """Delete a connector and wait until it is gone. Source offsets stay behind, as Connect has it."""
         self._change("DELETE", _path(name), done_before="not found")
         gone = f"connector {name} did not go"
-        wait_until(lambda: name not in self.connectors(), _PATIENCE, gone, progress=self.work)
+        wait_until(lambda: name not in self.connectors(), _TIMEOUT, gone, progress=self.work)
 
     def config(self, name: str) -> dict[str, str]:
         """A connector's configuration."""
@@ -145,7 +145,7 @@ class Connect(ABC):
         self._change("PUT", _path(name, "resume"))
         self.wait_state(name, "RUNNING")
 
-    def wait_state(self, name: str, state: str, tasks: int | None = None, timeout: float = _PATIENCE) -> dict[str, Any]:
+    def wait_state(self, name: str, state: str, tasks: int | None = None, timeout: float = _TIMEOUT) -> dict[str, Any]:
         """Wait until a connector and all its tasks are in ``state`` and return its status.
 
         ``tasks`` is how many there must be. ``FAILED`` is reached when the connector or any task has failed, and
@@ -196,7 +196,7 @@ class Connect(ABC):
                 answer.append(None)
             return True
 
-        wait_until(is_answered, _PATIENCE, f"{method} {path} was not taken", progress=self.work, interval=0.2)
+        wait_until(is_answered, _TIMEOUT, f"{method} {path} was not taken", progress=self.work, interval=0.2)
         return answer[0]
 
     def _by_state(self) -> Counter[str]:

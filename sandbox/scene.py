@@ -24,7 +24,7 @@ SINK = "temperatures-sink"
 CHECKPOINTS = "temperatures-checkpoints"
 READERS = "temperatures-readers"
 PARTITIONS = 3
-_PATIENCE = 90.0
+_TIMEOUT = 90.0
 
 # A year of records would else roll a new segment a week.
 _TOPIC_CONFIG = {"segment.ms": str(100 * 365 * 24 * 3600 * 1000)}
@@ -125,13 +125,13 @@ class Scene:
         """Wait until the mirror's stored positions are the source's log ends: it has read all there is."""
         ends = _ends(self.sandbox.source.log_bounds(TOPIC))
         told, work = f"{MIRROR} has not caught up", self.sandbox.connect.work
-        wait_for(self.mirror_positions, ends, _PATIENCE, told, progress=work, interval=0.2)
+        wait_for(self.mirror_positions, ends, _TIMEOUT, told, progress=work, interval=0.2)
 
     def wait_until_written(self) -> None:
         """Wait until the sink's committed positions are the target's log ends."""
         ends = self.mirrored_ends()
         told, work = f"{SINK} has not caught up", self.sandbox.connect.work
-        wait_for(self.sink_positions, ends, _PATIENCE, told, progress=work, interval=0.2)
+        wait_for(self.sink_positions, ends, _TIMEOUT, told, progress=work, interval=0.2)
 
     def mirrored_records(self) -> list[Record]:
         """All records of the replicated topic."""

@@ -79,14 +79,14 @@ def open_storage(path: Path, flow: str | None) -> WorkerStorage:
     return WorkerStorage(config, TopicStorage(where))
 
 
-def open_rest(configured: tuple[str, ...], urls: tuple[str, ...], patience: float) -> ConnectRest:
+def open_rest(configured: tuple[str, ...], urls: tuple[str, ...], timeout: float) -> ConnectRest:
     """Open the REST API of workers, with the environment's credentials for hosts of ``configured`` URLs."""
     from airflow_provider_connect_offsets.connect.rest.client import ConnectRest  # noqa: PLC0415 - an export needs none
 
     login = os.environ.get("CONNECT_OFFSETS_LOGIN")
     auth = BasicAuth(login, os.environ.get("CONNECT_OFFSETS_PASSWORD", "")) if login else None
     endpoint = ConnectEndpoint(urls, auth=auth, ca=os.environ.get("CONNECT_OFFSETS_CA"))
-    return ConnectRest(endpoint.at(urls, configured=configured), patience=patience)
+    return ConnectRest(endpoint.at(urls, configured=configured), timeout=timeout)
 
 
 def _listed(text: str) -> tuple[str, ...]:

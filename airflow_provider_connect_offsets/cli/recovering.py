@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput, JournalDam
 from airflow_provider_connect_offsets.kafka.cluster import open_cluster
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal, mend
 from airflow_provider_connect_offsets.operations.orphans.orphan_stages import finish, orphans_journal
@@ -34,7 +34,7 @@ from airflow_provider_connect_offsets.saga.lease import Lease, Owner
 from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord
 from airflow_provider_connect_offsets.workspace.layout import journal_root
 
-_PATIENCE = 120.0
+_TIMEOUT = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +50,20 @@ class Systems:
     target: str | None = None
 
     @contextmanager
-    def opened(self) -> Iterator[Doors]:
+    def opened(self) -> Iterator[Clients]:
         """Open them."""
         with ExitStack() as stack:
-            connect = stack.enter_context(open_rest((self.url,), (self.url,), _PATIENCE))
+            connect = stack.enter_context(open_rest((self.url,), (self.url,), _TIMEOUT))
             logs = self.kafka or self.source
             named = {Side.SOURCE: self.source, Side.TARGET: self.target}
             clusters = {
                 side: stack.enter_context(MirrorCluster(_settings(text))) for side, text in named.items() if text
             }
-            yield Doors(
+            yield Clients(
                 connect,
                 connect,
                 logs=stack.enter_context(KafkaLogs(_settings(logs))) if logs else None,
-                patience=_PATIENCE,
+                timeout=_TIMEOUT,
                 cluster=connect.version().kafka_cluster_id,
                 clusters=clusters if len(clusters) == len(named) else {},
             )
@@ -96,10 +96,10 @@ def recover(workspace: str, connector: str, systems: Systems, *, toward: Toward,
 
     Raises :class:`Overlap` where somebody is at it, :class:`LeftStopped`, and store errors.
     """
-    with systems.opened() as doors:
-        journal = Journal(journal_root(workspace), cluster=doors.cluster, connector=connector)
+    with systems.opened() as clients:
+        journal = Journal(journal_root(workspace), cluster=clients.cluster, connector=connector)
         with journal.claim(_owner(run)) as entry:
-            told = settle(entry, toward, doors)
+            told = settle(entry, toward, clients)
     tell(told or f"Nothing was left of {connector!r} to be recovered.")
 
 
@@ -118,7 +118,7 @@ def recover_orphans(workspace: str, topic: str, *, url: str, kafka: str, run: st
     url: a worker's REST API, which tells what exists; kafka: the topic's cluster, as in :class:`Systems`.
     """
     with (
-        open_rest((url,), (url,), _PATIENCE) as connect,
+        open_rest((url,), (url,), _TIMEOUT) as connect,
         OffsetsTopic(_settings(kafka), topic) as stored,
         orphans_journal(workspace, stored).claim(_owner(run)) as entry,
     ):

@@ -49,13 +49,13 @@ def connector_offsets_stepwise(**given: Any) -> DAG:
         max_active_runs=16,
     ) as dag:
         asked = as_arguments(params)
-        doors = {name: asked[name] for name in ("connect_conn_id", "kafka_conn_id", "control")}
-        step = {"connector": asked["connector"], **doors}
+        clients = {name: asked[name] for name in ("connect_conn_id", "kafka_conn_id", "control")}
+        step = {"connector": asked["connector"], **clients}
 
         get = SnapshotConnectorOffsetsOperator(
             task_id="get",
             **{name: asked[name] for name in ("connector", "to", "value", "topics", "partitions")},
-            **doors,
+            **clients,
         )
         run_uri: Any = get.output
         plan = PlanConnectorOffsetsOperator(task_id="plan", run_uri=run_uri, conn_id=asked["spark_conn_id"])
@@ -68,14 +68,14 @@ def connector_offsets_stepwise(**given: Any) -> DAG:
             defaults=ApproveOffsetPlanOperator.REJECT,
             response_timeout=timedelta(hours=12),
         )
-        begin = BeginOffsetChangeOperator(task_id="begin", run_uri=run_uri, hold=HOLD_SECONDS, **doors)
+        begin = BeginOffsetChangeOperator(task_id="begin", run_uri=run_uri, hold=HOLD_SECONDS, **clients)
         begun: Any = begin.output
         stop = StopConnectorOperator(task_id="stop", **step)
         alter = AlterConnectorOffsetsOperator(task_id="alter", run_uri=run_uri, digest=summary["digest"], **step)
         read_back = GetConnectorOffsetsOperator(task_id="read_back", run_uri=run_uri, **step)
         resume = ResumeConnectorOperator(task_id="resume", state=begun["state"], **step)
         restore = RestoreConnectorOffsetsOperator(
-            task_id="restore", run_uri=run_uri, retries=10, retry_delay=timedelta(seconds=10), **doors
+            task_id="restore", run_uri=run_uri, retries=10, retry_delay=timedelta(seconds=10), **clients
         )
         outcome = EmptyOperator(task_id="outcome")
 

@@ -14,9 +14,10 @@ from airflow_provider_connect_offsets.task_groups.form import as_arguments
 DOC = """
 ### Consumer groups go home
 
-After a failover, groups read replicas, and what has been produced beside them since. This run brings them back:
+After a failover, groups read remote topics, and what has been produced beside them since. This run brings them back:
 
-- what a group has read of a **replica** is placed in the topic that it was made from, by the offsets and the records of
+- what a group has read of a **remote topic** is placed in the topic that it was made from, by the offsets and the
+records of
   the flow that made it (`forward_connector`); records at home that were never replicated are not skipped;
 - what was **produced meanwhile** goes by the flow that leads back (`source_connector`), if one runs. Where none does, a
   group that has not read it all stays where it is, and is named: nothing is skipped silently.

@@ -30,8 +30,8 @@ goes wrong before the topic is emptied, prior offsets and states are put back an
 brings the syncs back, so the reset goes on; they are kept in the run's directory, and MirrorMaker 2 writes new ones.
 
 The offset-syncs topic is shared by all flows with the same aliases, and can only be emptied whole: the plan says whose
-syncs go. Set `checkpoints` where replicas were deleted or made anew: MirrorCheckpoint emits no lower checkpoint while
-an old one stands.
+syncs go. Set `checkpoints` where remote topics were deleted or made anew: MirrorCheckpoint emits no lower checkpoint
+while an old one stands.
 
 Of a dedicated MirrorMaker 2, stop the process before you approve, set `control` to storage, and start it afterwards.
 """

@@ -12,7 +12,7 @@ from airflow.sdk import Connection
 from airflow.sdk.log import mask_secret
 
 from airflow_provider_connect_offsets.connect.rest.endpoint import (
-    WORKER_PATIENCE,
+    WORKER_TIMEOUT,
     Auth,
     BasicAuth,
     BearerToken,
@@ -85,7 +85,7 @@ def _endpoint(connection: Connection, extra: Mapping[str, Any], urls: tuple[str,
         connect_timeout=_seconds(extra, "connect_timeout", default=5.0),
         read_timeout=read_timeout,
         # Never below the worker's own limit: whoever stops listening earlier doesn't learn what became of a change.
-        change_timeout=max(read_timeout, WORKER_PATIENCE + 10),
+        change_timeout=max(read_timeout, WORKER_TIMEOUT + 10),
     )
 
 

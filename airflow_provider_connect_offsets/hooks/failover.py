@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors, workspace_uri
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients, workspace_uri
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
-    from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors
+    from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients
     from airflow_provider_connect_offsets.offsets.flow import Flow
     from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
     from airflow_provider_connect_offsets.operations.connector.held import Member
@@ -33,21 +33,21 @@ class FailoverConnections:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedFailover:
+class FailoverClusters:
     """The doors while they are open; ``connect`` is None where there is no connection for it.
 
     ``target``: the Airflow connection of the target's Kafka cluster.
     """
 
-    doors: FailoverDoors
+    clients: FailoverClients
     target: str
-    connect: Opened | None
-    forward: Opened | None = None
+    connect: ConnectCluster | None
+    forward: ConnectCluster | None = None
 
-    def doors_for(self, request: FailoverRequest) -> FailoverDoors:
+    def clients_for(self, request: FailoverRequest) -> FailoverClients:
         """The doors, with what resets of the connectors that were asked for, and looks at the flow, have kept."""
         return replace(
-            self.doors,
+            self.clients,
             kept=_rewinds(self.connect, request.source_connector),
             forward_kept=_rewinds(self.forward, request.forward_connector),
             ledger=self._ledger(request),
@@ -62,12 +62,12 @@ class OpenedFailover:
             return ""
         return ledger_root(
             workspace_uri(),
-            target_cluster=self.doors.clusters.target.cluster_id(),
+            target_cluster=self.clients.clusters.target.cluster_id(),
             source_alias=request.flow.source_alias,
             target_alias=request.flow.target_alias,
         )
 
-    def connectors(self, request: FailoverRequest) -> list[tuple[Opened, str]]:
+    def connectors(self, request: FailoverRequest) -> list[tuple[ConnectCluster, str]]:
         """The connectors that are to stand still, and the way to each."""
         wanted = (
             (self.connect, request.source_connector),
@@ -80,16 +80,16 @@ class OpenedFailover:
         """The target's consumer groups, with their journal; raises store errors."""
         from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups  # noqa: PLC0415
 
-        return TargetGroups.of(self.doors.clusters.target, workspace_uri(), target_kafka_conn_id=self.target)
+        return TargetGroups.of(self.clients.clusters.target, workspace_uri(), target_kafka_conn_id=self.target)
 
     def members(self, request: FailoverRequest) -> list[Member]:
         """The same connectors, as one saga holds them."""
         from airflow_provider_connect_offsets.operations.connector.held import Member  # noqa: PLC0415
 
-        return [Member(opened.doors, opened.journal(name)) for opened, name in self.connectors(request)]
+        return [Member(opened.clients, opened.journal(name)) for opened, name in self.connectors(request)]
 
 
-def _rewinds(opened: Opened | None, connector: str) -> str:
+def _rewinds(opened: ConnectCluster | None, connector: str) -> str:
     from airflow_provider_connect_offsets.workspace.layout import rewinds_root  # noqa: PLC0415
 
     if opened is None or not connector:
@@ -98,29 +98,29 @@ def _rewinds(opened: Opened | None, connector: str) -> str:
 
 
 @contextmanager
-def open_failover(connections: FailoverConnections, *, patience: float = 120.0) -> Iterator[OpenedFailover]:
+def open_failover(connections: FailoverConnections, *, timeout: float = 120.0) -> Iterator[FailoverClusters]:
     """Open what a failover goes through; raises :class:`InvalidInput` and store errors."""
     from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster  # noqa: PLC0415
-    from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors  # noqa: PLC0415
-    from airflow_provider_connect_offsets.observe.flow.replicas import Clusters  # noqa: PLC0415
+    from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients  # noqa: PLC0415
+    from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters  # noqa: PLC0415
 
     with ExitStack() as stack:
         target = stack.enter_context(kafka_cluster(connections.target))
         source = stack.enter_context(kafka_cluster(connections.source)) if connections.source else None
         connect = (
-            stack.enter_context(open_doors(connections.connect, connections.source or None, patience=patience))
+            stack.enter_context(open_clients(connections.connect, connections.source or None, timeout=timeout))
             if connections.connect
             else None
         )
         forward = (
-            stack.enter_context(open_doors(connections.forward, connections.target, patience=patience))
+            stack.enter_context(open_clients(connections.forward, connections.target, timeout=timeout))
             if connections.forward
             else None
         )
-        doors = FailoverDoors(
-            Clusters(source, target), connect.doors if connect else None, forward.doors if forward else None
+        clients = FailoverClients(
+            Clusters(source, target), connect.clients if connect else None, forward.clients if forward else None
         )
-        yield OpenedFailover(doors, connections.target, connect, forward)
+        yield FailoverClusters(clients, connections.target, connect, forward)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from airflow_provider_connect_offsets.hooks.doors import Control, Opened, open_doors, workspace_uri
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, Control, open_clients, workspace_uri
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.observe.doors import Doors
+    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
     from airflow_provider_connect_offsets.operations.flow.flow_reset import Held
     from airflow_provider_connect_offsets.saga.journal import Journal
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FlowConnections:
-    """The Airflow connections of a flow, and how its connectors are reached (``hooks.doors.Control``)."""
+    """The Airflow connections of a flow, and how its connectors are reached (``hooks.clients.Control``)."""
 
     connect_conn_id: str
     source_kafka_conn_id: str
@@ -27,15 +27,15 @@ class FlowConnections:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedFlow:
+class FlowClusters:
     """The doors of a reset while they are open."""
 
-    opened: Opened
+    opened: ConnectCluster
 
     @property
-    def doors(self) -> Doors:
+    def clients(self) -> Clients:
         """The doors."""
-        return self.opened.doors
+        return self.opened.clients
 
     @property
     def cluster(self) -> str:
@@ -57,13 +57,13 @@ class OpenedFlow:
         from airflow_provider_connect_offsets.workspace.layout import journal_root  # noqa: PLC0415
 
         for where in reset.emptied:
-            cluster = self.doors.clusters[where.side].cluster_id()
+            cluster = self.clients.clusters[where.side].cluster_id()
             yield Journal(journal_root(workspace_uri()), cluster=cluster, connector=f"topic {where.topic}")
 
 
 @contextmanager
-def open_flow(connections: FlowConnections, *, patience: float = 120.0) -> Iterator[OpenedFlow]:
-    """Open what a reset goes through; patience: seconds for each state. Raises as ``hooks.doors.open_doors``."""
+def open_flow(connections: FlowConnections, *, timeout: float = 120.0) -> Iterator[FlowClusters]:
+    """Open what a reset goes through; timeout: seconds for each state. Raises as ``hooks.clients.open_clients``."""
     # Late, as the Kafka provider's hook imports its client, which no DAG needs for being parsed.
     from airflow_provider_connect_offsets.hooks.kafka import kafka_config  # noqa: PLC0415
     from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster  # noqa: PLC0415
@@ -73,11 +73,11 @@ def open_flow(connections: FlowConnections, *, patience: float = 120.0) -> Itera
     with (
         MirrorCluster(kafka_config(names[Side.SOURCE])) as source,
         MirrorCluster(kafka_config(names[Side.TARGET])) as target,
-        open_doors(
+        open_clients(
             connections.connect_conn_id,
             connections.source_kafka_conn_id,
             control=connections.control,
-            patience=patience,
+            timeout=timeout,
         ) as opened,
     ):
         clusters = {Side.SOURCE: source, Side.TARGET: target}
@@ -86,4 +86,4 @@ def open_flow(connections: FlowConnections, *, patience: float = 120.0) -> Itera
             "source_kafka_conn_id": connections.source_kafka_conn_id,
             "target_kafka_conn_id": connections.target_kafka_conn_id,
         }
-        yield OpenedFlow(replace(opened, doors=replace(opened.doors, clusters=clusters, connections=named)))
+        yield FlowClusters(replace(opened, clients=replace(opened.clients, clusters=clusters, connections=named)))

@@ -14,13 +14,13 @@ from airflow_provider_connect_offsets.hooks.connections import connection_of, ex
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 
-_TEST_PATIENCE = 5.0
+_TEST_TIMEOUT = 5.0
 
 
 class KafkaConnectHook(BaseHook):
     """Opens the REST API of a Connect cluster.
 
-    ``patience``: for how many seconds rebalances and starting workers are waited for.
+    ``timeout``: for how many seconds rebalances and starting workers are waited for.
     """
 
     conn_name_attr = "connect_conn_id"
@@ -28,10 +28,10 @@ class KafkaConnectHook(BaseHook):
     conn_type = CONN_TYPE
     hook_name = "Kafka Connect"
 
-    def __init__(self, connect_conn_id: str = default_conn_name, *, patience: float = 60.0, **kwargs: Any) -> None:
+    def __init__(self, connect_conn_id: str = default_conn_name, *, timeout: float = 60.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.connect_conn_id = connect_conn_id
-        self.patience = patience
+        self.timeout = timeout
 
     def endpoint(self) -> ConnectEndpoint:
         """Read the connection.
@@ -43,7 +43,7 @@ class KafkaConnectHook(BaseHook):
 
     def get_conn(self) -> ConnectRest:
         """Open the REST API; use it as a context manager. Raises as :meth:`endpoint` does."""
-        return self._open(self.patience)
+        return self._open(self.timeout)
 
     def test_connection(self) -> tuple[bool, str]:
         """Ask a worker who it is and how many connectors it has; where no host is named, look into the storage."""
@@ -51,7 +51,7 @@ class KafkaConnectHook(BaseHook):
             connection = connection_of(self.connect_conn_id, conn_type=self.conn_type, example=EXAMPLE)
             if not connection.host and extra_of(connection).keys() & STORAGE_FIELDS:
                 return True, self._look_into_storage()
-            with self._open(_TEST_PATIENCE) as connect:
+            with self._open(_TEST_TIMEOUT) as connect:
                 version = connect.version()
                 count = len(connect.connectors())
         except ConnectOffsetsError as error:
@@ -69,8 +69,8 @@ class KafkaConnectHook(BaseHook):
         names = opened.storage.connectors()
         return f"Connectors with offsets in the {opened.origin}: {len(names)}; workers that run: {running}."
 
-    def _open(self, patience: float) -> ConnectRest:
+    def _open(self, timeout: float) -> ConnectRest:
         # Imported late: the hook's module is loaded where only its name and fields are wanted.
         from airflow_provider_connect_offsets.connect.rest.client import ConnectRest  # noqa: PLC0415
 
-        return ConnectRest(self.endpoint(), patience=patience)
+        return ConnectRest(self.endpoint(), timeout=timeout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_connect_offsets.hooks.doors import workspace_uri
+from airflow_provider_connect_offsets.hooks.clients import workspace_uri
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

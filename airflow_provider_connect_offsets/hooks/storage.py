@@ -26,7 +26,7 @@ _MIRROR_MAKER = re.compile(r"mm2-offsets\.(?P<source>.+)\.internal")
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedStorage:
+class ConnectStorage:
     """A storage, and the control that looks whether anyone runs what is stored there.
 
     ``cluster`` is what journals call the Connect cluster, ``origin`` what datasets call the storage (topic, file).
@@ -38,7 +38,7 @@ class OpenedStorage:
     origin: str
 
 
-def open_storage(connect_conn_id: str) -> OpenedStorage:
+def open_storage(connect_conn_id: str) -> ConnectStorage:
     """Open what the storage fields of a connection name.
 
     ``offsets_file`` is the file of a standalone worker, on this machine. ``offsets_topic`` lies in the cluster of
@@ -56,17 +56,17 @@ def open_storage(connect_conn_id: str) -> OpenedStorage:
     return _file(connection, Path(str(file))) if file else _topics(connection, extra)
 
 
-def _file(connection: Connection, path: Path) -> OpenedStorage:
+def _file(connection: Connection, path: Path) -> ConnectStorage:
     from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile  # noqa: PLC0415
     from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl  # noqa: PLC0415
 
     storage = StandaloneFile(path)
     urls = endpoint_of(connection).urls if connection.host else ()
-    control = StorageControl(storage, lambda wanted, patience: _rest(connection, wanted, patience), rest_urls=urls)
-    return OpenedStorage(storage, control, storage.cluster(), "file")
+    control = StorageControl(storage, lambda wanted, timeout: _rest(connection, wanted, timeout), rest_urls=urls)
+    return ConnectStorage(storage, control, storage.cluster(), "file")
 
 
-def _topics(connection: Connection, extra: Mapping[str, Any]) -> OpenedStorage:
+def _topics(connection: Connection, extra: Mapping[str, Any]) -> ConnectStorage:
     from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl  # noqa: PLC0415
     from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics  # noqa: PLC0415
 
@@ -89,11 +89,11 @@ def _topics(connection: Connection, extra: Mapping[str, Any]) -> OpenedStorage:
             exactly_once=exactly_once,
         )
     )
-    control = StorageControl(storage, lambda wanted, patience: _rest(connection, wanted, patience))
-    return OpenedStorage(storage, control, storage.cluster(), "topic")
+    control = StorageControl(storage, lambda wanted, timeout: _rest(connection, wanted, timeout))
+    return ConnectStorage(storage, control, storage.cluster(), "topic")
 
 
-def _rest(connection: Connection, urls: tuple[str, ...], patience: float) -> ConnectRest:
+def _rest(connection: Connection, urls: tuple[str, ...], timeout: float) -> ConnectRest:
     from airflow_provider_connect_offsets.connect.rest.client import ConnectRest  # noqa: PLC0415
 
-    return ConnectRest(endpoint_of(connection, found=urls), patience=patience)
+    return ConnectRest(endpoint_of(connection, found=urls), timeout=timeout)

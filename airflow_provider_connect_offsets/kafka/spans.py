@@ -129,7 +129,8 @@ class Spans(Brokers):
     def digests(self, spans: Mapping[TopicPartition, Span], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
         """Read all spans and keep of each record no more than tells it from others.
 
-        timed: by topic, whether its replica bears the timestamps of the records (not where brokers write their own).
+        timed: by topic, whether its remote topic bears the timestamps of the records (not where brokers write their
+        own).
         """
         for passed in self.read(spans):
             if passed.message is not None:

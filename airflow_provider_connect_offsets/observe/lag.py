@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunni
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.remaining import Remaining, RemainingRecords
 from airflow_provider_connect_offsets.kafka.spans import Isolation
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.waiting import Observation, consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
 from airflow_provider_connect_offsets.offsets.family import Config
@@ -66,15 +66,19 @@ def isolation_of(config: Config) -> Isolation:
 
 
 def replicated(
-    doors: Doors, info: ConnectorInfo, logs: RemainingRecords, *, selects: Callable[[str], bool] = lambda _topic: True
+    clients: Clients,
+    info: ConnectorInfo,
+    logs: RemainingRecords,
+    *,
+    selects: Callable[[str], bool] = lambda _topic: True,
 ) -> dict[TopicPartition, Replicated]:
     """Look at all partitions that are in the source and that ``info`` reads or has an offset for.
 
     The stored offsets are read before the logs, so that time makes the lag look larger, never smaller; what its tasks
     have not flushed yet is not seen. ``selects``: which topics. Raises store errors.
     """
-    stored, counts = stored_positions(doors, info), logs.topics()
-    known = {*stored, *_consumed(doors, info)}
+    stored, counts = stored_positions(clients, info), logs.topics()
+    known = {*stored, *_consumed(clients, info)}
     there = {where for where in known if selects(where.topic) and where.partition < counts.get(where.topic, 0)}
     bounds = logs.bounds(there)
     from_latest = info.family.offset_reset(info.config) is OffsetReset.LATEST
@@ -120,18 +124,18 @@ class AwaitedLag:
         return f"{where.topic}-{where.partition} lacks {lag or 0:,} records{age}"
 
 
-def look_at_lag(doors: Doors, connector: str, logs: RemainingRecords, awaited: AwaitedLag) -> Observation:
+def observe_lag(clients: Clients, connector: str, logs: RemainingRecords, awaited: AwaitedLag) -> Observation:
     """Whether MirrorSource ``connector`` is as little behind as ``awaited``; ``logs`` are those of its source cluster.
 
     Raises :class:`InvalidRequest` where it is no MirrorSource and where no partition is selected, :class:`NotRunning`
     where it has failed, as waiting would not mend that, and store errors.
     """
-    info = doors.control.info(connector)
+    info = clients.control.info(connector)
     if info.family.name != MirrorSource.name:
         raise InvalidRequest(f"{connector!r} is a {info.connector_class}, and no MirrorSourceConnector.")
-    status = doors.control.status(connector)
+    status = clients.control.status(connector)
     pattern = re.compile(awaited.topics or ".*", re.DOTALL)
-    found = replicated(doors, info, logs, selects=lambda topic: pattern.fullmatch(topic) is not None)
+    found = replicated(clients, info, logs, selects=lambda topic: pattern.fullmatch(topic) is not None)
     if not found:
         raise InvalidRequest(f"{connector!r} has no partition of topics {awaited.topics or '.*'!r} to wait for.")
     now = time.time()
@@ -145,9 +149,9 @@ def look_at_lag(doors: Doors, connector: str, logs: RemainingRecords, awaited: A
     return Observation(reached=False, sentence=sentence)
 
 
-def _consumed(doors: Doors, info: ConnectorInfo) -> list[TopicPartition]:
+def _consumed(clients: Clients, info: ConnectorInfo) -> list[TopicPartition]:
     try:
-        return consumed_partitions(doors, info)
+        return consumed_partitions(clients, info)
     except UnreadablePattern as error:
         log.warning("%s Topics that nothing is stored for are left out.", error)
         return []

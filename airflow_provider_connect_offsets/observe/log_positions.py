@@ -16,7 +16,7 @@ from typing import Any
 import tenacity
 
 from airflow_provider_connect_offsets.exceptions import AccessDenied, Drift, StoreError, Unreachable
-from airflow_provider_connect_offsets.observe.doors import Bounds, Doors, until_patience_ends
+from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, until_timeout
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, TopicPartition
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
@@ -74,7 +74,7 @@ class OutOfLog:
         return f"{place}: {deleted}; the log starts at {start} now, so {records} gone"
 
 
-def observe(doors: Doors, plan: OffsetPlan, at_stop: Offsets) -> tuple[LogPosition, ...]:
+def observe(clients: Clients, plan: OffsetPlan, at_stop: Offsets) -> tuple[LogPosition, ...]:
     """Look at the logs of all partitions that ``plan`` changes, while its connector is stopped on ``at_stop``.
 
     Partitions that do not exist and whose offset is only removed are left out; so are all without logs to look at.
@@ -86,7 +86,7 @@ def observe(doors: Doors, plan: OffsetPlan, at_stop: Offsets) -> tuple[LogPositi
         for row in plan.changed_rows()
         if row.topic is not None and row.kafka_partition is not None
     }
-    bounds = _bounds(doors, rows)
+    bounds = _bounds(clients, rows)
     if bounds is None:
         return ()
     gone = _out_of_log({where: row.after_position for where, row in rows.items()}, bounds)
@@ -110,21 +110,21 @@ def drift(connector: str, gone: Iterable[OutOfLog]) -> Drift:
     return Drift(f"{told(connector, gone)} {_ADVICE}")
 
 
-def requested_gone(doors: Doors, positions: Iterable[LogPosition]) -> list[OutOfLog]:
+def requested_gone(clients: Clients, positions: Iterable[LogPosition]) -> list[OutOfLog]:
     """Requested positions that their logs no longer hold; raises store errors."""
-    return out_of_log(doors, {one.where: one.requested for one in positions})
+    return out_of_log(clients, {one.where: one.requested for one in positions})
 
 
-def prior_gone(doors: Doors, positions: Iterable[LogPosition]) -> list[OutOfLog]:
+def prior_gone(clients: Clients, positions: Iterable[LogPosition]) -> list[OutOfLog]:
     """Prior positions whose records were there at the stop and no longer are; raises store errors."""
     there = {one.where: one.prior for one in positions if one.prior is not None and one.prior >= one.log_start}
-    return [one for one in out_of_log(doors, there) if one.log is None or one.position < one.log.log_start]
+    return [one for one in out_of_log(clients, there) if one.log is None or one.position < one.log.log_start]
 
 
-def out_of_log(doors: Doors, positions: Mapping[TopicPartition, int | None]) -> list[OutOfLog]:
+def out_of_log(clients: Clients, positions: Mapping[TopicPartition, int | None]) -> list[OutOfLog]:
     """Positions that their logs do not hold; one that is None is left out. Raises store errors."""
     asked = {where: position for where, position in positions.items() if position is not None}
-    bounds = _bounds(doors, asked)
+    bounds = _bounds(clients, asked)
     return [] if bounds is None else _out_of_log(asked, bounds)
 
 
@@ -151,12 +151,12 @@ def _out_of_log(
     return [one for one in asked if one.log is None or not one.log.log_start <= one.position <= one.log.log_end]
 
 
-def _bounds(doors: Doors, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Bounds] | None:
+def _bounds(clients: Clients, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Bounds] | None:
     """Bounds of the logs of those that exist; None where there are no logs to look at.
 
     Brokers that do not answer are waited for, as a change waits for its workers.
     """
-    wanted, logs = list(partitions), doors.logs
+    wanted, logs = list(partitions), clients.logs
     if not wanted:
         return {}
     if logs is None:
@@ -175,7 +175,7 @@ def _bounds(doors: Doors, partitions: Iterable[TopicPartition]) -> Mapping[Topic
                 raise
             return logs.bounds(there)
 
-    return until_patience_ends(doors, tenacity.retry_if_exception_type(Unreachable))(look)
+    return until_timeout(clients, tenacity.retry_if_exception_type(Unreachable))(look)
 
 
 def _named(gone: list[OutOfLog]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.lag import Replicated, replicated
 from airflow_provider_connect_offsets.observe.waiting import Observation
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -51,7 +51,7 @@ class Awaited:
         )
 
 
-def look_at_positions(doors: Doors, connector: str, logs: RemainingRecords, awaited: Awaited) -> Observation:
+def observe_positions(clients: Clients, connector: str, logs: RemainingRecords, awaited: Awaited) -> Observation:
     """Whether ``connector`` has come as far as ``awaited`` in all partitions that it reads or has an offset for.
 
     ``logs`` are those of the cluster that its positions refer to. Transaction markers are no records, so a connector
@@ -59,10 +59,10 @@ def look_at_positions(doors: Doors, connector: str, logs: RemainingRecords, awai
     ``auto.offset.reset`` starts. Raises :class:`InvalidRequest` where the family has no positions and where no
     partition is selected, and store errors.
     """
-    info = doors.control.info(connector)
+    info = clients.control.info(connector)
     if not info.family.has_positions:
         raise InvalidRequest(f"{connector!r}: offsets of a {info.connector_class} are no positions in a log.")
-    looked_at = replicated(doors, info, logs, selects=awaited.selects_topic)
+    looked_at = replicated(clients, info, logs, selects=awaited.selects_topic)
     found = {where: one for where, one in looked_at.items() if awaited.selects(where)}
     if not found:
         raise InvalidRequest(f"{connector!r} has no partition of topics {awaited.topics!r} to wait for.")

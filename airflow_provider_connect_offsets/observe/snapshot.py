@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.exceptions import (
     Unreachable,
     UnreadablePattern,
 )
-from airflow_provider_connect_offsets.observe.doors import Bounds, Doors, Logs, Origin, Retained
+from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Logs, Origin, Retained
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
@@ -48,25 +48,25 @@ class Snapshot:
 
 
 def take_snapshot(
-    request: Request, doors: Doors, run: RunDirectory, *, cluster: str, also: Iterable[str] = ()
+    request: Request, clients: Clients, run: RunDirectory, *, cluster: str, also: Iterable[str] = ()
 ) -> Snapshot:
     """Write ``request.json`` and the datasets ``connectors``, ``connector_offsets`` and ``log_bounds``; change nothing.
 
     cluster: what the datasets call the Connect cluster; also: more connectors, for the record. Raises
     :class:`Unsupported` by a worker that is too old to apply any plan, :class:`UnknownConnector` with close names,
-    :class:`InvalidRequest` where the offsets are positions and ``doors`` has no logs to look at, and store errors.
+    :class:`InvalidRequest` where the offsets are positions and ``clients`` has no logs to look at, and store errors.
     """
-    doors.control.require_offset_changes()
+    clients.control.require_offset_changes()
     names = [request.connector, *([request.reference] if request.to is To.CONNECTOR and request.reference else [])]
-    seen = [look_at_connector(doors, name) for name in dict.fromkeys([*names, *also])]
+    seen = [observe_connector(clients, name) for name in dict.fromkeys([*names, *also])]
     observed_at = datetime.now(tz=UTC)
     files.write_json(run.request, request.as_json())
     write_dataset(run.connectors, CONNECTORS, [connector_row(one, cluster, observed_at) for one in seen])
-    rows = [row for one in seen for row in offset_rows(one, cluster, doors.origin, observed_at)]
+    rows = [row for one in seen for row in offset_rows(one, cluster, clients.origin, observed_at)]
     write_dataset(run.connector_offsets, CONNECTOR_OFFSETS, rows)
-    bounds = _bounds_of(request, seen[0], doors.logs) if seen[0].info.family.has_positions else {}
-    servers = doors.logs.servers if doors.logs else ""
-    retention = _retention_of(request, seen[0], doors.logs, bounds, observed_at) if doors.logs else {}
+    bounds = _bounds_of(request, seen[0], clients.logs) if seen[0].info.family.has_positions else {}
+    servers = clients.logs.servers if clients.logs else ""
+    retention = _retention_of(request, seen[0], clients.logs, bounds, observed_at) if clients.logs else {}
     write_dataset(run.log_bounds, LOG_BOUNDS, bounds_rows(bounds, servers, moment=request.moment, retention=retention))
     return Snapshot(request.connector, len(seen[0].offsets), observed_at)
 
@@ -81,18 +81,18 @@ class FoundConnector:
     offsets: Offsets
 
 
-def look_at_connector(doors: Doors, name: str) -> FoundConnector:
+def observe_connector(clients: Clients, name: str) -> FoundConnector:
     """Look at a connector; raises :class:`UnknownConnector` with close names, and store errors."""
     try:
-        info = doors.control.info(name)
+        info = clients.control.info(name)
     except UnknownConnector as error:
-        close = difflib.get_close_matches(name, doors.control.connectors(), n=3)
+        close = difflib.get_close_matches(name, clients.control.connectors(), n=3)
         hint = f" Did you mean {', '.join(map(repr, close))}?" if close else ""
         raise UnknownConnector(f"{error}{hint}") from error
-    status = doors.control.status(name)
+    status = clients.control.status(name)
     tasks = [{"id": task.number, "state": task.state.value, "worker": task.worker} for task in status.tasks]
     return FoundConnector(
-        info, status.state.value, json.dumps(tasks, separators=(",", ":")), doors.offsets.read_offsets(name)
+        info, status.state.value, json.dumps(tasks, separators=(",", ":")), clients.offsets.read_offsets(name)
     )
 
 

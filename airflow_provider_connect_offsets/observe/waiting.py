@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorInfo, ConnectorStatus, State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunning
-from airflow_provider_connect_offsets.observe.doors import Doors, Groups
+from airflow_provider_connect_offsets.observe.clients import Clients, Groups
 from airflow_provider_connect_offsets.offsets.document import parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.patterns import configured_pattern
@@ -23,7 +23,7 @@ class Observation:
     sentence: str
 
 
-def look_at_state(control: ConnectorControl, connector: str, state: str) -> Observation:
+def observe_state(control: ConnectorControl, connector: str, state: str) -> Observation:
     """Whether ``connector`` and all its tasks are RUNNING, PAUSED, STOPPED (without tasks) or FAILED (any of them).
 
     Raises :class:`InvalidRequest` for another word, and :class:`NotRunning` where it has failed and RUNNING or PAUSED
@@ -41,33 +41,33 @@ def look_at_state(control: ConnectorControl, connector: str, state: str) -> Obse
     return Observation(is_in(status, State(state)), sentence)
 
 
-def look_at_group(groups: Groups, group: str) -> Observation:
+def observe_group(groups: Groups, group: str) -> Observation:
     """Whether consumer group ``group`` has no members; one that nobody ever heard of has none."""
     inactive = groups.state(group).inactive
     return Observation(inactive, f"Consumer group {group!r} {'has no members' if inactive else 'has members'}.")
 
 
-def stored_positions(doors: Doors, info: ConnectorInfo) -> Mapping[TopicPartition, int | None]:
+def stored_positions(clients: Clients, info: ConnectorInfo) -> Mapping[TopicPartition, int | None]:
     """Where the connector resumes, of each partition that it has an offset for."""
     found = {}
-    for entry in doors.offsets.read_offsets(info.name):
+    for entry in clients.offsets.read_offsets(info.name):
         where = info.family.topic_partition(parse_map(entry.partition))
         if where is not None:
             found[where] = info.family.position(None if entry.offset is None else parse_map(entry.offset))
     return found
 
 
-def consumed_partitions(doors: Doors, info: ConnectorInfo) -> list[TopicPartition]:
+def consumed_partitions(clients: Clients, info: ConnectorInfo) -> list[TopicPartition]:
     """All partitions that its configuration makes it read, as far as that can be told.
 
     Raises :class:`UnreadablePattern`, and store errors.
     """
     pattern = info.family.consumed_topics(info.config)
-    if pattern is None or doors.logs is None:
+    if pattern is None or clients.logs is None:
         return []
     wanted = configured_pattern(pattern, connector=info.name)
     never = configured_pattern(info.family.excluded_topics(info.config) or r"(?!)", connector=info.name)
-    topics = doors.logs.topics().items()
+    topics = clients.logs.topics().items()
     counts = {name: count for name, count in topics if wanted.fullmatch(name) and not never.fullmatch(name)}
     return [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
 

@@ -128,7 +128,7 @@ def _of_source(settings: _Settings) -> Iterator[Advice]:
         {
             "required": (
                 Severity.WARNING,
-                "Transaction markers in the replicas make its offsets drift apart from the source's: few are exact.",
+                "Transaction markers in the remote topics move its offsets away from the source's: few are exact.",
                 "Let consumers on the target set isolation.level=read_committed, and count with re-reads.",
             ),
             "*": (

@@ -27,7 +27,7 @@ class Side(StrEnum):
 
 
 class Policy(StrEnum):
-    """How a replica is named: ``DefaultReplicationPolicy`` puts the source's alias before it, identity keeps it."""
+    """How a remote topic is named: ``DefaultReplicationPolicy`` prefixes the source alias, identity keeps the name."""
 
     DEFAULT = "default"
     IDENTITY = "identity"
@@ -78,13 +78,13 @@ class Flow:
         return self.internal_separator.join((self.source_alias, "checkpoints", "internal"))
 
     def target_topic(self, source_topic: str) -> str:
-        """Name the replica of a topic of the source."""
+        """Name the remote topic of a topic of the source."""
         if self.policy is Policy.IDENTITY and not self._is_heartbeat(source_topic):
             return source_topic
         return f"{self.source_alias}{self.separator}{source_topic}"
 
     def source_topic(self, target_topic: str) -> str | None:
-        """Name the topic that a topic of the target is the replica of; None where this flow makes no such one."""
+        """Name the topic that a topic of the target is the remote topic of; None where this flow makes no such one."""
         if self.policy is Policy.IDENTITY and not self._is_heartbeat(target_topic):
             return target_topic
         prefix = f"{self.source_alias}{self.separator}"
@@ -138,7 +138,7 @@ def _policy(class_name: str) -> Policy:
         return known[class_name.rpartition(".")[2]]
     except KeyError:
         raise InvalidInput(
-            f"replication.policy.class is {class_name!r}: how that names replicas isn't known here, only how "
+            f"replication.policy.class is {class_name!r}: how that names remote topics isn't known here, only how "
             "DefaultReplicationPolicy and IdentityReplicationPolicy do."
         ) from None
 

@@ -72,9 +72,10 @@ class MirrorSource(Family):
     def excluded_topics(self, config: Config) -> str | None:
         """``topics.exclude``, and what MirrorMaker 2 never replicates.
 
-        Those are internal topics (``offsets.flow.internal_topics``) and, so that records don't go in circles, replicas
-        that came from the target (``MirrorSourceConnector.isCycle``). What ends with ``.internal`` or ``-internal`` is
-        left out, too, as releases before Kafka 4.0 do, and the configuration does not name the release.
+        Those are internal topics (``offsets.flow.internal_topics``) and, so that records don't go in circles, remote
+        topics that came from the target (``MirrorSourceConnector.isCycle``). What ends with ``.internal`` or
+        ``-internal`` is left out, too, as releases before Kafka 4.0 do, and the configuration does not name the
+        release.
         """
         excluded = plain(config, "topics.exclude", r"mm2.*\.internal,.*\.replica,__.*") or ""
         named = config.get("replication.policy.separator") or "."

@@ -16,7 +16,7 @@ _SIZE, _NUMBER, _PAIR = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(
 
 @dataclass(frozen=True, slots=True)
 class OffsetSync:
-    """The record at ``upstream`` of a source partition is the one at ``downstream`` of its replica."""
+    """The record at ``upstream`` of a source partition is the one at ``downstream`` of its remote topic."""
 
     where: TopicPartition
     upstream: int

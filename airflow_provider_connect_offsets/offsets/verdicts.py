@@ -84,7 +84,7 @@ class Rule(StrEnum):
     SHARED_SYNCS = "shared_syncs", "No other connector works with the offset-syncs that are emptied."
     STALE_CHECKPOINTS = (
         "stale_checkpoints",
-        "A checkpoint does not lie beyond the end of its replica: MirrorCheckpoint would emit no lower one.",
+        "A checkpoint does not lie beyond the end of its remote topic: MirrorCheckpoint would emit no lower one.",
     )
     RETENTION_LOSS = (
         "retention_loss",
@@ -94,7 +94,10 @@ class Rule(StrEnum):
         "source_recreated",
         "The source topic is the one that the stored offset belongs to: it was not deleted and created again.",
     )
-    REPLICA_LOST = "replica_lost", "The replica is there, and holds what MirrorMaker 2 has written to it."
+    REMOTE_TOPIC_LOST = (
+        "remote_topic_lost",
+        "The remote topic is there, and holds what MirrorMaker 2 has written to it.",
+    )
     NOT_RUNNING = "not_running", "The flow's connectors run, and so do all their tasks."
     STUCK = "stuck", "A partition with records left to replicate goes on."
     LAG = "lag", "What is not replicated yet is less, and younger, than what was asked for."

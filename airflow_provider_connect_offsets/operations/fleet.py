@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
     UnknownConnector,
 )
-from airflow_provider_connect_offsets.observe.doors import Bounds, Doors, Logs, Retained
+from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Logs, Retained
 from airflow_provider_connect_offsets.observe.snapshot import take_snapshot
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
@@ -26,12 +26,14 @@ from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 _LASTING = (AccessDenied, Rejected, UnknownConnector)
 
 
-def take_snapshots(requests: Sequence[Request], doors: Doors, fleet: FleetDirectory, *, cluster: str) -> None:
+def take_snapshots(requests: Sequence[Request], clients: Clients, fleet: FleetDirectory, *, cluster: str) -> None:
     """Write the snapshot of each request's connector under ``fleet``, then the list; the logs are looked at once.
 
     Raises as ``take_snapshot`` does, at the first connector of which none can be taken; nothing is changed.
     """
-    together = replace(doors, logs=None if doors.logs is None else _LookedAtOnce(doors.logs, doors.logs.servers))
+    together = replace(
+        clients, logs=None if clients.logs is None else _ObservedAtOnce(clients.logs, clients.logs.servers)
+    )
     for request in requests:
         take_snapshot(request, together, fleet.member(request.connector), cluster=cluster)
     fleet.publish(request.connector for request in requests)
@@ -68,7 +70,7 @@ def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str]) ->
 
 
 @dataclass(slots=True)
-class _LookedAtOnce:
+class _ObservedAtOnce:
     """Logs as they were when first looked at: a fleet's connectors share most of their topics."""
 
     logs: Logs

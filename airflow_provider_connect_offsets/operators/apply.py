@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.hooks.doors import Control, Opened, open_doors
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, Control, open_clients
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
 from airflow_provider_connect_offsets.offsets.requests.flags import is_true
@@ -126,31 +126,31 @@ class BeginOffsetChangeOperator(BaseOperator):
         from airflow_provider_connect_offsets.operations.connector import stepwise  # noqa: PLC0415
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale  # noqa: PLC0415
 
-        with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
+        with failing_clearly(), open_clients(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
             run = _directory(self.run_uri)
             plan = read_plan(run)
             refuse_stale(run, ttl=timedelta(seconds=float(self.plan_ttl)))
             if self.control == Control.STORAGE:
-                opened.doors.control.stop(plan.connector)  # which can only look whether it is down
+                opened.clients.control.stop(plan.connector)  # which can only look whether it is down
             journal = opened.journal(plan.connector)
             if self.hold is None:
                 journal.refuse_overlap(run_key(context))
-                state = opened.doors.control.status(plan.connector).state
+                state = opened.clients.control.status(plan.connector).state
             else:
-                state = stepwise.begin(plan, opened.doors, journal, owner_of(context), seconds=float(self.hold))
+                state = stepwise.begin(plan, opened.clients, journal, owner_of(context), seconds=float(self.hold))
         return {"connector": plan.connector, "digest": plan.digest, "state": state.value}
 
 
 class ApplyOffsetPlanOperator(BaseOperator):
     """Stop the connector, write the plan, read it back, give the connector its state again; or put everything back.
 
-    ``digest`` is the plan's that was approved: a plan that has become another one since is refused. ``patience``:
+    ``digest`` is the plan's that was approved: a plan that has become another one since is refused. ``timeout``:
     seconds that each state of the connector is waited for. A retry finishes or restores what the attempt before left.
 
     Returns the outcome without its rows: ``result``, ``message``, ``downtime_seconds``, and the report's URI and URL.
     """
 
-    template_fields: Sequence[str] = ("run_uri", "digest", "connect_conn_id", "kafka_conn_id", "control", "patience")
+    template_fields: Sequence[str] = ("run_uri", "digest", "connect_conn_id", "kafka_conn_id", "control", "timeout")
     ui_color = "#f3e3d3"
     operator_extra_links = (ReportLink(),)
 
@@ -162,7 +162,7 @@ class ApplyOffsetPlanOperator(BaseOperator):
         connect_conn_id: str = "kafka_connect_default",
         kafka_conn_id: str | None = "kafka_default",
         control: str = "rest",
-        patience: float = 120.0,
+        timeout: float = 120.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -171,7 +171,7 @@ class ApplyOffsetPlanOperator(BaseOperator):
         self.connect_conn_id = connect_conn_id
         self.kafka_conn_id = kafka_conn_id
         self.control = control
-        self.patience = patience
+        self.timeout = timeout
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Apply the plan."""
@@ -180,8 +180,8 @@ class ApplyOffsetPlanOperator(BaseOperator):
         run, owner = _directory(self.run_uri), owner_of(context)
         with failing_clearly():
             plan = read_plan(run, digest=self.digest)
-            with open_doors(
-                self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=float(self.patience)
+            with open_clients(
+                self.connect_conn_id, self.kafka_conn_id, control=self.control, timeout=float(self.timeout)
             ) as opened:
                 try:
                     outcome = applied(plan, opened, owner, run)
@@ -200,12 +200,12 @@ class ApplyOffsetPlanOperator(BaseOperator):
         raise SystemExit("The task was ended from outside while it changed offsets.")
 
 
-def applied(plan: OffsetPlan, opened: Opened, owner: Owner, run: RunDirectory) -> Outcome:
+def applied(plan: OffsetPlan, opened: ConnectCluster, owner: Owner, run: RunDirectory) -> Outcome:
     """Apply, and leave an outcome that tells the truth, however it ends; the page is the caller's."""
     from airflow_provider_connect_offsets.operations.connector.apply import apply_plan  # noqa: PLC0415
 
     journal = opened.journal(plan.connector)
-    return recorded(lambda: apply_plan(plan, opened.doors, journal, owner), plan, journal, owner, run)
+    return recorded(lambda: apply_plan(plan, opened.clients, journal, owner), plan, journal, owner, run)
 
 
 def recorded(

@@ -12,7 +12,7 @@ from airflow.providers.common.compat.sdk import conf
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
-from airflow_provider_connect_offsets.hooks.doors import Control, Opened, open_doors
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, Control, open_clients
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
 from airflow_provider_connect_offsets.operators.shared.common import owner_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
@@ -29,9 +29,9 @@ GRACE = 60.0
 
 
 class _ConnectorOperator(BaseOperator):
-    """A step on ``connector``; ``patience`` is how many seconds a state is waited for."""
+    """A step on ``connector``; ``timeout`` is how many seconds a state is waited for."""
 
-    template_fields: Sequence[str] = ("connector", "connect_conn_id", "kafka_conn_id", "control", "patience")
+    template_fields: Sequence[str] = ("connector", "connect_conn_id", "kafka_conn_id", "control", "timeout")
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class _ConnectorOperator(BaseOperator):
         connect_conn_id: str = "kafka_connect_default",
         kafka_conn_id: str | None = None,
         control: str = "rest",
-        patience: float = 120.0,
+        timeout: float = 120.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -48,18 +48,18 @@ class _ConnectorOperator(BaseOperator):
         self.connect_conn_id = connect_conn_id
         self.kafka_conn_id = kafka_conn_id
         self.control = control
-        self.patience = patience
+        self.timeout = timeout
 
     def execute(self, context: Context) -> Any:
         """Take the step; fails with one sentence that names the connector."""
         with failing_clearly(), self._opened() as opened:
             return self.step(opened, context)
 
-    def _opened(self) -> AbstractContextManager[Opened]:
-        patience = float(self.patience)
-        return open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=patience)
+    def _opened(self) -> AbstractContextManager[ConnectCluster]:
+        timeout = float(self.timeout)
+        return open_clients(self.connect_conn_id, self.kafka_conn_id, control=self.control, timeout=timeout)
 
-    def step(self, opened: Opened, context: Context) -> Any:
+    def step(self, opened: ConnectCluster, context: Context) -> Any:
         """What the operator does while the doors are open."""
         raise NotImplementedError
 
@@ -88,14 +88,14 @@ class _StateOperator(_ConnectorOperator):
         del before
         return self.target().value
 
-    def step(self, opened: Opened, context: Context) -> str:
+    def step(self, opened: ConnectCluster, context: Context) -> str:
         """Ask for the state, and wait for it here or elsewhere; gives the state before."""
         from airflow_provider_connect_offsets.operations.stages import steps  # noqa: PLC0415
 
         del context
         target = self.target()
-        before = opened.doors.control.status(self.connector).state.value
-        steps.ask_for(opened.doors, self.connector, target)
+        before = opened.clients.control.status(self.connector).state.value
+        steps.ask_for(opened.clients, self.connector, target)
         if self.deferrable and self.control == Control.REST:  # in a storage there is nothing to wait for
             self._defer_until(target, before)
         return self._there(opened, target, before)
@@ -114,36 +114,36 @@ class _StateOperator(_ConnectorOperator):
             from airflow_provider_connect_offsets.operations.stages import steps  # noqa: PLC0415
 
             with failing_clearly(), self._opened() as opened:
-                status = opened.doors.control.status(self.connector)
+                status = opened.clients.control.status(self.connector)
                 steps.refuse_failed(status, self.connector, self.target())
-                steps.refuse_unless_in(status, self.connector, self.target(), patience=float(self.patience))
+                steps.refuse_unless_in(status, self.connector, self.target(), timeout=float(self.timeout))
         return super().resume_execution(next_method, next_kwargs, context)
 
-    def _there(self, opened: Opened, target: State, before: str, *, tasks: int | None = None) -> str:
+    def _there(self, opened: ConnectCluster, target: State, before: str, *, tasks: int | None = None) -> str:
         from airflow_provider_connect_offsets.connect.protocols import State  # noqa: PLC0415
         from airflow_provider_connect_offsets.operations.stages import steps  # noqa: PLC0415
 
         if target is State.STOPPED:
-            steps.await_stopped(opened.doors, self.connector)
+            steps.await_stopped(opened.clients, self.connector)
         else:
-            steps.await_state(opened.doors, self.connector, target, tasks=tasks)
+            steps.await_state(opened.clients, self.connector, target, tasks=tasks)
         self.log.info("%r was %s and is %s.", self.connector, before, target)
         return self.answer(before)
 
     def _defer_until(self, target: State, before: str) -> NoReturn:
         from airflow_provider_connect_offsets.triggers.waiting import StateChangeTrigger  # noqa: PLC0415
 
-        patience = float(self.patience)
+        timeout = float(self.timeout)
         trigger = StateChangeTrigger(
             connector=self.connector,
             state=target.value,
             connect_conn_id=self.connect_conn_id,
             before=before,
             most=0.1,  # what is waited too long is downtime
-            until=time.time() + patience,
-            patience=patience,
+            until=time.time() + timeout,
+            timeout=timeout,
         )
-        self.defer(trigger=trigger, method_name="execute_complete", timeout=timedelta(seconds=patience + GRACE))
+        self.defer(trigger=trigger, method_name="execute_complete", timeout=timedelta(seconds=timeout + GRACE))
 
 
 class StopConnectorOperator(_StateOperator):
@@ -210,7 +210,7 @@ class GetConnectorOffsetsOperator(_ConnectorOperator):
         self.uri = uri
         self.run_uri = run_uri
 
-    def step(self, opened: Opened, context: Context) -> str:
+    def step(self, opened: ConnectCluster, context: Context) -> str:
         """Read."""
         from airflow_provider_connect_offsets.hooks.runs import directory_of  # noqa: PLC0415
         from airflow_provider_connect_offsets.offsets.document import kip199_document  # noqa: PLC0415
@@ -219,8 +219,8 @@ class GetConnectorOffsetsOperator(_ConnectorOperator):
         from airflow_provider_connect_offsets.workspace.paths import join, unique_segment  # noqa: PLC0415
 
         if self.run_uri:
-            stepwise.read_back(opened.doors, opened.journal(self.connector), owner_of(context), seconds=HOLD)
-        offsets = opened.doors.offsets.read_offsets(self.connector)
+            stepwise.read_back(opened.clients, opened.journal(self.connector), owner_of(context), seconds=HOLD)
+        offsets = opened.clients.offsets.read_offsets(self.connector)
         name = f"{unique_segment(context['ti'].task_id)}.json"
         uri = self.uri or join(directory_of(context, part="").uri, name)
         write_bytes(uri, kip199_document({self.connector: offsets}).encode())
@@ -248,7 +248,7 @@ class AlterConnectorOffsetsOperator(_ConnectorOperator):
         self.run_uri = run_uri
         self.digest = digest
 
-    def step(self, opened: Opened, context: Context) -> int:
+    def step(self, opened: ConnectCluster, context: Context) -> int:
         """Write and prove."""
         from airflow_provider_connect_offsets.offsets.document import parse_rest  # noqa: PLC0415
         from airflow_provider_connect_offsets.operations.connector import direct, stepwise  # noqa: PLC0415
@@ -262,18 +262,18 @@ class AlterConnectorOffsetsOperator(_ConnectorOperator):
                 changes = parse_rest({"offsets": list(self.offsets)})
             except InvalidDocument as error:
                 raise InvalidRequest(f"Nothing was written: {self.connector!r}: {error}.") from error
-            return direct.alter(opened.doors, opened.journal(self.connector), owner_of(context), changes)
+            return direct.alter(opened.clients, opened.journal(self.connector), owner_of(context), changes)
         plan = read_plan(RunDirectory(self.run_uri), digest=self.digest or None)
         journal = opened.journal(plan.connector)
-        stepwise.alter(plan, opened.doors, journal, owner_of(context), seconds=HOLD)
+        stepwise.alter(plan, opened.clients, journal, owner_of(context), seconds=HOLD)
         return len(plan.changed_rows())
 
 
 class ResetConnectorOffsetsOperator(_ConnectorOperator):
     """Remove all offsets of a stopped connector, and prove that none is left. Returns how many there were."""
 
-    def step(self, opened: Opened, context: Context) -> int:
+    def step(self, opened: ConnectCluster, context: Context) -> int:
         """Reset and prove."""
         from airflow_provider_connect_offsets.operations.connector import direct  # noqa: PLC0415
 
-        return direct.reset(opened.doors, opened.journal(self.connector), owner_of(context))
+        return direct.reset(opened.clients, opened.journal(self.connector), owner_of(context))

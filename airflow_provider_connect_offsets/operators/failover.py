@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefused
-from airflow_provider_connect_offsets.hooks.failover import Described, OpenedFailover, open_failover
+from airflow_provider_connect_offsets.hooks.failover import Described, FailoverClusters, open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address
 from airflow_provider_connect_offsets.hooks.runs import directory_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
-    from airflow_provider_connect_offsets.hooks.doors import Opened
+    from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
     from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
     from airflow_provider_connect_offsets.report import Pending
 
@@ -131,27 +131,27 @@ class SnapshotFailoverOperator(FailoverOperator):
 
     def execute(self, context: Context) -> str:
         """Write what the translation needs."""
-        from airflow_provider_connect_offsets.observe.flow.failover import look  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.flow.failover import observe_failover  # noqa: PLC0415
         from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory  # noqa: PLC0415
 
         directory = FailoverDirectory(directory_of(context, part=self.part).uri)
         with failing_clearly():
             planned = is_true(self.planned)
-            with open_failover(self.connections(planned=planned), patience=float(self.patience)) as opened:
+            with open_failover(self.connections(planned=planned), timeout=float(self.timeout)) as opened:
                 request = self.request(planned=planned, opened=opened)
-                found = look(request, opened.doors_for(request), directory)
+                found = observe_failover(request, opened.clients_for(request), directory)
         self.log.info(
             "%d groups on %r, %d on %r, %d replicated partitions; datasets under %s",
             len(found.of_source),
             request.flow.source_alias,
             len(found.of_target),
             request.flow.target_alias,
-            len(found.replicas),
+            len(found.remote_partitions),
             directory.uri,
         )
         return directory.uri
 
-    def request(self, *, planned: bool, opened: OpenedFailover) -> FailoverRequest:
+    def request(self, *, planned: bool, opened: FailoverClusters) -> FailoverRequest:
         """What was asked for; raises :class:`InvalidRequest`."""
         from airflow_provider_connect_offsets.kafka.spans import Isolation  # noqa: PLC0415
         from airflow_provider_connect_offsets.observe.lag import isolation_of  # noqa: PLC0415
@@ -185,9 +185,9 @@ class SnapshotFailoverOperator(FailoverOperator):
         )
 
 
-def _info(opened: Opened | None, connector: str) -> ConnectorInfo | None:
+def _info(opened: ConnectCluster | None, connector: str) -> ConnectorInfo | None:
     """The connector that was named, where one was."""
-    return opened.doors.control.info(connector) if opened is not None and connector else None
+    return opened.clients.control.info(connector) if opened is not None and connector else None
 
 
 class TranslateGroupOffsetsOperator(OffsetsJobOperator):

@@ -24,7 +24,7 @@ HOLD = 3600.0
 
 
 class FailoverOperator(BaseOperator):
-    """A task that looks at a flow; ``patience``: seconds that a state of a connector is waited for.
+    """A task that looks at a flow; ``timeout``: seconds that a state of a connector is waited for.
 
     ``forward_connect_conn_id``: of a failback, the connection of the Connect cluster that runs the flow which brought
     the records, and the one that leads back too where ``connect_conn_id`` is empty; else empty.
@@ -35,7 +35,7 @@ class FailoverOperator(BaseOperator):
         "source_kafka_conn_id",
         "target_kafka_conn_id",
         "forward_connect_conn_id",
-        "patience",
+        "timeout",
     )
     operator_extra_links = (ReportLink(),)
 
@@ -46,7 +46,7 @@ class FailoverOperator(BaseOperator):
         source_kafka_conn_id: str = "kafka_source",
         target_kafka_conn_id: str = "kafka_target",
         forward_connect_conn_id: str = "",
-        patience: float = 120.0,
+        timeout: float = 120.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -54,7 +54,7 @@ class FailoverOperator(BaseOperator):
         self.source_kafka_conn_id = source_kafka_conn_id
         self.target_kafka_conn_id = target_kafka_conn_id
         self.forward_connect_conn_id = forward_connect_conn_id
-        self.patience = patience
+        self.timeout = timeout
 
     def connections(self, *, planned: bool) -> FailoverConnections:
         """Which connections are opened: without a source, those of the target only."""
@@ -118,10 +118,10 @@ class OpenFailoverOperator(FailoverOperator):
         with failing_clearly():
             request = request_in(directory_at(self.run_uri))
             planned = request.mode is Mode.PLANNED
-            with open_failover(self.connections(planned=planned), patience=float(self.patience)) as opened:
+            with open_failover(self.connections(planned=planned), timeout=float(self.timeout)) as opened:
                 for connect, name in opened.connectors(request):
                     connect.journal(name).refuse_overlap(owner_of(context).run)
-                    self.log.info("%r is %s.", name, told_status(connect.doors, name).state)
+                    self.log.info("%r is %s.", name, told_status(connect.clients, name).state)
 
 
 class BeginFailoverOperator(FailoverOperator):
@@ -150,13 +150,15 @@ class BeginFailoverOperator(FailoverOperator):
         with failing_clearly():
             request = request_in(before)
             planned = request.mode is Mode.PLANNED
-            with open_failover(self.connections(planned=planned), patience=float(self.patience)) as opened:
+            with open_failover(self.connections(planned=planned), timeout=float(self.timeout)) as opened:
                 if planned:
-                    failover.await_drained(request, opened.doors, patience=float(self.drain_timeout))
+                    failover.await_drained(request, opened.clients, timeout=float(self.drain_timeout))
                 prior = held.hold_stopped(opened.members(request), owner_of(context), seconds=HOLD)
                 for name, state in prior:
                     self.log.info("%r was %s and is STOPPED.", name, state)
-                failover.look(request, opened.doors_for(request), after, ranges=before if planned else None)
+                failover.observe_failover(
+                    request, opened.clients_for(request), after, ranges=before if planned else None
+                )
         return after.uri
 
 
@@ -183,6 +185,6 @@ class ReleaseFlowOperator(FailoverOperator):
         with failing_clearly():
             request = request_in(directory_at(self.run_uri))
             if request.mode is Mode.PLANNED:
-                with open_failover(self.connections(planned=True), patience=float(self.patience)) as opened:
+                with open_failover(self.connections(planned=True), timeout=float(self.timeout)) as opened:
                     told = held.take_back(opened.members(request), owner_of(context))
         return told or "Nothing was left to release."

@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, PlanRefused, StoreError
-from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.operators.apply import (
@@ -52,10 +52,10 @@ class SnapshotFleetOperator(SnapshotConnectorOffsetsOperator):
 
         fleet = _fleet(directory_of(context, part=self.part).uri)
         now = datetime.now(tz=UTC)
-        with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
-            names = select(opened.doors.control.connectors(), self.connector)
+        with failing_clearly(), open_clients(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
+            names = select(opened.clients.control.connectors(), self.connector)
             requests = [self.request(name, now=now) for name in names]
-            take_snapshots(requests, opened.doors, fleet, cluster=opened.cluster)
+            take_snapshots(requests, opened.clients, fleet, cluster=opened.cluster)
         self.log.info("%d connectors match %r; datasets under %s", len(names), self.connector, fleet.uri)
         return fleet.uri
 
@@ -112,7 +112,7 @@ class BeginFleetChangeOperator(BeginOffsetChangeOperator):
         """Refuse what has gone stale or overlaps."""
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale  # noqa: PLC0415
 
-        with failing_clearly(), open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
+        with failing_clearly(), open_clients(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
             members = _fleet(self.run_uri).members()
             for run in members.values():
                 refuse_stale(run, ttl=timedelta(seconds=float(self.plan_ttl)))
@@ -155,8 +155,8 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
         with failing_clearly(), ExitStack() as stack:
             members = _fleet(self.run_uri).members()
             plans = read_plans(members, digest=self.digest)
-            doors = [stack.enter_context(self._doors()) for _ in range(min(int(self.max_down), len(plans)))]
-            many = ManySagas(_through(doors, owner), at_once=int(self.max_down), max_failures=int(self.max_failures))
+            clients = [stack.enter_context(self._clients()) for _ in range(min(int(self.max_down), len(plans)))]
+            many = ManySagas(_through(clients, owner), at_once=int(self.max_down), max_failures=int(self.max_failures))
             self._changing = many
             stack.callback(_page, self.run_uri, pending=Pending.NOT_BEGUN)
             ended = dict(self._ends(many, [_Member(members[name], plan) for name, plan in plans.items()]))
@@ -171,8 +171,8 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
         if self._changing is not None:
             self._changing.halt()
 
-    def _doors(self) -> AbstractContextManager[Opened]:
-        return open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=float(self.patience))
+    def _clients(self) -> AbstractContextManager[ConnectCluster]:
+        return open_clients(self.connect_conn_id, self.kafka_conn_id, control=self.control, timeout=float(self.timeout))
 
     def _ends(
         self, many: ManySagas[_Member, Outcome], members: Sequence[_Member]
@@ -197,8 +197,8 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
         failed: list[ConnectOffsetsError] = []
         members: Mapping[str, RunDirectory] = _fleet(self.run_uri).members()
         with failing_clearly(except_for=LeftStopped):
-            with open_doors(
-                self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=float(self.patience)
+            with open_clients(
+                self.connect_conn_id, self.kafka_conn_id, control=self.control, timeout=float(self.timeout)
             ) as opened:
                 for run in members.values():
                     try:
@@ -216,10 +216,10 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
         return " ".join(done) or f"Nothing was left to restore of {len(members)} connectors."
 
 
-def _through(doors: Sequence[Opened], owner: Owner) -> Callable[[_Member], Outcome]:
+def _through(clients: Sequence[ConnectCluster], owner: Owner) -> Callable[[_Member], Outcome]:
     """Apply a member's plan through whichever doors are free: no two threads share a client."""
-    free: SimpleQueue[Opened] = SimpleQueue()
-    for opened in doors:
+    free: SimpleQueue[ConnectCluster] = SimpleQueue()
+    for opened in clients:
         free.put(opened)
 
     def change(member: _Member) -> Outcome:

@@ -53,8 +53,8 @@ class CommitGroupOffsetsOperator(FailoverOperator):
         with failing_clearly():
             resume, request = is_true(self.resume_flow), request_in(directory)
             planned = request.mode is Mode.PLANNED
-            with open_failover(self.connections(planned=planned), patience=float(self.patience)) as opened:
-                clusters = opened.doors.clusters
+            with open_failover(self.connections(planned=planned), timeout=float(self.timeout)) as opened:
+                clusters = opened.clients.clusters
                 try:
                     moved = move_groups(
                         opened.target_groups(),
@@ -98,7 +98,7 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
 
         directory = directory_at(self.run_uri)
         with failing_clearly(), open_failover(self.connections(planned=False)) as opened:
-            target = opened.doors.clusters.target
+            target = opened.clients.clusters.target
             restored = move_groups(
                 opened.target_groups(), owner_of(context), directory, lambda: restore_groups(directory, target)
             )

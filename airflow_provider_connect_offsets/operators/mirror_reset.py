@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped
-from airflow_provider_connect_offsets.hooks.doors import Control
+from airflow_provider_connect_offsets.hooks.clients import Control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.flow import open_flow
 from airflow_provider_connect_offsets.hooks.runs import directory_of
@@ -96,8 +96,8 @@ class SnapshotMirrorFlowOperator(FlowOperator):
             )
             asked = asked_of(self.source_connector, self.checkpoint_connector, checkpoints=self.checkpoints)
             with open_flow(self.connections) as opened:
-                reset = find_flow(asked, opened.doors)
-                take_flow_snapshot(request, reset, opened.doors, run, cluster=opened.cluster)
+                reset = find_flow(asked, opened.clients)
+                take_flow_snapshot(request, reset, opened.clients, run, cluster=opened.cluster)
         self.log.info("Syncs: topic %r on the %s; datasets under %s", reset.syncs.topic, reset.syncs.side, run.uri)
         return run.uri
 
@@ -106,7 +106,7 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
     """Plan the reset of a flow from its snapshot: offsets, and what else goes; a ``SparkSubmitOperator``.
 
     Everything else is as with ``PlanConnectorOffsetsOperator``. Writes ``reset_topics`` as well: for each topic, how
-    many records are replicated again, how many of them the replica holds a copy of, and whose syncs go. The
+    many records are replicated again, how many of them the remote topic holds a copy of, and whose syncs go. The
     ``digest`` that it returns is that of offsets and flow together.
     """
 
@@ -170,36 +170,36 @@ class BeginMirrorResetOperator(FlowOperator):
             plan = read_reset(run)
             refuse_stale(run, ttl=timedelta(seconds=float(self.plan_ttl)))
             if self.control == Control.STORAGE:
-                opened.doors.control.stop(plan.offsets.connector)  # which can only look whether it is down
+                opened.clients.control.stop(plan.offsets.connector)  # which can only look whether it is down
             held = opened.held(plan.reset)
             for journal in (held.journal, *held.locks):
                 journal.refuse_overlap(run_key(context))
-            state = opened.doors.control.status(plan.offsets.connector).state
+            state = opened.clients.control.status(plan.offsets.connector).state
         return {"connector": plan.offsets.connector, "digest": plan.digest, "state": state.value}
 
 
 class ApplyMirrorResetOperator(FlowOperator):
     """Stop a flow, write its MirrorSource's offsets, empty its offset syncs, prove both, start it; or put things back.
 
-    Then it waits until new syncs show that the flow goes on where it was put, at most ``sync_patience`` seconds.
-    ``digest`` is that of the plan that was approved; ``patience``: seconds that each state is waited for. Where
+    Then it waits until new syncs show that the flow goes on where it was put, at most ``sync_timeout`` seconds.
+    ``digest`` is that of the plan that was approved; ``timeout``: seconds that each state is waited for. Where
     anything fails before syncs are gone, offsets, states and cleanup policies are put back; after that the reset goes
     on. A retry finishes or restores what the attempt before left.
 
     Returns the outcome without its rows: ``result``, ``message``, ``downtime_seconds``, and the report's URI and URL.
     """
 
-    template_fields: Sequence[str] = (*CONNECTIONS, "run_uri", "digest", "patience", "sync_patience")
+    template_fields: Sequence[str] = (*CONNECTIONS, "run_uri", "digest", "timeout", "sync_timeout")
     ui_color = "#f3e3d3"
 
     def __init__(
-        self, *, run_uri: str, digest: str, patience: float = 120.0, sync_patience: float = 180.0, **kwargs: Any
+        self, *, run_uri: str, digest: str, timeout: float = 120.0, sync_timeout: float = 180.0, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         self.run_uri = run_uri
         self.digest = digest
-        self.patience = patience
-        self.sync_patience = sync_patience
+        self.timeout = timeout
+        self.sync_timeout = sync_timeout
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Reset the flow."""
@@ -208,9 +208,9 @@ class ApplyMirrorResetOperator(FlowOperator):
         run, owner = reset_directory(self.run_uri), owner_of(context)
         with failing_clearly():
             plan = read_reset(run, digest=self.digest)
-            with open_flow(self.connections, patience=float(self.patience)) as opened:
-                doors, held = opened.doors, opened.held(plan.reset)
-                reset = partial(reset_flow, plan, doors, held, owner, run, sync_patience=float(self.sync_patience))
+            with open_flow(self.connections, timeout=float(self.timeout)) as opened:
+                clients, held = opened.clients, opened.held(plan.reset)
+                reset = partial(reset_flow, plan, clients, held, owner, run, sync_timeout=float(self.sync_timeout))
                 try:
                     outcome = recorded(reset, plan.offsets, held.journal, owner, run)
                 finally:
@@ -230,13 +230,13 @@ class RestoreMirrorFlowOperator(FlowOperator):
     anything else in the DAG. Returns a sentence that says what was done.
     """
 
-    template_fields: Sequence[str] = (*CONNECTIONS, "run_uri", "patience")
+    template_fields: Sequence[str] = (*CONNECTIONS, "run_uri", "timeout")
     ui_color = "#f3d3d3"
 
-    def __init__(self, *, run_uri: str, patience: float = 120.0, **kwargs: Any) -> None:
+    def __init__(self, *, run_uri: str, timeout: float = 120.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.run_uri = run_uri
-        self.patience = patience
+        self.timeout = timeout
 
     def execute(self, context: Context) -> str:
         """Restore where something is left to restore."""
@@ -245,10 +245,10 @@ class RestoreMirrorFlowOperator(FlowOperator):
         run = reset_directory(self.run_uri)
         with (
             failing_clearly(except_for=LeftStopped),
-            open_flow(self.connections, patience=float(self.patience)) as opened,
+            open_flow(self.connections, timeout=float(self.timeout)) as opened,
         ):
             plan = read_reset(run)
-            outcome = take_back_reset(plan, opened.doors, opened.held(plan.reset), owner_of(context))
+            outcome = take_back_reset(plan, opened.clients, opened.held(plan.reset), owner_of(context))
             if outcome is None:
                 return "Nothing was left to restore."
             outcome.write(run.outcome)

@@ -67,8 +67,8 @@ class ClearOffsetSyncsOperator(FlowOperator):
             asked = asked_of(self.source_connector, self.checkpoint_connector, checkpoints=self.checkpoints)
             foreign = is_true(self.foreign)
             with open_flow(self.connections) as opened:
-                reset = find_flow(asked, opened.doors)
+                reset = find_flow(asked, opened.clients)
                 held = opened.held(reset)
-                emptied = clear_syncs(reset, opened.doors, held, owner_of(context), run, foreign=foreign)
+                emptied = clear_syncs(reset, opened.clients, held, owner_of(context), run, foreign=foreign)
         self.log.info("Emptied: %s. Their records are kept under %s", emptied, run.uri)
         return {"emptied": emptied, "kept": run.uri}

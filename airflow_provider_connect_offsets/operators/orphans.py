@@ -11,7 +11,7 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
-from airflow_provider_connect_offsets.hooks.doors import workspace_uri
+from airflow_provider_connect_offsets.hooks.clients import workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
 from airflow_provider_connect_offsets.hooks.runs import directory_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.hooks.doors import open_doors, workspace_uri
+from airflow_provider_connect_offsets.hooks.clients import open_clients, workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.operators.shared.common import page_written, report_at
@@ -104,13 +104,13 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
         with failing_clearly():
             request = self.request()
             with (
-                open_doors(self.connect_conn_id, self.source_kafka_conn_id, control=self.control) as opened,
+                open_clients(self.connect_conn_id, self.source_kafka_conn_id, control=self.control) as opened,
                 kafka_cluster(self.source_kafka_conn_id) as source,
                 kafka_cluster(self.target_kafka_conn_id) as target,
             ):
                 looked = take_readiness_snapshot(
                     request,
-                    opened.doors,
+                    opened.clients,
                     source,
                     target,
                     directory,

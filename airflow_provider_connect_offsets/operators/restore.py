@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped, RecordsDeleted
-from airflow_provider_connect_offsets.hooks.doors import Opened, open_doors
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
@@ -27,7 +27,7 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
     anything else in the DAG. ``run_uri`` is what the snapshot returned. Returns a sentence that says what was done.
     """
 
-    template_fields: Sequence[str] = ("run_uri", "connect_conn_id", "kafka_conn_id", "control", "patience")
+    template_fields: Sequence[str] = ("run_uri", "connect_conn_id", "kafka_conn_id", "control", "timeout")
     ui_color = "#f3d3d3"
     operator_extra_links = (ReportLink(),)
 
@@ -38,7 +38,7 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
         connect_conn_id: str = "kafka_connect_default",
         kafka_conn_id: str | None = "kafka_default",
         control: str = "rest",
-        patience: float = 120.0,
+        timeout: float = 120.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -46,7 +46,7 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
         self.connect_conn_id = connect_conn_id
         self.kafka_conn_id = kafka_conn_id
         self.control = control
-        self.patience = patience
+        self.timeout = timeout
 
     def execute(self, context: Context) -> str:
         """Restore where something is left to restore."""
@@ -54,14 +54,14 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
 
         with (
             failing_clearly(except_for=LeftStopped),
-            open_doors(
-                self.connect_conn_id, self.kafka_conn_id, control=self.control, patience=float(self.patience)
+            open_clients(
+                self.connect_conn_id, self.kafka_conn_id, control=self.control, timeout=float(self.timeout)
             ) as opened,
         ):
             told = self.take_back(RunDirectory(self.run_uri), opened, context)
         return told or "Nothing was left to restore."
 
-    def take_back(self, run: RunDirectory, opened: Opened, context: Context) -> str | None:
+    def take_back(self, run: RunDirectory, opened: ConnectCluster, context: Context) -> str | None:
         """Restore one connector, and say what was done; None where nothing was left.
 
         Raises :class:`RecordsDeleted` where the plan turns out applied, and records at its positions are gone.
@@ -70,7 +70,7 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan  # noqa: PLC0415
 
         plan = read_plan(run)
-        outcome = stepwise.take_back(plan, opened.doors, opened.journal(plan.connector), owner_of(context))
+        outcome = stepwise.take_back(plan, opened.clients, opened.journal(plan.connector), owner_of(context))
         if outcome is None:
             return None
         outcome.write(run.outcome)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.hooks.doors import open_doors
+from airflow_provider_connect_offsets.hooks.clients import open_clients
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.offsets.requests.flags import is_true
@@ -81,8 +81,8 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
         run = directory_of(context, part=self.part)
         with failing_clearly():
             request = self.request(self.connector, now=datetime.now(tz=UTC))
-            with open_doors(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
-                taken = take_snapshot(request, opened.doors, run, cluster=opened.cluster)
+            with open_clients(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
+                taken = take_snapshot(request, opened.clients, run, cluster=opened.cluster)
         self.log.info(
             "%r has offsets for %d partitions; request: %s; datasets under %s",
             taken.connector,

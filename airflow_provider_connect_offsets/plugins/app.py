@@ -30,7 +30,7 @@ from sqlalchemy import select
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
-from airflow_provider_connect_offsets.hooks.doors import workspace_uri
+from airflow_provider_connect_offsets.hooks.clients import workspace_uri
 from airflow_provider_connect_offsets.hooks.reports import PREFIX
 from airflow_provider_connect_offsets.workspace.files import exists, read_chunks
 from airflow_provider_connect_offsets.workspace.served import SERVED, served_uri

@@ -96,7 +96,7 @@ class Failover:
         if self.request.forward is not None:
             return (
                 f"Failback: positions are those that the groups have committed on {self.request.flow.source_alias}. "
-                "What they have read of a replica is placed in the topic that it was made from."
+                "What they have read of a remote topic is placed in the topic that it was made from."
             )
         if self.request.mode is Mode.PLANNED:
             return "Planned: positions are those that the groups have committed on the source."

@@ -31,8 +31,9 @@ _BELONGS = {
     Belongs.FOREIGN: "not of this flow",
 }
 _MEANING = (
-    "A record that is replicated again is appended to the replica; a duplicate is one of which the replica holds a "
-    "copy already. Both are counted in offsets: where the log has gaps (compaction, transactions), there are fewer."
+    "A record that is replicated again is appended to the remote topic; a duplicate is one of which it "
+    "holds a copy already. Both are counted in offsets: where the log has gaps (compaction, transactions), there are "
+    "fewer."
 )
 
 
@@ -137,7 +138,7 @@ def reset_table(found: Reset, *, limit: int = MOST_ROWS) -> Group:
 
 
 def reset_question(found: Reset, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-    """Tell in Markdown what a reset would do to offsets, syncs and replicas, and that nothing has happened yet."""
+    """Tell in Markdown what a reset would do to offsets, syncs and remote topics, and that nothing has happened yet."""
     if found.summary is None:
         return question(found.change, link=link)
     reset, summary = found.reset, found.summary

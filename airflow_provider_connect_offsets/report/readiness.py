@@ -35,7 +35,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # Classes of findings, in the order in which a person should look at them. What the configuration does stands by itself.
 CLASSES: Mapping[str, tuple[Rule, ...]] = {
-    "Lost or created again": (Rule.RETENTION_LOSS, Rule.SOURCE_RECREATED, Rule.REPLICA_LOST),
+    "Lost or created again": (Rule.RETENTION_LOSS, Rule.SOURCE_RECREATED, Rule.REMOTE_TOPIC_LOST),
     "Connectors and their tasks": (Rule.NOT_RUNNING, Rule.STUCK),
     "Lag": (Rule.LAG,),
     "Offset syncs": (Rule.SYNC_MISSING, Rule.SYNC_OLD),
@@ -236,7 +236,7 @@ def _share(covered: int, partitions: int) -> str:
 
 
 def _is_wrong(line: Mapping[str, Any]) -> bool:
-    """Whether records are lost, or source and replica no longer belong together."""
+    """Whether records are lost, or source and remote topic no longer belong together."""
     end, position = line["log_end"], line["position"]
     beyond = end is None or (position is not None and position > end)
     shorter = line["target_end"] is None or line["target_end"] <= (line["sync_downstream"] or -1)

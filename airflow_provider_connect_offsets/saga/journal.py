@@ -143,16 +143,16 @@ class Journal:
 
     @contextmanager
     def claim(
-        self, owner: Owner, *, beside: Iterable[Journal] = (), patience: float = DEAD_AFTER * 3
+        self, owner: Owner, *, beside: Iterable[Journal] = (), timeout: float = DEAD_AFTER * 3
     ) -> Iterator[JournalEntry]:
         """Hold the resource for as long as the block lasts; whoever else asks meanwhile gets :class:`Overlap`.
 
         ``beside``: journals of other resources, which are held by the same lease. What the same run left behind (a
-        killed attempt) is waited for until it is dead, at most ``patience`` seconds.
+        killed attempt) is waited for until it is dead, at most ``timeout`` seconds.
         """
-        entry = self._claim(owner, patience)
+        entry = self._claim(owner, timeout)
         with self._kept(entry, owner, seconds_after=0):
-            self._claim_beside(entry, owner, beside, patience)
+            self._claim_beside(entry, owner, beside, timeout)
             yield entry
 
     def hold(self, owner: Owner, *, seconds: float, beside: Iterable[Journal] = ()) -> JournalEntry:
@@ -161,22 +161,22 @@ class Journal:
         Raises :class:`Overlap`, and holds nothing then.
         """
         between_tasks = replace(owner, pid=0)
-        entry = self._claim(between_tasks, patience=0)
+        entry = self._claim(between_tasks, timeout=0)
         try:
-            self._claim_beside(entry, between_tasks, beside, patience=0)
+            self._claim_beside(entry, between_tasks, beside, timeout=0)
         except BaseException:
             self._end_lease(entry.number, between_tasks, seconds=0)
             raise
         self._write_lease(entry.number, between_tasks, seconds=seconds)
         return entry
 
-    def _claim_beside(self, entry: JournalEntry, owner: Owner, beside: Iterable[Journal], patience: float) -> None:
+    def _claim_beside(self, entry: JournalEntry, owner: Owner, beside: Iterable[Journal], timeout: float) -> None:
         """Hold other resources by the lease of ``entry``; so what it has taken over keeps all that it holds."""
         wanted = {journal.uri: journal for journal in beside}
         entry.beside = tuple((journal.connector, uri) for uri, journal in wanted.items())
         wanted |= {uri: self.at(name, uri) for name, uri in entry.record.beside if uri not in wanted}
         for _uri, journal in sorted(wanted.items()):
-            journal._claim(owner, patience, home=entry.home)  # noqa: SLF001 - one of its own kind
+            journal._claim(owner, timeout, home=entry.home)  # noqa: SLF001 - one of its own kind
 
     @contextmanager
     def held(self, owner: Owner, *, seconds: float) -> Iterator[JournalEntry]:
@@ -204,11 +204,11 @@ class Journal:
             entry.heartbeat = None
             self._end_lease(entry.number, owner, seconds=seconds_after)
 
-    def _claim(self, owner: Owner, patience: float, *, home: str = "") -> JournalEntry:
+    def _claim(self, owner: Owner, timeout: float, *, home: str = "") -> JournalEntry:
         waiting = tenacity.Retrying(
             retry=tenacity.retry_if_result(lambda entry: entry is None),
             wait=tenacity.wait_fixed(0.5),
-            stop=tenacity.stop_after_delay(patience),
+            stop=tenacity.stop_after_delay(timeout),
             retry_error_callback=lambda _state: None,
         )
         entry = waiting(self._try_claim, owner, home)

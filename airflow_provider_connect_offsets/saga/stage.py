@@ -48,7 +48,7 @@ class Found(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class StageState:
     """What was found; ``why``: the error that it is where an operation was to go on, None where it is DONE."""
 
     found: Found
@@ -115,7 +115,7 @@ class Stage(ABC):
         """Make the step; may be repeated."""
 
     @abstractmethod
-    def find(self, captured: JsonMap) -> Look:
+    def find(self, captured: JsonMap) -> StageState:
         """Look once how far it has come."""
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:

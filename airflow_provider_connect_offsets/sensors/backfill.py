@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import BaseSensorOperator
 
-from airflow_provider_connect_offsets.hooks.doors import workspace_uri
+from airflow_provider_connect_offsets.hooks.clients import workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.runs import directory_of
 

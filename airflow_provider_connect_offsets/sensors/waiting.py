@@ -74,7 +74,7 @@ class WaitingSensor(BaseSensorOperator, ABC):
         del context
         try:
             with failing_clearly():
-                seen = self.trigger().look()
+                seen = self.trigger().observe()
         except ConnectOffsetsError as error:
             self.log.warning("%s Looking again.", error)
             self._seen = str(error)

@@ -64,14 +64,14 @@ def mirror_failover(  # noqa: PLR0913 - each by its name
     is skipped. ``spark``: more arguments for the ``SparkSubmitOperator`` that translates. ``part`` keeps several groups
     of a DAG apart.
     """
-    patient: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
-    doors = {
+    retrying: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
+    clients = {
         "connect_conn_id": connect_conn_id,
         "source_kafka_conn_id": source_kafka_conn_id,
         "target_kafka_conn_id": target_kafka_conn_id,
         "forward_connect_conn_id": forward_connect_conn_id,
     }
-    submitted = {"conn_id": spark_conn_id, **patient, **(spark or {})}
+    submitted = {"conn_id": spark_conn_id, **retrying, **(spark or {})}
     with TaskGroup(group_id) as group:
         snapshot = SnapshotFailoverOperator(
             task_id="snapshot",
@@ -93,8 +93,8 @@ def mirror_failover(  # noqa: PLR0913 - each by its name
             trust_checkpoints=trust_checkpoints,
             forward_connector=forward_connector,
             part=part,
-            **doors,
-            **patient,
+            **clients,
+            **retrying,
         )
         first: Any = snapshot.output
         preview = TranslateGroupOffsetsOperator(task_id="preview", run_uri=first, **submitted)
@@ -107,9 +107,9 @@ def mirror_failover(  # noqa: PLR0913 - each by its name
             response_timeout=approval_timeout,
             retries=0,  # no second question
         )
-        opened = OpenFailoverOperator(task_id="open", run_uri=first, **doors, **patient)
+        opened = OpenFailoverOperator(task_id="open", run_uri=first, **clients, **retrying)
         begin: Any = BeginFailoverOperator(
-            task_id="begin", run_uri=first, drain_timeout=drain_timeout, **doors, **patient
+            task_id="begin", run_uri=first, drain_timeout=drain_timeout, **clients, **retrying
         )
         final: Any = begin.output
         translate = TranslateGroupOffsetsOperator(task_id="translate", run_uri=final, preview_uri=first, **submitted)
@@ -119,11 +119,11 @@ def mirror_failover(  # noqa: PLR0913 - each by its name
             run_uri=final,
             digest=translated["digest"],
             resume_flow=resume_flow,
-            **doors,
-            **patient,
+            **clients,
+            **retrying,
         )
         release = ReleaseFlowOperator(
-            task_id="release", run_uri=first, **doors, retries=10, retry_delay=timedelta(seconds=10)
+            task_id="release", run_uri=first, **clients, retries=10, retry_delay=timedelta(seconds=10)
         )
         outcome = EmptyOperator(task_id="outcome")
         preview >> approve >> opened.as_setup() >> begin >> translate >> commit  # type: ignore[no-untyped-call]

@@ -70,7 +70,7 @@ def guarded_fleet_change(  # noqa: PLR0913 - what a change needs, each by its na
         dry_run=dry_run,
         approval_timeout=approval_timeout,
         plan_ttl=plan_ttl,
-        doors={"connect_conn_id": connect_conn_id, "kafka_conn_id": kafka_conn_id, "control": control},
+        clients={"connect_conn_id": connect_conn_id, "kafka_conn_id": kafka_conn_id, "control": control},
         spark_conn_id=spark_conn_id,
         spark=spark or {},
         applying={"max_down": max_down, "max_failures": max_failures},

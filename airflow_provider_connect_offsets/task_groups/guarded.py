@@ -72,7 +72,7 @@ def guarded_offset_change(  # noqa: PLR0913 - what a change needs, each by its n
         dry_run=dry_run,
         approval_timeout=approval_timeout,
         plan_ttl=plan_ttl,
-        doors={"connect_conn_id": connect_conn_id, "kafka_conn_id": kafka_conn_id, "control": control},
+        clients={"connect_conn_id": connect_conn_id, "kafka_conn_id": kafka_conn_id, "control": control},
         spark_conn_id=spark_conn_id,
         spark=spark or {},
     )

@@ -43,7 +43,7 @@ def mirror_reset(  # noqa: PLR0913 - what a reset needs, each by its name
     dry_run: bool | str = False,
     approval_timeout: timedelta | None = timedelta(hours=12),
     plan_ttl: timedelta = timedelta(hours=1),
-    sync_patience: timedelta = timedelta(minutes=3),
+    sync_timeout: timedelta = timedelta(minutes=3),
     control: str = "rest",
     connect_conn_id: str = "kafka_connect_default",
     source_kafka_conn_id: str = "kafka_source",
@@ -56,7 +56,7 @@ def mirror_reset(  # noqa: PLR0913 - what a reset needs, each by its name
     """Reset a flow: where its MirrorSource resumes, together with its offset syncs and, as asked, its checkpoints.
 
     Snapshot, plan, approve, begin, apply, outcome, and restore as teardown, as in ``guarded_offset_change``, with the
-    same arguments for what they have in common. ``sync_patience``: how long the first new syncs are waited for once
+    same arguments for what they have in common. ``sync_timeout``: how long the first new syncs are waited for once
     the flow runs again; workers with a long ``offset.flush.interval.ms`` need more than that.
     """
     wanted = Wanted(
@@ -74,7 +74,7 @@ def mirror_reset(  # noqa: PLR0913 - what a reset needs, each by its name
         dry_run=dry_run,
         approval_timeout=approval_timeout,
         plan_ttl=plan_ttl,
-        doors={
+        clients={
             "connect_conn_id": connect_conn_id,
             "source_kafka_conn_id": source_kafka_conn_id,
             "target_kafka_conn_id": target_kafka_conn_id,
@@ -82,6 +82,6 @@ def mirror_reset(  # noqa: PLR0913 - what a reset needs, each by its name
         },
         spark_conn_id=spark_conn_id,
         spark=spark or {},
-        applying={"sync_patience": sync_patience.total_seconds()},
+        applying={"sync_timeout": sync_timeout.total_seconds()},
     )
     return wire(_KIT, wanted, group_id=group_id)

@@ -40,8 +40,8 @@ def orphaned_offsets(  # noqa: PLR0913 - each by its name
     run is a success. ``spark``: more arguments for the ``SparkSubmitOperator`` that searches (``conf``,
     ``executor_memory``, …). ``part`` keeps several groups of a DAG apart.
     """
-    patient: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
-    doors = {"connect_conn_id": connect_conn_id, "kafka_conn_id": kafka_conn_id}
+    retrying: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
+    clients = {"connect_conn_id": connect_conn_id, "kafka_conn_id": kafka_conn_id}
     with TaskGroup(group_id) as group:
         snapshot = SnapshotStoredOffsetsOperator(
             task_id="snapshot",
@@ -49,12 +49,12 @@ def orphaned_offsets(  # noqa: PLR0913 - each by its name
             connectors=connectors,
             older_than=older_than,
             part=part,
-            **doors,
-            **patient,
+            **clients,
+            **retrying,
         )
         located: dict[str, Any] = {"run_uri": snapshot.output}
         find = FindOrphanedOffsetsOperator(
-            task_id="find", conn_id=spark_conn_id, **located, **{**patient, **(spark or {})}
+            task_id="find", conn_id=spark_conn_id, **located, **{**retrying, **(spark or {})}
         )
         found: Any = find.output
         approve = ApproveRemovalOperator(
@@ -66,6 +66,8 @@ def orphaned_offsets(  # noqa: PLR0913 - each by its name
             response_timeout=approval_timeout,
             retries=0,  # no second question
         )
-        removal = RemoveOrphanedOffsetsOperator(task_id="remove", digest=found["digest"], **located, **doors, **patient)
+        removal = RemoveOrphanedOffsetsOperator(
+            task_id="remove", digest=found["digest"], **located, **clients, **retrying
+        )
         find >> approve >> removal
     return group

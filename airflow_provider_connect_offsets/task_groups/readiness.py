@@ -39,7 +39,7 @@ def mirror_readiness(  # noqa: PLR0913 - each by its name
     (``offsets.requests.readiness.Thresholds``), 0: only shown. ``keep``: how many runs the history holds. ``spark``:
     more arguments for the ``SparkSubmitOperator`` that judges. ``part`` keeps several groups of a DAG apart.
     """
-    patient: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
+    retrying: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
     with TaskGroup(group_id) as group:
         snapshot = SnapshotMirrorReadinessOperator(
             task_id="snapshot",
@@ -52,11 +52,11 @@ def mirror_readiness(  # noqa: PLR0913 - each by its name
             target_kafka_conn_id=target_kafka_conn_id,
             control=control,
             part=part,
-            **patient,
+            **retrying,
         )
         located: dict[str, Any] = {"run_uri": snapshot.output}
         judge = JudgeMirrorReadinessOperator(
-            task_id="judge", conn_id=spark_conn_id, keep=keep, **located, **{**patient, **(spark or {})}
+            task_id="judge", conn_id=spark_conn_id, keep=keep, **located, **{**retrying, **(spark or {})}
         )
         RequireMirrorReadyOperator(task_id="ready", summary=judge.output, retries=0)
     return group

@@ -34,7 +34,7 @@ class Wanted:
     dry_run: bool | str
     approval_timeout: timedelta | None
     plan_ttl: timedelta
-    doors: Mapping[str, str]
+    clients: Mapping[str, str]
     spark_conn_id: str
     spark: Mapping[str, Any]
     applying: Mapping[str, Any] = field(default_factory=dict)
@@ -46,11 +46,11 @@ def wire(kit: Kit, wanted: Wanted, *, group_id: str) -> TaskGroup:
     ``begin`` is the setup, so that ``restore`` runs whatever becomes of ``apply``; ``outcome`` is the leaf that is no
     teardown, without which a failed ``apply`` would count as a successful run.
     """
-    patient: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
+    retrying: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
     with TaskGroup(group_id) as group:
-        snapshot = kit.snapshot(task_id="snapshot", **wanted.asked, **wanted.doors, **patient)
-        located: dict[str, Any] = {"run_uri": snapshot.output, **wanted.doors}
-        planning = {**patient, **wanted.spark}
+        snapshot = kit.snapshot(task_id="snapshot", **wanted.asked, **wanted.clients, **retrying)
+        located: dict[str, Any] = {"run_uri": snapshot.output, **wanted.clients}
+        planning = {**retrying, **wanted.spark}
         plan = kit.plan(task_id="plan", run_uri=snapshot.output, conn_id=wanted.spark_conn_id, **planning)
         approve = kit.approve(
             task_id="approve",
@@ -61,8 +61,8 @@ def wire(kit: Kit, wanted: Wanted, *, group_id: str) -> TaskGroup:
             response_timeout=wanted.approval_timeout,
             retries=0,  # no second question
         )
-        begin = kit.begin(task_id="begin", plan_ttl=wanted.plan_ttl.total_seconds(), **located, **patient)
-        apply = kit.apply(task_id="apply", digest=plan.output["digest"], **wanted.applying, **located, **patient)
+        begin = kit.begin(task_id="begin", plan_ttl=wanted.plan_ttl.total_seconds(), **located, **retrying)
+        apply = kit.apply(task_id="apply", digest=plan.output["digest"], **wanted.applying, **located, **retrying)
         restore = kit.restore(task_id="restore", **located, retries=10, retry_delay=timedelta(seconds=10))
         outcome = EmptyOperator(task_id="outcome")
         plan >> approve >> begin.as_setup() >> apply

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from airflow_provider_connect_offsets.hooks.doors import open_doors
+from airflow_provider_connect_offsets.hooks.clients import open_clients
 from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
-from airflow_provider_connect_offsets.observe.lag import AwaitedLag, look_at_lag
+from airflow_provider_connect_offsets.observe.lag import AwaitedLag, observe_lag
 from airflow_provider_connect_offsets.observe.waiting import Observation
 from airflow_provider_connect_offsets.triggers.waiting import WaitingTrigger
 
@@ -37,14 +37,14 @@ class MirrorLagTrigger(WaitingTrigger):
             control=control,
         )
 
-    def look(self) -> Observation:
+    def observe(self) -> Observation:
         """Look at its offsets and at the source's logs."""
         awaited = AwaitedLag.parse(
             **{name: self.asked[name] for name in ("topics", "max_lag_records", "max_lag_seconds")}
         )
         kafka = self.asked["source_kafka_conn_id"]
         with (
-            open_doors(self.asked["connect_conn_id"], kafka, control=self.asked["control"]) as opened,
+            open_clients(self.asked["connect_conn_id"], kafka, control=self.asked["control"]) as opened,
             kafka_cluster(kafka) as source,
         ):
-            return look_at_lag(opened.doors, self.asked["connector"], source.logs, awaited)
+            return observe_lag(opened.clients, self.asked["connector"], source.logs, awaited)

@@ -17,12 +17,12 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidRequest
-from airflow_provider_connect_offsets.hooks.doors import open_doors
+from airflow_provider_connect_offsets.hooks.clients import open_clients
 from airflow_provider_connect_offsets.hooks.failures import PERMANENT, as_event
 from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_cluster
 from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
-from airflow_provider_connect_offsets.observe.positions import Awaited, look_at_positions
-from airflow_provider_connect_offsets.observe.waiting import Observation, is_in, look_at_group, look_at_state
+from airflow_provider_connect_offsets.observe.positions import Awaited, observe_positions
+from airflow_provider_connect_offsets.observe.waiting import Observation, is_in, observe_group, observe_state
 from airflow_provider_connect_offsets.operations.stages import steps
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class WaitingTrigger(BaseTrigger, ABC):
         while True:
             try:
                 # In a thread, as the clients block; a look takes milliseconds, or as long as its own time-outs.
-                seen = await asyncio.to_thread(self.look)
+                seen = await asyncio.to_thread(self.observe)
             except self.ends_with as error:
                 yield self._event(reached=False, **as_event(error))
                 return
@@ -85,7 +85,7 @@ class WaitingTrigger(BaseTrigger, ABC):
         return TriggerEvent(event)  # type: ignore[no-untyped-call]
 
     @abstractmethod
-    def look(self) -> Observation:
+    def observe(self) -> Observation:
         """Look once."""
 
 
@@ -97,16 +97,16 @@ class ConnectorStateTrigger(WaitingTrigger):
     ) -> None:
         super().__init__(most=most, until=until, connector=connector, state=state, connect_conn_id=connect_conn_id)
 
-    def look(self) -> Observation:
+    def observe(self) -> Observation:
         """Look at its state."""
         with KafkaConnectHook(self.asked["connect_conn_id"]).get_conn() as connect:
-            return look_at_state(connect, self.asked["connector"], self.asked["state"])
+            return observe_state(connect, self.asked["connector"], self.asked["state"])
 
 
 class StateChangeTrigger(WaitingTrigger):
     """Waits until a connector is in the state that an operator has asked for; ends as the operator itself would.
 
-    ``patience``: the seconds of which ``until`` is the end; ``before`` is handed on with the event.
+    ``timeout``: the seconds of which ``until`` is the end; ``before`` is handed on with the event.
     """
 
     ends_with = (ConnectOffsetsError,)
@@ -119,7 +119,7 @@ class StateChangeTrigger(WaitingTrigger):
         connect_conn_id: str,
         most: float,
         until: float,
-        patience: float,
+        timeout: float,
         before: str,
     ) -> None:
         super().__init__(
@@ -128,11 +128,11 @@ class StateChangeTrigger(WaitingTrigger):
             connector=connector,
             state=state,
             connect_conn_id=connect_conn_id,
-            patience=patience,
+            timeout=timeout,
             before=before,
         )
 
-    def look(self) -> Observation:
+    def observe(self) -> Observation:
         """Look at its state; raises what ``operations.stages.steps`` raises once the time is up."""
         connector, state = self.asked["connector"], State(self.asked["state"])
         with KafkaConnectHook(self.asked["connect_conn_id"]).get_conn() as connect:
@@ -140,7 +140,7 @@ class StateChangeTrigger(WaitingTrigger):
         steps.refuse_failed(status, connector, state)
         reached = is_in(status, state)
         if not reached and self.until is not None and time.time() > self.until:
-            steps.refuse_unless_in(status, connector, state, patience=self.asked["patience"])
+            steps.refuse_unless_in(status, connector, state, timeout=self.asked["timeout"])
             reached = True  # RUNNING without tasks: it has none
         return Observation(reached, f"{connector!r} is {status.state} with {len(status.tasks)} tasks.")
 
@@ -173,14 +173,14 @@ class ConnectorPositionTrigger(WaitingTrigger):
             kafka_conn_id=kafka_conn_id,
         )
 
-    def look(self) -> Observation:
+    def observe(self) -> Observation:
         """Look at its positions and at the logs."""
         awaited = Awaited.parse(**{name: self.asked[name] for name in ("topics", "partitions", "position", "max_lag")})
         connector, kafka = self.asked["connector"], self.asked["kafka_conn_id"]
         if not kafka:
             raise InvalidRequest(f"{connector!r}: kafka_conn_id must name the cluster that its positions refer to.")
-        with open_doors(self.asked["connect_conn_id"], kafka) as opened, kafka_cluster(kafka) as cluster:
-            return look_at_positions(opened.doors, connector, cluster.logs, awaited)
+        with open_clients(self.asked["connect_conn_id"], kafka) as opened, kafka_cluster(kafka) as cluster:
+            return observe_positions(opened.clients, connector, cluster.logs, awaited)
 
 
 class ConsumerGroupInactiveTrigger(WaitingTrigger):
@@ -189,7 +189,7 @@ class ConsumerGroupInactiveTrigger(WaitingTrigger):
     def __init__(self, *, group: str, kafka_conn_id: str, most: float, until: float | None = None) -> None:
         super().__init__(most=most, until=until, group=group, kafka_conn_id=kafka_conn_id)
 
-    def look(self) -> Observation:
+    def observe(self) -> Observation:
         """Look at the group."""
         with consumer_groups(self.asked["kafka_conn_id"]) as groups:
-            return look_at_group(groups, self.asked["group"])
+            return observe_group(groups, self.asked["group"])

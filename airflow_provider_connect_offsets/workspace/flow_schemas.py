@@ -32,8 +32,8 @@ MIRROR_PARTITIONS = dataset_schema(
 
 # Pairs of offsets that resets of the flow have kept (``rewinds``), as far as the records prove them still, and those
 # that were found by reading single records (``offsets.bisecting``).
-KEPT_PAIRS = dataset_schema(
-    "kept_pairs",
+KEPT_MAPPINGS = dataset_schema(
+    "kept_mappings",
     topic="string",
     kafka_partition="int",
     upstream="long",
@@ -41,8 +41,8 @@ KEPT_PAIRS = dataset_schema(
 )
 
 # The cluster that groups leave in a failback: where the part of each log ends that the flow from home has written
-# (null: it is none of its replicas, or nobody knows), from which offset on copies are at home (null: none was found),
-# and how many records of its own stand there before these, which were never replicated.
+# (null: it is none of its remote topics, or nobody knows), from which offset on copies are at home (null: none was
+# found), and how many records of its own stand there before these, which were never replicated.
 RETURN_PARTITIONS = dataset_schema(
     "return_partitions",
     topic="string",
@@ -110,7 +110,7 @@ _CLAIM = {
 SAMPLED_CLAIMS = dataset_schema("sampled_claims", **_CLAIM)
 CHECKED_CLAIMS = dataset_schema("checked_claims", **_CLAIM, same="boolean?")
 
-# What a reset does to each topic: records that MirrorSource reads again, and of how many the replica holds a copy
+# What a reset does to each topic: records that MirrorSource reads again, and of how many the remote topic holds a copy
 # already; offset syncs that go, and whose they are (``offsets.requests.flow_reset.Belongs``).
 RESET_TOPICS = dataset_schema(
     "reset_topics",
@@ -123,9 +123,9 @@ RESET_TOPICS = dataset_schema(
     newest_sync="timestamp?",
 )
 
-# Pairs of offsets (source, replica) that are known exactly where a flow was reset, for each partition: the last record
-# replicated before it (null: none), and the next one (null: not known which) with the place that it gets. The ids are
-# those that the topics had then.
+# Pairs of offsets (source, remote topic) that are known exactly where a flow was reset, for each partition: the last
+# record replicated before it (null: none), and the next one (null: not known which) with the place that it gets. The
+# ids are those that the topics had then.
 REWINDS = dataset_schema(
     "rewinds",
     topic="string",

@@ -8,7 +8,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
     CHECKED_CLAIMS,
     COMPARE_RANGES,
     FLOW_TOPICS,
-    KEPT_PAIRS,
+    KEPT_MAPPINGS,
     MIRROR_LEDGER,
     MIRROR_PARTITIONS,
     RECORD_DIGESTS,
@@ -113,7 +113,7 @@ class ResetDirectory(RunDirectory):
 
     @property
     def target_bounds(self) -> str:
-        """Bounds of the replicas, by their names on the target: a dataset ``log_bounds``."""
+        """Bounds of the remote topics, by their names on the target: a dataset ``log_bounds``."""
         return join(self.uri, "target_log_bounds")
 
     @property
@@ -182,9 +182,9 @@ class FailoverDirectory(Directory):
         return join(self.uri, MIRROR_PARTITIONS.name)
 
     @property
-    def kept_pairs(self) -> str:
-        """Dataset ``kept_pairs``, where the source is alive."""
-        return join(self.uri, KEPT_PAIRS.name)
+    def kept_mappings(self) -> str:
+        """Dataset ``kept_mappings``, where the source is alive."""
+        return join(self.uri, KEPT_MAPPINGS.name)
 
     @property
     def ledger(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from airflow_provider_connect_offsets.workspace.flow_schemas import (
     FLOW_TOPICS,
     GROUP_READINESS,
-    KEPT_PAIRS,
+    KEPT_MAPPINGS,
     LAG_TREND,
     MIRROR_PARTITIONS,
     READINESS,
@@ -51,7 +51,7 @@ class ReadinessDirectory(Directory):
 
     @property
     def log_bounds(self) -> str:
-        """Dataset ``log_bounds`` of the source topics and of their replicas, by the clusters' aliases."""
+        """Dataset ``log_bounds`` of the source topics and of their remote topics, by the clusters' aliases."""
         return join(self.uri, LOG_BOUNDS.name)
 
     @property
@@ -85,9 +85,9 @@ class ReadinessDirectory(Directory):
         return join(self.uri, "left_partitions")
 
     @property
-    def kept_pairs(self) -> str:
-        """Dataset ``kept_pairs``."""
-        return join(self.uri, KEPT_PAIRS.name)
+    def kept_mappings(self) -> str:
+        """Dataset ``kept_mappings``."""
+        return join(self.uri, KEPT_MAPPINGS.name)
 
     @property
     def record_digests(self) -> str:

@@ -17,7 +17,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.exceptions import JournalDamaged, LeftStopped
-from airflow_provider_connect_offsets.hooks.doors import Opened
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.operators.fleet import ApproveFleetOperator, RestoreFleetOperator
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -184,7 +184,7 @@ def test_one_that_can_not_be_put_back_does_not_keep_the_others_from_it(tmp_path:
     looked_at = []
 
     class Restore(RestoreFleetOperator):
-        def take_back(self, run: RunDirectory, opened: Opened, context: Any) -> str | None:
+        def take_back(self, run: RunDirectory, opened: ConnectCluster, context: Any) -> str | None:
             del opened, context
             looked_at.append(run.uri.rpartition("/")[2])
             if run == fleet.member("damaged"):

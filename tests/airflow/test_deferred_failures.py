@@ -83,7 +83,7 @@ def _airflow(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     }.items():
         monkeypatch.setenv(f"AIRFLOW_CONN_{name}", json.dumps(value))
     monkeypatch.setattr(ExecutorSafeguard, "test_mode", True)
-    for made, name, seconds in ((KafkaConnectHook, "patience", SHORT), (Brokers, "timeout", 1.0)):
+    for made, name, seconds in ((KafkaConnectHook, "timeout", SHORT), (Brokers, "timeout", 1.0)):
         defaults = made.__init__.__kwdefaults__
         assert defaults is not None
         monkeypatch.setitem(defaults, name, seconds)
@@ -124,7 +124,7 @@ def test_operators(worker: Worker, step: type[Any], fault: str, kind: type[Excep
         worker.answers(f"GET /connectors/{NAME}/status", status("RUNNING", "RUNNING"), LATER[fault])
         if fault == "gone":  # which is believed where its configuration is, too
             worker.answers(f"GET /connectors/{NAME}", LATER[fault])
-        task = step(task_id="t", connector=NAME, connect_conn_id="scripted", patience=SHORT, deferrable=deferrable)
+        task = step(task_id="t", connector=NAME, connect_conn_id="scripted", timeout=SHORT, deferrable=deferrable)
         found.append(failure_of(task))
 
     assert found[0] == found[1]
@@ -136,7 +136,7 @@ def test_a_running_connector_without_tasks_is_there_when_time_is_up(worker: Work
     """A MirrorCheckpoint without groups has none; either way it is waited for, and then believed."""
     for deferrable in (False, True):
         worker.answers(f"GET /connectors/{NAME}/status", status("STOPPED"), status("RUNNING"))
-        task = RESUMES(task_id="t", connector=NAME, connect_conn_id="scripted", patience=SHORT, deferrable=deferrable)
+        task = RESUMES(task_id="t", connector=NAME, connect_conn_id="scripted", timeout=SHORT, deferrable=deferrable)
 
         assert ended(task) == "RUNNING"
 
@@ -144,7 +144,7 @@ def test_a_running_connector_without_tasks_is_there_when_time_is_up(worker: Work
 def test_without_a_triggerer(worker: Worker) -> None:
     """Airflow gives up on its behalf, and the task fails as one that waited itself."""
     worker.answers(f"GET /connectors/{NAME}/status", status("RUNNING", "RUNNING"))
-    task = STOPS(task_id="t", connector=NAME, connect_conn_id="scripted", patience=SHORT, deferrable=True)
+    task = STOPS(task_id="t", connector=NAME, connect_conn_id="scripted", timeout=SHORT, deferrable=True)
     with pytest.raises(TaskDeferred) as deferred:
         task.execute({})
     assert deferred.value.timeout is not None

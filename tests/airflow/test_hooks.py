@@ -14,7 +14,7 @@ import pytest
 from airflow.sdk import Connection
 
 from airflow_provider_connect_offsets.connect.rest.endpoint import BasicAuth, BearerToken, ConnectEndpoint, OAuthClient
-from airflow_provider_connect_offsets.connect.storage.offsets_file import write_pairs
+from airflow_provider_connect_offsets.connect.storage.offsets_file import write_mappings
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks import connect_endpoint
 from airflow_provider_connect_offsets.hooks import kafka as kafka_hook
@@ -260,7 +260,7 @@ def test_airflow_itself_can_test_the_connection(port: int) -> None:
 
 def test_testing_a_connection_that_does_not_work(connection: SetConnection, monkeypatch: pytest.MonkeyPatch) -> None:
     """It gives the readable error, without a traceback."""
-    monkeypatch.setattr(hook_module, "_TEST_PATIENCE", 0.0)
+    monkeypatch.setattr(hook_module, "_TEST_TIMEOUT", 0.0)
     connection(host="127.0.0.1", port=1, login="me", password="s3cret")
 
     works, text = KafkaConnectHook().test_connection()
@@ -274,7 +274,7 @@ def test_testing_a_connection_that_does_not_work(connection: SetConnection, monk
 def test_testing_a_connection_to_a_storage(connection: SetConnection, tmp_path: Path) -> None:
     """Without a host it looks at what is stored, and whether anyone runs it; what is missing is named."""
     stored = tmp_path / "connect.offsets"
-    write_pairs(stored, {b'["lines",{"filename":"a"}]': b'{"position":8}'})
+    write_mappings(stored, {b'["lines",{"filename":"a"}]': b'{"position":8}'})
 
     connection(extra={"offsets_file": str(stored)})
     assert KafkaConnectHook().test_connection() == (

@@ -57,7 +57,7 @@ def sync_bytes(topic: str, partition: int, upstream: int, downstream: int) -> tu
 
 
 def put_sync(cell: ResetCell, topic: str, partition: int, upstream: int, downstream: int) -> None:
-    """A sync of another time, such as a replica that is gone leaves behind."""
+    """A sync of another time, such as a remote topic that is gone leaves behind."""
     key, value = sync_bytes(topic, partition, upstream, downstream)
     cell.syncs_on.produce(cell.flow.offset_syncs_topic, [value], keys=[key])
 
@@ -92,14 +92,14 @@ def test_a_whole_flow_is_replicated_again_exactly_as_planned(sandbox: Sandbox, r
         sandbox.connect.wait_state(cell.source_connector, "RUNNING", tasks=1)
         sandbox.connect.wait_state(cell.checkpoint_connector, "STOPPED")
         sandbox.connect.resume(cell.checkpoint_connector)
-        openings = {(cell.replica(topic), 0): 150, (cell.replica(topic), 1): 100}
+        openings = {(cell.remote_partition(topic), 0): 150, (cell.remote_partition(topic), 1): 100}
 
         def is_in_the_copy() -> bool:
             stands = cell.group_on_target()
             return all(stands.get(where, 0) >= opening for where, opening in openings.items())
 
         wait_until(is_in_the_copy, 60, "the group was not put into the second copy", progress=cell.work)
-        exact = {(cell.replica(topic), 0): 150 + RECORDS, (cell.replica(topic), 1): 100 + RECORDS - 1}
+        exact = {(cell.remote_partition(topic), 0): 150 + RECORDS, (cell.remote_partition(topic), 1): 100 + RECORDS - 1}
         for where, stands in cell.group_on_target().items():
             assert stands <= exact[where]
             rest = after[where[1]][stands:]  # nothing that it has not read is passed over

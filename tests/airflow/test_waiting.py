@@ -76,7 +76,7 @@ def test_positions_are_awaited_by_lag_and_by_number(sink: SinkFlow, mirror: Mirr
     sink.sandbox.connect.stop(sink.name)
     sink.sandbox.target.produce(sink.topic, ["one more"])
     assert not caught_up.poke({})
-    assert caught_up.trigger().look().sentence.endswith(f"{sink.topic}-0 is at {RECORDS}, not {RECORDS + 1} yet.")
+    assert caught_up.trigger().observe().sentence.endswith(f"{sink.topic}-0 is at {RECORDS}, not {RECORDS + 1} yet.")
     assert ConnectorPositionSensor(task_id="wait", connector=sink.name, max_lag="1").poke({})
     assert ConnectorPositionSensor(task_id="wait", connector=sink.name, position=RECORDS).poke({})
     assert not ConnectorPositionSensor(task_id="wait", connector=sink.name, position=str(RECORDS + 1)).poke({})

@@ -41,8 +41,8 @@ def put_sync(cell: ResetCell, topic: str, partition: int, upstream: int, downstr
     cell.syncs_on.produce(cell.flow.offset_syncs_topic, [struct.pack(">qq", upstream, downstream)], keys=[key])
 
 
-def pairs(syncs: Iterable[OffsetSync]) -> set[tuple[int, int]]:
-    """Offsets of the source and of the replica that belong together."""
+def mappings(syncs: Iterable[OffsetSync]) -> set[tuple[int, int]]:
+    """Offsets of the source and of the remote topic that belong together."""
     return {(one.upstream, one.downstream) for one in syncs}
 
 
@@ -51,18 +51,18 @@ def pairs(syncs: Iterable[OffsetSync]) -> set[tuple[int, int]]:
 def test_a_group_is_misplaced_where_only_the_offsets_are_reset(
     start: StartCell, flows: FlowChanger, *, together: bool
 ) -> None:
-    """By a sync of an earlier replica a group lands beyond the end of the new one, and misses what comes.
+    """By a sync of an earlier remote topic a group lands beyond the end of the new one, and misses what comes.
 
-    The replica had two copies; it is made anew. Of partition 1 the source has nothing left to replicate, so that no
-    new sync takes the old one's place.
+    The remote topic had two copies; it is made anew. Of partition 1 the source has nothing left to replicate, so that
+    no new sync takes the old one's place.
     """
     cell = start()
     [topic] = cell.topics
-    replica, connect, late = cell.replica(topic), cell.sandbox.connect, f"{cell.group}-late"
+    remote_partition, connect, late = cell.remote_partition(topic), cell.sandbox.connect, f"{cell.group}-late"
     cell.set_by_hand(topic, 1, 0)
     for name in (cell.source_connector, cell.checkpoint_connector):
         connect.stop(name)
-    cell.sandbox.target.delete_topic(replica)
+    cell.sandbox.target.delete_topic(remote_partition)
     cell.sandbox.source.delete_records(topic, {1: RECORDS})
     cell.commit(topic, {1: RECORDS}, group=late)
 
@@ -80,19 +80,19 @@ def test_a_group_is_misplaced_where_only_the_offsets_are_reset(
         connect.resume(name)
 
     if not together:
-        cell.wait_for_group_on_target({(replica, 1): 2 * RECORDS}, group=late)  # it is misplaced
+        cell.wait_for_group_on_target({(remote_partition, 1): 2 * RECORDS}, group=late)  # it is misplaced
     cell.produce(topic, 1)
     cell.wait_until_caught_up()
-    assert [one.value for one in cell.sandbox.target.consume(replica, partition=1)] == [b"1:%d" % RECORDS]
+    assert [one.value for one in cell.sandbox.target.consume(remote_partition, partition=1)] == [b"1:%d" % RECORDS]
     if together:
-        cell.wait_for_group_on_target({(replica, 1): 0}, group=late)
+        cell.wait_for_group_on_target({(remote_partition, 1): 0}, group=late)
     else:
-        wait_until(lambda: (RECORDS, 0) in pairs(cell.syncs()), 60, "no new sync", progress=cell.work)
+        wait_until(lambda: (RECORDS, 0) in mappings(cell.syncs()), 60, "no new sync", progress=cell.work)
         connect.stop(cell.checkpoint_connector)
         connect.resume(cell.checkpoint_connector)
         cell.commit(topic, {1: RECORDS}, group=f"{cell.group}-later")
-        cell.wait_for_group_on_target({(replica, 1): 0}, group=f"{cell.group}-later")
-        assert cell.group_on_target(late) == {(replica, 1): 2 * RECORDS}
+        cell.wait_for_group_on_target({(remote_partition, 1): 0}, group=f"{cell.group}-later")
+        assert cell.group_on_target(late) == {(remote_partition, 1): 2 * RECORDS}
 
 
 @pytest.mark.mirror
@@ -124,7 +124,7 @@ def test_a_position_per_partition_and_nothing_else(start: StartCell, flows: Flow
     cell.produce(kept, 1)
 
     def of_kept() -> set[tuple[int, int]]:
-        return pairs(one for one in cell.syncs() if one.where.topic == kept)
+        return mappings(one for one in cell.syncs() if one.where.topic == kept)
 
     told = "the topic that was left alone has no sync"
     wait_for(of_kept, {(RECORDS, RECORDS)}, 60, told, progress=cell.work)
@@ -180,7 +180,7 @@ def test_syncs_are_renewed_alone(start: StartCell, flows: FlowChanger) -> None:
     cell.wait_until_running()
     cell.produce(topic, 1)
     wait_until(lambda: len(cell.syncs()) == 2, 60, "there are no new syncs", progress=cell.work)
-    assert pairs(cell.syncs()) == {(RECORDS, RECORDS)}
+    assert mappings(cell.syncs()) == {(RECORDS, RECORDS)}
 
 
 def test_what_can_not_be_meant_is_refused(start: StartCell, flows: FlowChanger) -> None:

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from sandbox import Sandbox
 from tests.support.faults.broken_sink import OPERATIONS, SinkCase, SinkCell, calls_of
 from tests.support.faults.fault_table import Ending, Note
-from tests.support.faults.faulty_doors import Fault, Faults
+from tests.support.faults.faulty_clients import Fault, Faults
 
 pytestmark = pytest.mark.faults
 
@@ -24,7 +24,7 @@ CELLS = [(name, fault) for name in OPERATIONS for fault in Fault]
 @pytest.fixture(scope="module")
 def case(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SinkCase]:
     """One sink for all cells of this module."""
-    with SinkCase.opened(sandbox, spark, tmp_path_factory.mktemp("generated"), patience=15) as opened:
+    with SinkCase.opened(sandbox, spark, tmp_path_factory.mktemp("generated"), timeout=15) as opened:
         yield opened
 
 
@@ -39,14 +39,14 @@ def test_broken_at_each_call(
     """
     broken = OPERATIONS[name]
     turns = list(product(broken.states, broken.successors))
-    with case.changer.doors() as doors:
-        moments = list(product(range(len(calls_of(case, broken, doors))), (False, True)))
+    with case.changer.clients() as clients:
+        moments = list(product(range(len(calls_of(case, broken, clients))), (False, True)))
         first = CELLS.index((name, fault)) % every
         endings: set[Ending | None] = set()
         for number, (at, after) in list(enumerate(moments))[first::every]:
             state, successor = turns[(number + first) % len(turns)]
             faults = Faults(fault, at, after, world=case.resume)
             with faults.naming(f"{name} of one that is {state}", successor), faults.files(monkeypatch):
-                endings.add(SinkCell(case, doors, broken, faults, state, successor).run())
+                endings.add(SinkCell(case, clients, broken, faults, state, successor).run())
     for ending in sorted(ending for ending in endings if ending is not None):
         note_generated(fault, name, "sink", ending)

@@ -16,7 +16,7 @@ import pytest
 from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Overlap
 from airflow_provider_connect_offsets.kafka.groups import Committed
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
 from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
 from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups, mend, move_groups
@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 from tests.support.faults.dying_writes import interrupted
 from tests.support.faults.fault_table import Ending, Note
-from tests.support.faults.faulty_doors import Fault, Faults, Killed, Outage
+from tests.support.faults.faulty_clients import Fault, Faults, Killed, Outage
 from tests.support.faults.outages import Outages
 from tests.support.faults.successors import Successor
 from tests.support.flows.failing_over import cluster

@@ -28,7 +28,7 @@ from airflow_provider_connect_offsets.operations.stages.imports import Imports
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 from tests.support.faults.fault_table import Ending, Note
-from tests.support.faults.faulty_doors import CHANGES, Fault, Faults, Killed
+from tests.support.faults.faulty_clients import CHANGES, Fault, Faults, Killed
 from tests.support.faults.successors import Successor
 
 FAULTS: list[Fault] = [fault for fault in Fault if fault is not Fault.THEIRS]

@@ -34,7 +34,7 @@ from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from sandbox import Sandbox
 from tests.support.faults.fault_table import Ending, Note
-from tests.support.faults.faulty_doors import Fault, Faults, Killed, Outage
+from tests.support.faults.faulty_clients import Fault, Faults, Killed, Outage
 from tests.support.faults.outages import Outages
 from tests.support.faults.successors import Successor
 
@@ -75,7 +75,7 @@ class OrphansCase:
         return directory
 
     def connect(self) -> ConnectRest:
-        return ConnectRest(ConnectEndpoint((self.sandbox.connect.url,)), patience=60)
+        return ConnectRest(ConnectEndpoint((self.sandbox.connect.url,)), timeout=60)
 
     def stored(self) -> OffsetsTopic:
         return OffsetsTopic(self.sandbox.target.client_settings(), self.topic)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sandbox import Sandbox
 from tests.support.faults.broken_sink import OPERATIONS, SinkCase, SinkCell, calls_of
 from tests.support.faults.fault_table import Ending, Note
-from tests.support.faults.faulty_doors import CHANGES, Faults, Outage
+from tests.support.faults.faulty_clients import CHANGES, Faults, Outage
 from tests.support.faults.outages import Outages, two_workers
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
@@ -31,7 +31,7 @@ def case(
     sandbox: Sandbox, outages: Outages, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SinkCase]:
     """One sink for all cells of this module."""
-    with SinkCase.opened(sandbox, spark, tmp_path_factory.mktemp("outages"), patience=120) as opened:
+    with SinkCase.opened(sandbox, spark, tmp_path_factory.mktemp("outages"), timeout=120) as opened:
         yield opened
         outages.wait()
 
@@ -54,14 +54,14 @@ def test_outage_at_each_change(
     """
     broken, place = OPERATIONS[name], CELLS.index((name, outage))
     turns, endings = list(product(broken.states, broken.successors)), set[Ending | None]()
-    with case.changer.doors() as doors:
-        moments = list(enumerate(moments_of(calls_of(case, broken, doors))))
+    with case.changer.clients() as clients:
+        moments = list(enumerate(moments_of(calls_of(case, broken, clients))))
         if not whole:
             moments = [moments[(place + int(os.environ["FAULT_SEED"])) % len(moments)]]
         for number, (at, after) in moments:
             state, successor = turns[(number + place) % len(turns)]
             faults = Faults(outage, at, after, world=lambda: outages.begin(outage))
             with faults.naming(f"{name} of one that is {state}", successor):
-                endings.add(SinkCell(case, doors, broken, faults, state, successor, over=outages.wait).run())
+                endings.add(SinkCell(case, clients, broken, faults, state, successor, over=outages.wait).run())
     for ending in sorted(ending for ending in endings if ending is not None):
         note_generated(outage, name, "sink", ending)

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.cli import recovering
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Drift, NotApplied
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.flow.flow_reset import (
     ResetPlan,
     read_reset,
@@ -27,7 +27,7 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from sandbox import Sandbox
 from tests.support.faults.fault_table import Ending, Note
-from tests.support.faults.faulty_doors import CHANGES, Fault, Faults, Killed, Outage
+from tests.support.faults.faulty_clients import CHANGES, Fault, Faults, Killed, Outage
 from tests.support.faults.outages import Outages, two_workers
 from tests.support.faults.reset_cell import RECORDS, ResetCell
 from tests.support.faults.successors import Successor
@@ -48,20 +48,20 @@ class Case:
     run: ResetDirectory
     plan: ResetPlan
 
-    def reset(self, doors: Doors, flows: FlowChanger, owner: Owner) -> object:
+    def reset(self, clients: Clients, flows: FlowChanger, owner: Owner) -> object:
         """Make it; ``flows`` has a workspace, and so journals, of its own."""
-        return reset_flow(self.plan, doors, flows.held(self.plan.reset), owner, self.run, sync_patience=60)
+        return reset_flow(self.plan, clients, flows.held(self.plan.reset), owner, self.run, sync_timeout=60)
 
     def calls(self) -> list[str]:
         """The calls of a clean reset."""
         counted = Faults()
-        with self.flows.doors() as doors:
-            self.reset(counted.doors(doors), _elsewhere(self), _owner())
+        with self.flows.clients() as clients:
+            self.reset(counted.clients(clients), _elsewhere(self), _owner())
         assert counted.calls
         return counted.calls
 
     def replicated(self) -> int:
-        """How many records the replica has, once the flow has caught up and runs, with the policies that it had."""
+        """Number of records of the remote topic once the flow has caught up and runs, with its policies as before."""
         self.cell.wait_until_running()
         self.cell.wait_until_caught_up()
         assert self.cell.policies() == ["compact", "compact"]
@@ -119,24 +119,24 @@ def test_outage_at_each_change(case: Case, outages: Outages, note_generated: Not
 
 
 def _cell(case: Case, faults: Faults, successor: Successor, *, over: Callable[[], None] = lambda: None) -> Ending:
-    with faults.naming("reset", successor), case.flows.doors() as doors:
-        return _broken(case, doors, faults, successor, over)
+    with faults.naming("reset", successor), case.flows.clients() as clients:
+        return _broken(case, clients, faults, successor, over)
 
 
-def _broken(case: Case, doors: Doors, faults: Faults, successor: Successor, over: Callable[[], None]) -> Ending:
+def _broken(case: Case, clients: Clients, faults: Faults, successor: Successor, over: Callable[[], None]) -> Ending:
     before = case.replicated()
     flows, owner, error = _elsewhere(case), _owner(), None
     try:
-        case.reset(faults.doors(doors), flows, owner)
+        case.reset(faults.clients(clients), flows, owner)
     except (Killed, SystemExit, ConnectOffsetsError) as raised:
         error = raised
     faults.mend()
     over()
     assert faults.happened
     if successor is Successor.RETRY:
-        case.reset(doors, flows, owner)
+        case.reset(clients, flows, owner)
     else:
-        _settle(case, doors, flows, owner, successor)
+        _settle(case, clients, flows, owner, successor)
     again = case.replicated() - before
     # A worker that dies before it has stored its offsets replicates again, as always with Connect.
     assert again in (
@@ -150,18 +150,18 @@ def _broken(case: Case, doors: Doors, faults: Faults, successor: Successor, over
     return Ending.APPLIED if again else Ending.RESTORED
 
 
-def _settle(case: Case, doors: Doors, flows: FlowChanger, owner: Owner, successor: Successor) -> None:
+def _settle(case: Case, clients: Clients, flows: FlowChanger, owner: Owner, successor: Successor) -> None:
     """As the teardown of the run does, a person, or another run."""
     held = flows.held(case.plan.reset)
     if successor is Successor.TEARDOWN:
-        take_back_reset(case.plan, doors, held, owner)
+        take_back_reset(case.plan, clients, held, owner)
     elif successor is Successor.PERSON:
         systems = recovering.Systems(flows.worker, source=flows.source, target=flows.target)
         name = case.plan.reset.source_connector
         recovering.recover(flows.workspace, name, systems, toward=Toward.BACK, run=owner.run)
     else:
         with held.journal.claim(_owner(), beside=held.locks) as entry:
-            recovery.recover(entry, Toward.FORWARD, doors)
+            recovery.recover(entry, Toward.FORWARD, clients)
 
 
 def _elsewhere(case: Case) -> FlowChanger:

@@ -79,8 +79,8 @@ def changer_of(flow: SinkFaults, spark: SparkSession, folder: Path) -> Changer:
 def test_sinks_are_read_changed_and_cleared(sink: SinkFaults, spark: SparkSession, tmp_path: Path) -> None:
     """Get, Alter and Reset SinkConnectorOffsets: plain, OverriddenConsumerGroupId, DifferentKafkaClusterTargeted."""
     changer = changer_of(sink, spark, tmp_path)
-    with changer.doors() as doors:
-        assert len(doors.offsets.read_offsets(sink.name).stored()) == PARTITIONS
+    with changer.clients() as clients:
+        assert len(clients.offsets.read_offsets(sink.name).stored()) == PARTITIONS
     delivered = sink.delivered()
 
     assert changer.apply(sink.plan(changer, tmp_path)).result is Result.APPLIED
@@ -91,8 +91,8 @@ def test_sinks_are_read_changed_and_cleared(sink: SinkFaults, spark: SparkSessio
     sink.wait_until_caught_up()
     assert sink.delivered() - delivered == AGAIN + PARTITIONS * RECORDS
     sink.connect.stop(sink.name)
-    with changer.doors() as doors:
-        assert [changer.reset(doors, sink.name) for _ in range(3)] == [PARTITIONS, 0, 0]
+    with changer.clients() as clients:
+        assert [changer.reset(clients, sink.name) for _ in range(3)] == [PARTITIONS, 0, 0]
 
 
 def test_a_group_that_the_worker_overrides(sandbox: Sandbox, spark: SparkSession, tmp_path: Path) -> None:
@@ -116,11 +116,11 @@ def test_zombies_keep_a_sink_from_being_reset(sandbox: Sandbox, spark: SparkSess
     consumer = Consumer(sandbox.target.client_settings() | {"group.id": f"connect-{flow.name}"})
     consumer.subscribe([flow.topic])
     wait_until(lambda: consumer.poll(0.1) is None and bool(consumer.assignment()), 60, "the zombie did not join")
-    changer = Changer(spark, tmp_path.as_uri(), sandbox.connect.url, sandbox.target, patience=3)
+    changer = Changer(spark, tmp_path.as_uri(), sandbox.connect.url, sandbox.target, timeout=3)
     before = flow.positions()
 
-    with changer.doors() as doors, pytest.raises(NotStopped, match=flow.name):
-        changer.reset(doors, flow.name)
+    with changer.clients() as clients, pytest.raises(NotStopped, match=flow.name):
+        changer.reset(clients, flow.name)
 
     consumer.close()
     assert flow.positions() == before
@@ -131,11 +131,11 @@ def test_connectors_that_are_not_there(sandbox: Sandbox, spark: SparkSession, tm
     """GetNonExistentConnectorOffsets, AlterOffsetsNonExistentConnector."""
     changer = Changer(spark, tmp_path.as_uri(), sandbox.connect.url, sandbox.target)
     entry = {"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": 1}}
-    with changer.doors() as doors:
+    with changer.clients() as clients:
         for attempt in (
-            lambda: doors.offsets.read_offsets("no-such"),
-            lambda: doors.offsets.write_offsets("no-such", parse_rest({"offsets": [entry]})),
-            lambda: changer.reset(doors, "no-such"),
+            lambda: clients.offsets.read_offsets("no-such"),
+            lambda: clients.offsets.write_offsets("no-such", parse_rest({"offsets": [entry]})),
+            lambda: changer.reset(clients, "no-such"),
         ):
             with pytest.raises(UnknownConnector, match="no-such"):
                 attempt()
@@ -147,11 +147,11 @@ def test_connectors_that_are_not_stopped(sandbox: Sandbox, spark: SparkSession, 
     changer, changes = changer_of(flow, spark, tmp_path), parse_rest({"offsets": [flow.entry(0, SET_TO)]})
     for prepare in (lambda _name: None, sandbox.connect.pause):
         prepare(flow.name)
-        with changer.doors() as doors:
+        with changer.clients() as clients:
             with pytest.raises(NotStopped, match=flow.name):
-                changer.alter(doors, flow.name, changes)
+                changer.alter(clients, flow.name, changes)
             with pytest.raises(NotStopped, match="must be in the STOPPED state"):
-                doors.offsets.write_offsets(flow.name, changes)
+                clients.offsets.write_offsets(flow.name, changes)
     assert flow.positions() == dict.fromkeys(range(PARTITIONS), RECORDS)
     sandbox.connect.delete(flow.name)
 
@@ -174,9 +174,9 @@ def test_bodies_that_no_sink_can_have(
     sandbox.connect.create(name, file_sink_config("t", tmp_path / "out"), initial_state="STOPPED")
     sandbox.connect.wait_state(name, "STOPPED")
     changes = parse_rest({"offsets": [entry]})
-    with changer.doors() as doors:
+    with changer.clients() as clients:
         with pytest.raises(InvalidRequest, match=f"{name}.*{ours}"):
-            changer.alter(doors, name, changes)
+            changer.alter(clients, name, changes)
         with pytest.raises(Rejected, match=name):
-            doors.offsets.write_offsets(name, changes)
+            clients.offsets.write_offsets(name, changes)
     sandbox.connect.delete(name)

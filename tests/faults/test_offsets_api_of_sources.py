@@ -141,8 +141,8 @@ def test_sources_are_read_changed_and_cleared(source: Source, spark: SparkSessio
     source.wait_until_read()
     assert source.delivered() == 8
     source.worker.stop(source.name)
-    with changer.doors() as doors:
-        assert [changer.reset(doors, source.name) for _ in range(3)] == [1, 0, 0]
+    with changer.clients() as clients:
+        assert [changer.reset(clients, source.name) for _ in range(3)] == [1, 0, 0]
 
 
 def test_kafka_leaves_a_removal_half_done_and_it_is_put_back(
@@ -192,14 +192,14 @@ def test_bodies_that_no_source_can_have(sandbox: Sandbox, spark: SparkSession, t
     source = Source.start(sandbox, sandbox.connect)
     sandbox.connect.stop(source.name)
     changer = source.changer(spark, tmp_path)
-    with changer.doors() as doors:
+    with changer.clients() as clients:
         for partition, offset in (({"file": "x"}, {"position": 1}), (source.partition, {"position": -1})):
             changes = parse_rest({"offsets": [{"partition": partition, "offset": offset}]})
             with pytest.raises(InvalidRequest, match=source.name):
-                changer.alter(doors, source.name, changes)
+                changer.alter(clients, source.name, changes)
             with pytest.raises(Rejected, match=source.name):
-                doors.offsets.write_offsets(source.name, changes)
+                clients.offsets.write_offsets(source.name, changes)
         with pytest.raises(Rejected, match="need to be provided"):
-            doors.offsets.write_offsets(source.name, Offsets())
+            clients.offsets.write_offsets(source.name, Offsets())
     assert source.positions() == [AT_END]
     sandbox.connect.delete(source.name)

@@ -52,7 +52,7 @@ def test_changed(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
 @pytest.mark.parametrize(("kind", "step"), each(["after stop", *WHILE_STOPPED, "after read-back"]))
 def test_resumed(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
     """Someone else resumes it: nothing was written, or all was, or it says that the offsets are nobody's."""
-    cell = Cell(scenes.ready(kind), STEPS[step], patience=15)  # it may wait in vain for what nobody asks for any more
+    cell = Cell(scenes.ready(kind), STEPS[step], timeout=15)  # it may wait in vain for what nobody asks for any more
 
     def resume(_process: subprocess.Popen[str]) -> Fate:
         cell.flow.sandbox.connect.resume(cell.flow.name)
@@ -96,7 +96,7 @@ def test_deleted(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
 @pytest.mark.parametrize("step", [step for step in STEPS if step not in {"before resuming", "while resuming"}])
 def test_zombie(scenes: Scenes, note: Note, step: str) -> None:
     """A task that was given up still reads in the sink's group: it is named, or came too late to matter."""
-    cell = Cell(scenes.ready(Kind.SINK), STEPS[step], patience=5)
+    cell = Cell(scenes.ready(Kind.SINK), STEPS[step], timeout=5)
     zombie = Zombie(cell.flow)
 
     with zombie.reading():

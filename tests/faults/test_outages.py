@@ -98,7 +98,7 @@ def outage(
     stages |= {at: scenes.in_order(scene, at[0]) for at, scene in stages.items()}
     held = Held()
     cells = {
-        at: Cell(scene, STEPS[at[1]], patience=300, most=2 * AGAIN if at[1] == "while resuming" else AGAIN)
+        at: Cell(scene, STEPS[at[1]], timeout=300, most=2 * AGAIN if at[1] == "while resuming" else AGAIN)
         for at, scene in stages.items()
     }
     with ExitStack() as stack:

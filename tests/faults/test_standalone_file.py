@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_provider_connect_offsets.connect.storage.offsets_file import read_pairs
+from airflow_provider_connect_offsets.connect.storage.offsets_file import read_mappings
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.offsets.document import Entry, parse_map, parse_rest
 from airflow_provider_connect_offsets.offsets.storage import key_bytes, value_bytes
@@ -48,7 +48,7 @@ def test_it_goes_on_from_what_was_written(sandbox: Sandbox, worker: ConnectWorke
     assert store.connectors() == [name]
     assert store.read_offsets(name).stored() == told.stored()
     [entry] = told
-    assert read_pairs(store.path) == {
+    assert read_mappings(store.path) == {
         key_bytes(name, parse_map(entry.partition)): value_bytes(parse_map(entry.offset or "")),
     }
 

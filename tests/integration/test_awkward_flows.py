@@ -37,20 +37,20 @@ class Judged:
 
     def best(self, position: int) -> int:
         """The lowest of the last copies of all that is unread; behind the last copy where no unread record has one."""
-        last = {value: at for at, value in enumerate(self.logs.replica[self.partition])}
+        last = {value: at for at, value in enumerate(self.logs.remote_partition[self.partition])}
         source = self.logs.source[self.partition]
         unread = [last[value] for value in source[position:] if value in last]
         return min(unread, default=max((last[value] for value in source if value in last), default=-1) + 1)
 
     def missing(self, position: int) -> int:
         """How many unread records have no copy."""
-        copied = set(self.logs.replica[self.partition])
+        copied = set(self.logs.remote_partition[self.partition])
         return sum(value not in copied for value in self.logs.source[self.partition][position:])
 
     def read_again(self, position: int, start: int) -> int:
         """How many records from ``start`` on are copies of what was read; somebody else's are none."""
         read = set(self.logs.source[self.partition][:position])
-        return sum(value in read for value in self.logs.replica[self.partition][start:])
+        return sum(value in read for value in self.logs.remote_partition[self.partition][start:])
 
     def assert_true(self) -> None:
         """Nothing that is unread and has a copy is skipped, and nothing is claimed that the records don't show."""
@@ -237,8 +237,8 @@ def add_partition(flowing: Flowing) -> None:
 def assert_not_drained(moving: FailingOver) -> None:
     """Neither before anything is stopped, nor with the connector stopped."""
     request, told = moving.request(), r"partition 2 ends at 20 and the target's .* has no such partition"
-    with moving.doors() as doors:
+    with moving.clients() as clients:
         with pytest.raises(NotDrained, match=f"Nothing was stopped.*{told}"):
-            failover.await_drained(request, doors, patience=30)
+            failover.await_drained(request, clients, timeout=30)
         with pytest.raises(NotDrained, match=f"No group was moved.*{told}"):
-            failover.refuse_undrained(failover.look(request, doors, moving.directory()).replicas)
+            failover.refuse_undrained(failover.observe_failover(request, clients, moving.directory()).remote_partitions)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.mirror
 
 @pytest.fixture
 def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
-    """Somebody's record in the replica of partition 0, and a transaction's marker in the source, which makes up for it.
+    """Somebody's record in the remote topic of partition 0, and a transaction's marker in the source, which evens out.
 
     So the pairs before and after both are as far apart on either side: ``9 → 9`` and ``13 → 13``, but ``11 → 12``.
     """
@@ -62,7 +62,7 @@ def test_a_claim_that_its_record_disproves_closes_the_gate(
     assert checked == 1
     assert error == (
         f"1 of 1 claims are disproved by the records themselves: that of topic {flowing.topic!r}, partition 0, "
-        f"offset 11 is not that of {flowing.target_topic!r}, offset 11. Something else writes to the replica, or "
+        f"offset 11 is not that of {flowing.target_topic!r}, offset 11. Something else writes to the remote topic, or "
         "changes records on their way."
     )
 

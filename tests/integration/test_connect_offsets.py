@@ -329,7 +329,7 @@ def test_a_standalone_file_is_gone_on_from(sandbox: Sandbox, run: Shell, tmp_pat
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     offsets=st.lists(
-        st.tuples(SMALL_MAPS, SMALL_MAPS), min_size=1, max_size=60, unique_by=lambda pair: canonical(pair[0])
+        st.tuples(SMALL_MAPS, SMALL_MAPS), min_size=1, max_size=60, unique_by=lambda mapping: canonical(mapping[0])
     )
 )
 def test_whatever_is_written_to_a_topic_is_read(

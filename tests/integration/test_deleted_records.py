@@ -186,30 +186,30 @@ def test_deleted_between_single_steps(mirror: MirrorFlow, source_changer: Change
     run, _summary = source_changer.plan(mirror.name, "offset", "10")
     plan, owner = read_plan(run), Owner.here(run="test/steps", task="step")
     journal, connect = source_changer.journal(mirror.name), mirror.sandbox.connect
-    with source_changer.doors() as doors:
+    with source_changer.clients() as clients:
 
         def begin() -> None:
-            stepwise.begin(plan, doors, journal, owner, seconds=600)
+            stepwise.begin(plan, clients, journal, owner, seconds=600)
             connect.stop(mirror.name)
 
         begin()
-        stepwise.alter(plan, doors, journal, owner, seconds=600)
+        stepwise.alter(plan, clients, journal, owner, seconds=600)
         mirror.sandbox.source.delete_records(mirror.topic, {0: 11})
         with pytest.raises(Drift, match=r"partition 0: .*position 10 was deleted"):
-            stepwise.read_back(doors, journal, owner, seconds=600)
-        taken_back = stepwise.take_back(plan, doors, journal, owner)
+            stepwise.read_back(clients, journal, owner, seconds=600)
+        taken_back = stepwise.take_back(plan, clients, journal, owner)
         assert taken_back is not None
         assert taken_back.result is Result.RESTORED
         mirror.wait_until_caught_up()
 
         begin()
         with pytest.raises(Drift, match=r"Nothing was written: .*partition 0: .*position 10 was deleted"):
-            stepwise.alter(plan, doors, journal, owner, seconds=600)
-        stepwise.take_back(plan, doors, journal, owner)
+            stepwise.alter(plan, clients, journal, owner, seconds=600)
+        stepwise.take_back(plan, clients, journal, owner)
         partition = f'{{"cluster":"source","partition":0,"topic":"{mirror.topic}"}}'
         connect.stop(mirror.name)
         with pytest.raises(InvalidRequest, match=r"Nothing was written: .*position 10 was deleted"):
-            source_changer.alter(doors, mirror.name, Offsets.of([Entry(partition, '{"offset":9}')]))
+            source_changer.alter(clients, mirror.name, Offsets.of([Entry(partition, '{"offset":9}')]))
         connect.resume(mirror.name)
 
 
@@ -218,16 +218,16 @@ def test_deleted_after_the_last_single_step(mirror: MirrorFlow, source_changer: 
     run, _summary = source_changer.plan(mirror.name, "offset", "10")
     plan, owner = read_plan(run), Owner.here(run="test/steps", task="step")
     journal = source_changer.journal(mirror.name)
-    with source_changer.doors() as doors:
-        stepwise.begin(plan, doors, journal, owner, seconds=600)
+    with source_changer.clients() as clients:
+        stepwise.begin(plan, clients, journal, owner, seconds=600)
         mirror.sandbox.connect.stop(mirror.name)
-        stepwise.alter(plan, doors, journal, owner, seconds=600)
-        stepwise.read_back(doors, journal, owner, seconds=600)
+        stepwise.alter(plan, clients, journal, owner, seconds=600)
+        stepwise.read_back(clients, journal, owner, seconds=600)
         mirror.sandbox.source.delete_records(mirror.topic, {0: 11})
         mirror.sandbox.connect.resume(mirror.name)
         mirror.sandbox.connect.wait_state(mirror.name, "RUNNING", tasks=1)
 
-        ended = stepwise.take_back(plan, doors, journal, owner)
+        ended = stepwise.take_back(plan, clients, journal, owner)
 
     assert ended is not None
     assert ended.result is Result.RECORDS_DELETED

@@ -32,8 +32,8 @@ def attempts(sink: SinkFlow, changer: Changer, owner: Owner) -> list[Callable[[A
     """Either way of changing them."""
     journal = changer.journal(sink.name)
     return [
-        lambda doors: direct.alter(doors, journal, owner, to_seven(sink)),
-        lambda doors: direct.reset(doors, journal, owner),
+        lambda clients: direct.alter(clients, journal, owner, to_seven(sink)),
+        lambda clients: direct.reset(clients, journal, owner),
     ]
 
 
@@ -41,15 +41,15 @@ def test_two_runs_never_overlap(sink: SinkFlow, target_changer: Changer) -> None
     """The second fails at once and names the first; nor may a run write beside the plan that it has begun."""
     sink.sandbox.connect.stop(sink.name)
     journal = target_changer.journal(sink.name)
-    with target_changer.doors() as doors:
+    with target_changer.clients() as clients:
         with journal.claim(OTHER):
             for attempt in attempts(sink, target_changer, ME):
                 with pytest.raises(Overlap, match="being changed by run 'dag/other'"):
-                    attempt(doors)
+                    attempt(clients)
         journal.hold(ME, seconds=60)
         for attempt in attempts(sink, target_changer, ME):
             with pytest.raises(InvalidRequest, match=rf"Nothing was written: this run holds '{sink.name}'"):
-                attempt(doors)
+                attempt(clients)
     assert positions(sink) == [{"kafka_offset": RECORDS}]
 
 
@@ -67,8 +67,8 @@ def test_what_stood_there_is_kept_before_it_is_written(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(steps, "prove", interrupted)
-    with target_changer.doors() as doors, pytest.raises(KeyboardInterrupt):
-        attempts(sink, target_changer, ME)[number](doors)
+    with target_changer.clients() as clients, pytest.raises(KeyboardInterrupt):
+        attempts(sink, target_changer, ME)[number](clients)
     assert positions(sink) == [{"kafka_offset": RECORDS}]
 
     [record] = kept
@@ -78,12 +78,12 @@ def test_what_stood_there_is_kept_before_it_is_written(
     assert found is not None
     assert [entry.offset for entry in found.prior] == [f'{{"kafka_offset":{RECORDS}}}']
 
-    with target_changer.doors() as doors:
+    with target_changer.clients() as clients:
         sink.sandbox.connect.alter(sink.name, [entry_of(sink, 3)])  # as the killed one has left it
         dead = journal._claim(Owner("dag/dead", "alter", "here", 0), 0)
         dead.write(replace(record, owner=dead.record.owner))
         journal._end_lease(dead.number, dead.record.owner, seconds=0)
-        assert target_changer.alter(doors, sink.name, to_seven(sink)) == 1
+        assert target_changer.alter(clients, sink.name, to_seven(sink)) == 1
     assert positions(sink) == [{"kafka_offset": 7}]
     settled = journal.record(dead.number)
     assert settled is not None

@@ -27,13 +27,13 @@ def flowing(sandbox: Sandbox) -> Iterator[Flowing]:
 
 @pytest.fixture
 def own_separator(sandbox: Sandbox) -> Iterator[Flowing]:
-    """The same, whose replicas are named with another separator."""
+    """The same, whose remote topics are named with another separator."""
     yield from _flowing(sandbox, {"replication.policy.separator": "_"})
 
 
 @pytest.fixture
 def same_names(sandbox: Sandbox) -> Iterator[Flowing]:
-    """The same, whose replicas keep their names."""
+    """The same, whose remote topics keep their names."""
     yield from _flowing(sandbox, IDENTITY)
 
 
@@ -50,7 +50,7 @@ def there(spark: SparkSession, tmp_path: Path, flowing: Flowing) -> FailingOver:
 
 
 def test_groups_go_home_from_replicas_and_from_what_was_produced_meanwhile(there: FailingOver) -> None:
-    """Of the replica at random places, two of each three groups in a topic of the target too; all exact."""
+    """Of the remote topic at random places, two of each three groups in a topic of the target too; all exact."""
     flowing = there.flowing
     sandbox, random = flowing.sandbox, Random(flowing.mark)
     sandbox.connect.stop(flowing.source_connector)
@@ -85,16 +85,16 @@ def test_groups_go_home_from_replicas_and_from_what_was_produced_meanwhile(there
 def test_without_a_flow_that_leads_back_nothing_may_be_left_unread(
     spark: SparkSession, tmp_path: Path, own_separator: Flowing
 ) -> None:
-    """Who has not read what was produced on the target stays, and is named; who has goes home from the replica."""
+    """Who has not read what was produced on the target stays, and is named; who has goes home from the remote topic."""
     flowing = own_separator
     sandbox, there = flowing.sandbox, FailingOver(spark, tmp_path.as_uri(), flowing)
     sandbox.target.create_topic(flowing.topic, partitions=PARTITIONS)
     produce(sandbox.target, flowing.topic, 10, mark="there")
-    replica = away_positions(flowing, flowing.target_topic, 2, Random(flowing.mark))
-    done, busy = sorted(replica)
-    replica[done] |= at_the_ends(flowing, flowing.topic)
-    replica[busy] |= {where: end - 3 for where, end in at_the_ends(flowing, flowing.topic).items()}
-    commit_groups(sandbox.target, replica)
+    remote_partition = away_positions(flowing, flowing.target_topic, 2, Random(flowing.mark))
+    done, busy = sorted(remote_partition)
+    remote_partition[done] |= at_the_ends(flowing, flowing.topic)
+    remote_partition[busy] |= {where: end - 3 for where, end in at_the_ends(flowing, flowing.topic).items()}
+    commit_groups(sandbox.target, remote_partition)
     failing_back = FailingBack(there, None)
 
     _, refused = failing_back.translate()
@@ -116,7 +116,7 @@ def test_without_a_flow_that_leads_back_nothing_may_be_left_unread(
 def test_logs_of_the_same_name(
     spark: SparkSession, tmp_path: Path, same_names: Flowing, begins: str, compared: int
 ) -> None:
-    """What was produced behind the replica's end isn't skipped, and copies of it are told from home's own records.
+    """What was produced behind the remote topic's end isn't skipped, and copies of it are told from home's own records.
 
     Also where that is more than is compared of either log.
     """

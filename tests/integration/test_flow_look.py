@@ -7,9 +7,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
-from airflow_provider_connect_offsets.observe.flow.flow_look import write_told
-from airflow_provider_connect_offsets.observe.flow.kept_pairs import kept_pairs
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters, Replica
+from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings
+from airflow_provider_connect_offsets.observe.flow.observed_groups import write_told
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
@@ -42,7 +42,7 @@ def test_of_each_checkpoint_the_last_one(sandbox: Sandbox, tmp_path: Path) -> No
 
 
 def test_of_what_resets_have_kept_only_what_the_records_prove(sandbox: Sandbox, tmp_path: Path) -> None:
-    """Pairs of an earlier replica of the same name are left out, and those of records that are gone."""
+    """Pairs of an earlier remote topic of the same name are left out, and those of records that are gone."""
     mark = uuid4().hex[:8]
     sandbox.source.create_topic(f"orders-{mark}")
     sandbox.target.create_topic(f"here.orders-{mark}")
@@ -53,14 +53,14 @@ def test_of_what_resets_have_kept_only_what_the_records_prove(sandbox: Sandbox, 
     again = [values[number] for number in copied]
     sandbox.target.produce(f"here.orders-{mark}", again, timestamps=[times[number] for number in copied])
     where = TopicPartition(f"orders-{mark}", 0)
-    replica = Replica(where, f"here.orders-{mark}", LogBounds(0, 10), LogBounds(0, 16))
+    remote_partition = RemotePartition(where, f"here.orders-{mark}", LogBounds(0, 10), LogBounds(0, 16))
     root = tmp_path.as_uri()
     _keep(f"{root}/first", where, (9, 9), (4, 10))
     _keep(f"{root}/second", where, (7, 3), (3, 12))
     _keep(f"{root}/third", where, (9, 15), (10, 16))
 
     with cluster(sandbox.source) as source, cluster(sandbox.target) as target:
-        found = kept_pairs(root, Clusters(source, target), [replica])
+        found = kept_mappings(root, Clusters(source, target), [remote_partition])
 
     assert [(row["upstream"], row["downstream"]) for row in found] == [(9, 9), (4, 10), (9, 15)]
 

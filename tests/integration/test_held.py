@@ -11,7 +11,7 @@ import pytest
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.connector import held
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -48,7 +48,7 @@ def members(clusters: dict[str, Connect], tmp_path: Path) -> Iterator[list[held.
         root = journal_root(tmp_path.as_uri())
         yield [
             held.Member(
-                Doors(connect, connect, patience=60, cluster=cluster), Journal(root, cluster=cluster, connector=NAME)
+                Clients(connect, connect, timeout=60, cluster=cluster), Journal(root, cluster=cluster, connector=NAME)
             )
             for cluster, connect in (("here", here), ("there", there))
         ]

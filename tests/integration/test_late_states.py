@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, WriteReply
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.operations.connector import stepwise
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
@@ -59,27 +59,27 @@ class ResumedBetween:
         return getattr(self._offsets, name)
 
 
-def made(sink: SinkFlow, changer: Changer, doors: Doors) -> Journal:
+def made(sink: SinkFlow, changer: Changer, clients: Clients) -> Journal:
     """Single steps up to the one that gives the connector back."""
     directory, _summary = changer.plan(sink.name, "offset", str(SET_TO))
     plan, journal = read_plan(directory), changer.journal(sink.name)
-    stepwise.begin(plan, doors, journal, RUN, seconds=3600)
+    stepwise.begin(plan, clients, journal, RUN, seconds=3600)
     sink.sandbox.connect.stop(sink.name)
-    stepwise.alter(plan, doors, journal, RUN, seconds=3600)
-    stepwise.read_back(doors, journal, RUN, seconds=3600)
+    stepwise.alter(plan, clients, journal, RUN, seconds=3600)
+    stepwise.read_back(clients, journal, RUN, seconds=3600)
     return journal
 
 
-def given_back(sink: SinkFlow, changer: Changer, doors: Doors, *, paused: bool) -> tuple[Journal, Doors]:
+def given_back(sink: SinkFlow, changer: Changer, clients: Clients, *, paused: bool) -> tuple[Journal, Clients]:
     """Single steps up to the request that gives the connector back; doors that see its state late from then on."""
     connect = sink.sandbox.connect
     if paused:
         connect.pause(sink.name)
         connect.wait_state(sink.name, "PAUSED")
-    journal = made(sink, changer, doors)
-    late: Any = LateStatus(doors.control, doors.control.status(sink.name))
+    journal = made(sink, changer, clients)
+    late: Any = LateStatus(clients.control, clients.control.status(sink.name))
     (connect.pause if paused else connect.resume)(sink.name)
-    return journal, replace(doors, control=late)
+    return journal, replace(clients, control=late)
 
 
 @pytest.mark.parametrize("toward", Toward)
@@ -87,14 +87,14 @@ def given_back(sink: SinkFlow, changer: Changer, doors: Doors, *, paused: bool) 
 def test_it_counts_as_done(sink: SinkFlow, target_changer: Changer, toward: Toward, *, paused: bool) -> None:
     """Nothing can be undone any more, as Connect refuses to write; what was proved stands, and no time is lost."""
     written = len(sink.lines())
-    with target_changer.doors() as doors:
-        journal, late = given_back(sink, target_changer, doors, paused=paused)
-        began = doors.clock.now()
+    with target_changer.clients() as clients:
+        journal, late = given_back(sink, target_changer, clients, paused=paused)
+        began = clients.clock.now()
 
         with journal.claim(RUN) as entry:
             told = recovery.recover(entry, toward, late)
 
-        assert doors.clock.now() - began < doors.patience / 2
+        assert clients.clock.now() - began < clients.timeout / 2
     state = "PAUSED" if paused else "RUNNING"
     assert told is not None
     assert told.endswith(f"was applied and proved; the connector is {state} again.")
@@ -109,12 +109,12 @@ def test_it_counts_as_done(sink: SinkFlow, target_changer: Changer, toward: Towa
 
 def test_it_does_not_count_as_done_where_something_was_undone(sink: SinkFlow, target_changer: Changer) -> None:
     """Prior offsets were written, and then someone resumed it on others: what stands is not the plan."""
-    with target_changer.doors() as doors:
-        journal = made(sink, target_changer, doors)
-        between: Any = ResumedBetween(doors.offsets, sink)
+    with target_changer.clients() as clients:
+        journal = made(sink, target_changer, clients)
+        between: Any = ResumedBetween(clients.offsets, sink)
 
         with journal.claim(RUN) as entry:
-            told = recovery.recover(entry, Toward.BACK, replace(doors, offsets=between))
+            told = recovery.recover(entry, Toward.BACK, replace(clients, offsets=between))
 
     assert told is not None
     assert "applied and proved" not in told

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.cli.main import main
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, JournalLost, Overlap
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.operations.groups.group_commit import Moved, commit_translation
 from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
 from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups, move_groups

@@ -19,10 +19,10 @@ def leave(sink: SinkFlow, changer: Changer) -> None:
     """What a run leaves whose teardown has died before it wrote anything: STOPPED, on offsets that are to be undone."""
     directory, _summary = changer.plan(sink.name, "offset", str(LEFT))
     plan, journal = read_plan(directory), changer.journal(sink.name)
-    with changer.doors() as doors:
-        stepwise.begin(plan, doors, journal, DEAD, seconds=3600)
+    with changer.clients() as clients:
+        stepwise.begin(plan, clients, journal, DEAD, seconds=3600)
         sink.sandbox.connect.stop(sink.name)
-        stepwise.alter(plan, doors, journal, DEAD, seconds=3600)
+        stepwise.alter(plan, clients, journal, DEAD, seconds=3600)
     with journal.claim(DEAD) as entry:
         entry.note(SagaState.BACK)
     assert sink.position() == LEFT

@@ -52,7 +52,7 @@ def story(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPa
 
 
 def break_it(flow: WatchedFlow) -> None:
-    """Stop both connectors; lag, retention, a topic created again, a replica that is gone, a group that came late."""
+    """Stop both connectors; lag, retention, a topic created anew, a deleted remote topic, a group that came late."""
     sandbox = flow.sandbox
     for name in (flow.checkpoints, flow.name):
         sandbox.connect.stop(name)
@@ -132,8 +132,8 @@ def test_a_topic_that_was_created_again_is_found(story: Story) -> None:
 
 def test_a_replica_that_is_gone_is_found(story: Story) -> None:
     """Deleted; and, created again, shorter than an offset sync says."""
-    [gone] = story.broken.errors["replica_lost"]
-    [shorter] = story.stuck.errors["replica_lost"]
+    [gone] = story.broken.errors["remote_topic_lost"]
+    [shorter] = story.stuck.errors["remote_topic_lost"]
 
     assert f"no such partition of `source.{story.flow.topic('dropped')}`" in gone
     assert "ends at 0, but an offset sync names its record 99" in shorter
@@ -172,7 +172,7 @@ def test_a_group_without_checkpoint_or_replica_is_found(story: Story) -> None:
     assert (
         f"group `{group}`: a planned failover now would translate 1 of 2 partitions, and 90% are asked for" in coverage
     )
-    assert "there is no replica of the partition." in coverage
+    assert "there is no remote topic of the partition." in coverage
     assert f"group `{group}`: 2 of its 2 partitions have no checkpoint." in missing
     [unseen] = [text for text in story.broken.errors["unplanned_coverage"] if f"group `{group}`" in text]
     assert "were the source lost now, a failover would translate 1 of 2 partitions" in unseen

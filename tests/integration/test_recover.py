@@ -24,22 +24,22 @@ def _run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 @pytest.fixture(name="changer")
 def _changer(target_changer: Changer) -> Changer:
     """As Airflow's tasks, which ask the worker for its Kafka cluster."""
-    with target_changer.doors() as doors:
-        assert isinstance(doors.control, ConnectRest)
-        return replace(target_changer, cluster=doors.control.version().kafka_cluster_id)
+    with target_changer.clients() as clients:
+        assert isinstance(clients.control, ConnectRest)
+        return replace(target_changer, cluster=clients.control.version().kafka_cluster_id)
 
 
 def leave(sink: SinkFlow, changer: Changer, *, read_back: bool) -> None:
     """What single steps leave where no further task of their run comes: held, STOPPED, and on the plan's offsets."""
     directory, _summary = changer.plan(sink.name, "offset", "7")
     plan, journal = read_plan(directory), changer.journal(sink.name)
-    with changer.doors() as opened:
-        doors = replace(opened, connections={"connect_conn_id": "orders", "kafka_conn_id": "eu"})
-        stepwise.begin(plan, doors, journal, DEAD, seconds=3600)
+    with changer.clients() as opened:
+        clients = replace(opened, connections={"connect_conn_id": "orders", "kafka_conn_id": "eu"})
+        stepwise.begin(plan, clients, journal, DEAD, seconds=3600)
         sink.sandbox.connect.stop(sink.name)
-        stepwise.alter(plan, doors, journal, DEAD, seconds=3600)
+        stepwise.alter(plan, clients, journal, DEAD, seconds=3600)
         if read_back:
-            stepwise.read_back(doors, journal, DEAD, seconds=3600)
+            stepwise.read_back(clients, journal, DEAD, seconds=3600)
     assert sink.position() == 7
 
 

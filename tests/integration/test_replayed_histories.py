@@ -48,7 +48,7 @@ def test_so_are_the_offset_syncs(replay: Replay) -> None:
 
     for one in replay.played:
         replicated = iter(one.copied)
-        assert [pair for pair in sent[one.topic] if pair not in replicated] == []
+        assert [mapping for mapping in sent[one.topic] if mapping not in replicated] == []
         assert sent[one.topic][-1:] == one.copied[-1:]
 
 

@@ -97,13 +97,13 @@ def test_it_is_not_taken_for_resumed_by_someone(own: Sandbox, second: ConnectWor
     sink = paused_sink_of(second, own)
     run, _summary = changer.plan(sink, "offset", "7")
     plan, dead = read_plan(run), Owner.here(run="dag/dead", task="begin")
-    with changer.doors() as doors:
-        member = held.Member(doors, changer.journal(sink))
+    with changer.clients() as clients:
+        member = held.Member(clients, changer.journal(sink))
         held.hold_stopped([member], dead, seconds=60)
         with changer.journal(sink).held(dead, seconds=60) as entry:
-            alter = AlterOffsets(sink, doors, plan)
+            alter = AlterOffsets(sink, clients, plan)
             entry.add([alter])
-            recovery.executor(doors, entry, [alter]).announce(alter)
+            recovery.executor(clients, entry, [alter]).announce(alter)
         leave(second, own, sink)
 
         told = held.take_back([member], Owner.here(run="dag/dead", task="release"))
@@ -111,5 +111,5 @@ def test_it_is_not_taken_for_resumed_by_someone(own: Sandbox, second: ConnectWor
         assert "prior offsets are proved, and the connector is PAUSED again" in told
         own.connect.wait_state(sink, "PAUSED")
 
-        applied = apply_plan(plan, doors, changer.journal(sink), Owner.here(run="dag/next", task="apply"))
+        applied = apply_plan(plan, clients, changer.journal(sink), Owner.here(run="dag/next", task="apply"))
     assert (applied.result, applied.final_state) == (Result.APPLIED, "PAUSED")

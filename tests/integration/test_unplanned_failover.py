@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.readiness import take_readiness_snapshot
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
@@ -86,13 +86,13 @@ def look_at(flowing: Flowing, spark: SparkSession, workspace: str) -> str:
     asked = {"source_connector": flowing.source_connector, "checkpoint_connector": flowing.checkpoint_connector}
     request = ReadinessRequest.parse(**asked, groups=f"{flowing.mark}-.*", thresholds={})
     with (
-        ConnectRest(ConnectEndpoint((sandbox.connect.url,)), patience=60) as connect,
+        ConnectRest(ConnectEndpoint((sandbox.connect.url,)), timeout=60) as connect,
         cluster(sandbox.source) as source,
         cluster(sandbox.target) as target,
     ):
-        doors = Doors(offsets=connect, control=connect, logs=source.logs)
+        clients = Clients(offsets=connect, control=connect, logs=source.logs)
         kept = Kept(workspace, "looks", "sandbox", flowing.source_connector)
-        take_readiness_snapshot(request, doors, source, target, directory, kept=kept)
+        take_readiness_snapshot(request, clients, source, target, directory, kept=kept)
         cluster_id = target.cluster_id()
     readiness_job.run(spark, directory)
     aliases = {"source_alias": flowing.flow.source_alias, "target_alias": flowing.flow.target_alias}
@@ -107,7 +107,7 @@ def checkpointed(flowing: Flowing) -> int:
 
 
 def test_no_record_is_skipped(lost: Lost, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Every place is in the replica, before all that its group has not read; re-reads stay within what was said."""
+    """Each translated offset is in the remote topic, before all that its group has not read; re-reads as predicted."""
     flowing = lost.flowing
     moving = FailingOver(spark, tmp_path_factory.mktemp("lost").as_uri(), flowing)
 
@@ -119,7 +119,7 @@ def test_no_record_is_skipped(lost: Lost, spark: SparkSession, tmp_path_factory:
     for row in rows(directory):
         partition, place = row["kafka_partition"], row["downstream"]
         position = lost.positions[row["group"]][TopicPartition(flowing.topic, partition)]
-        assert place <= len(lost.logs.replica[partition])
+        assert place <= len(lost.logs.remote_partition[partition])
         again = lost.logs.read_again(partition, position=position, place=place)
         assert again <= row["max_rereads"]
         assert place >= row["checkpoint"]

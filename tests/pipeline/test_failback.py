@@ -152,7 +152,7 @@ def test_records_produced_behind_the_replica_without_copies_at_home(places: dict
 
 
 def test_copies_that_begin_where_the_replica_ends(places: dict[str, dict[int, Place]]) -> None:
-    """Behind the replica's end a position goes among the copies, before it to what home itself holds."""
+    """Behind the remote topic's end a position goes among the copies, before it to what home itself holds."""
     assert places["copies"] == {40: (40, True, 0, 0), 105: (105, True, 0, 0), 110: (110, True, 0, 0)}
 
 

@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS
 from tests.support.programs.submitting import UserSettings, submit
-from tests.support.rows.written_failover import write_checked_claims, write_digests, write_look
+from tests.support.rows.written_failover import write_checked_claims, write_digests, write_observation
 
 Row = tuple[int | None, bool, str, str, bool | None]
 
@@ -44,7 +44,7 @@ def told(row: dict[str, Any]) -> Row:
 
 def test_each_group_gets_its_place_or_a_reason(spark: SparkSession, directory: FailoverDirectory) -> None:
     """Between two pairs, at the end, behind all syncs, with members, ahead, there already, and not replicated."""
-    write_look(directory, min_coverage=0.3)
+    write_observation(directory, min_coverage=0.3)
 
     summary = translate_job.run(spark, directory)
 
@@ -60,7 +60,7 @@ def test_each_group_gets_its_place_or_a_reason(spark: SparkSession, directory: F
         "elsewhere": (None, False, "none", "skip", None),
     }
     assert found["between"]["reason"] == "it lies between two known offsets that are as far apart on either side"
-    assert found["behind"]["reason"] == "no sync tells where it is in the replica here.orders"
+    assert found["behind"]["reason"] == "no sync tells where it is in the remote topic here.orders"
     assert found["busy"]["reason"] == "it has members on the target: stop them first"
     assert found["reading"]["reason"].startswith("it has members on the source, so it goes on reading there")
     assert found["ahead"]["reason"].startswith("it stands at 90 there, 20 records further")
@@ -73,7 +73,7 @@ def test_each_group_gets_its_place_or_a_reason(spark: SparkSession, directory: F
 
 def test_the_digest_is_that_of_what_is_to_be_committed(spark: SparkSession, directory: FailoverDirectory) -> None:
     """Spark and Python give one digest for one translation."""
-    write_look(directory, min_coverage=0.3)
+    write_observation(directory, min_coverage=0.3)
 
     summary = translate_job.run(spark, directory)
 
@@ -88,7 +88,7 @@ def test_the_digest_is_that_of_what_is_to_be_committed(spark: SparkSession, dire
 
 def test_too_little_coverage_closes_the_gate(spark: SparkSession, directory: FailoverDirectory) -> None:
     """It says how much, and names the first groups and why."""
-    write_look(directory)
+    write_observation(directory)
 
     [error] = translate_job.run(spark, directory)["errors"]
 
@@ -98,7 +98,7 @@ def test_too_little_coverage_closes_the_gate(spark: SparkSession, directory: Fai
 
 def test_a_group_that_may_go_back(spark: SparkSession, directory: FailoverDirectory) -> None:
     """Only those that are named."""
-    write_look(directory, min_coverage=0.5, rewind="ahead|busy")
+    write_observation(directory, min_coverage=0.5, rewind="ahead|busy")
 
     assert translate_job.run(spark, directory)["errors"] == []
 
@@ -107,7 +107,7 @@ def test_a_group_that_may_go_back(spark: SparkSession, directory: FailoverDirect
 
 def test_pairs_that_a_reset_has_kept_prove_a_place(spark: SparkSession, directory: FailoverDirectory) -> None:
     """Of a partition whose syncs the reset has emptied, with the last pair; without them nothing was known of it."""
-    write_look(directory, min_coverage=0.3, kept=[(1, 4, 4)])
+    write_observation(directory, min_coverage=0.3, kept=[(1, 4, 4)])
 
     translate_job.run(spark, directory)
 
@@ -116,7 +116,7 @@ def test_pairs_that_a_reset_has_kept_prove_a_place(spark: SparkSession, director
 
 def test_records_that_are_the_same_prove_a_place(spark: SparkSession, directory: FailoverDirectory) -> None:
     """Every exact one whose records were read is checked."""
-    write_look(directory, min_coverage=0.3)
+    write_observation(directory, min_coverage=0.3)
     write_digests(directory)
 
     summary = translate_job.run(spark, directory)
@@ -129,7 +129,7 @@ def test_a_record_of_somebody_else_closes_nothing_but_the_claims(
     spark: SparkSession, directory: FailoverDirectory
 ) -> None:
     """What lies behind a record that isn't the source's may be read again: it is no longer exact."""
-    write_look(directory, min_coverage=0.3, ends_with_stored=False)
+    write_observation(directory, min_coverage=0.3, ends_with_stored=False)
     write_digests(directory, other=99)
 
     translate_job.run(spark, directory)
@@ -142,7 +142,7 @@ def test_a_record_of_somebody_else_closes_nothing_but_the_claims(
 
 def test_what_is_worth_reading(spark: SparkSession, directory: FailoverDirectory) -> None:
     """From a little below the lowest position, and no more than was asked for."""
-    write_look(directory, min_coverage=0.3, compared=20)
+    write_observation(directory, min_coverage=0.3, compared=20)
 
     translate_job.run(spark, directory)
 
@@ -155,7 +155,7 @@ def test_what_is_worth_reading(spark: SparkSession, directory: FailoverDirectory
 
 def test_what_is_beyond_the_limit_is_told(spark: SparkSession, directory: FailoverDirectory) -> None:
     """By partition and how many records are not read; those that are proved already get little, and aren't told."""
-    write_look(directory, min_coverage=0.3, compared=20, compared_total=100)
+    write_observation(directory, min_coverage=0.3, compared=20, compared_total=100)
 
     summary = translate_job.run(spark, directory)
 
@@ -176,7 +176,7 @@ def test_claims_whose_records_will_not_be_read_are_sampled(
     spark: SparkSession, directory: FailoverDirectory, compared: int, sampled: set[int]
 ) -> None:
     """Each place once, also where nothing is read otherwise."""
-    write_look(directory, min_coverage=0.3, compared=compared)
+    write_observation(directory, min_coverage=0.3, compared=compared)
 
     translate_job.run(spark, directory)
 
@@ -186,7 +186,7 @@ def test_claims_whose_records_will_not_be_read_are_sampled(
 
 def test_a_sampled_claim_that_is_disproved_closes_the_gate(spark: SparkSession, directory: FailoverDirectory) -> None:
     """What is not known, or was another place, is neither checked nor disproved; and nothing is sampled once more."""
-    write_look(directory, min_coverage=0.3, compared=0)
+    write_observation(directory, min_coverage=0.3, compared=0)
     write_checked_claims(directory, (70, 70, False), (60, 60, None), (60, 61, False))
 
     summary = translate_job.run(spark, directory)
@@ -201,7 +201,7 @@ def test_a_sampled_claim_that_is_disproved_closes_the_gate(spark: SparkSession, 
 
 def test_sampled_claims_that_are_true_are_counted_as_checked(spark: SparkSession, directory: FailoverDirectory) -> None:
     """Beside those whose records were read, and none of them twice."""
-    write_look(directory, min_coverage=0.3)
+    write_observation(directory, min_coverage=0.3)
     write_digests(directory)
     write_checked_claims(directory, (70, 70, True), (60, 60, True))
 
@@ -212,7 +212,7 @@ def test_sampled_claims_that_are_true_are_counted_as_checked(spark: SparkSession
 
 def test_unplanned_the_checkpoints_tell(spark: SparkSession, directory: FailoverDirectory) -> None:
     """Only what has one; better than the checkpoint itself where the syncs are still there."""
-    write_look(directory, planned=False)
+    write_observation(directory, planned=False)
 
     summary = translate_job.run(spark, directory)
 
@@ -224,7 +224,7 @@ def test_unplanned_the_checkpoints_tell(spark: SparkSession, directory: Failover
 
 def test_nothing_selected(spark: SparkSession, directory: FailoverDirectory) -> None:
     """That is an error, not a success."""
-    write_look(directory, topics="invoices")
+    write_observation(directory, topics="invoices")
 
     [error] = translate_job.run(spark, directory)["errors"]
 
@@ -233,7 +233,7 @@ def test_nothing_selected(spark: SparkSession, directory: FailoverDirectory) -> 
 
 def test_a_pattern_that_is_none_to_java(spark: SparkSession, directory: FailoverDirectory) -> None:
     """Python takes it, Spark and Kafka don't."""
-    write_look(directory, rewind="(?P<name>x)")
+    write_observation(directory, rewind="(?P<name>x)")
 
     summary = translate_job.run(spark, directory)
 
@@ -244,7 +244,7 @@ def test_a_pattern_that_is_none_to_java(spark: SparkSession, directory: Failover
 @pytest.mark.processes
 def test_spark_submit(directory: FailoverDirectory, tmp_path: Path) -> None:
     """The job runs where nothing of ours is installed, with the user's settings."""
-    write_look(directory, min_coverage=0.3)
+    write_observation(directory, min_coverage=0.3)
     user = UserSettings(tmp_path / "log")
 
     submit(shipping.translate_job_path(), directory.uri, tmp_path, user.settings)
@@ -265,7 +265,7 @@ def test_a_final_translation_that_is_as_its_preview_passes(
 ) -> None:
     """The gate is what it is without a preview."""
     for one in (directory, final):
-        write_look(one, min_coverage=0.3)
+        write_observation(one, min_coverage=0.3)
     translate_job.run(spark, directory)
 
     assert translate_job.run(spark, final, directory)["errors"] == []
@@ -276,7 +276,7 @@ def test_a_group_that_the_preview_did_not_show_closes_the_gate(
 ) -> None:
     """Nobody has approved it: it has appeared while the flow was drained."""
     for one in (directory, final):
-        write_look(one, min_coverage=0.3)
+        write_observation(one, min_coverage=0.3)
     offsets = [row for row in read_dataset(directory.group_offsets, GROUP_OFFSETS) if row["group"] != "between"]
     write_dataset(directory.group_offsets, GROUP_OFFSETS, offsets)
     translate_job.run(spark, directory)
@@ -293,10 +293,10 @@ def test_more_rereads_than_the_preview_said_close_the_gate(
     spark: SparkSession, directory: FailoverDirectory, final: FailoverDirectory
 ) -> None:
     """Of a partition that the preview would have moved; where `max_rereads` allows them, that is the limit."""
-    write_look(directory, min_coverage=0.2)
+    write_observation(directory, min_coverage=0.2)
     translate_job.run(spark, directory)
     before = read_json(directory.summary)["max_rereads"]
-    write_look(final, min_coverage=0.2)
+    write_observation(final, min_coverage=0.2)
     partitions = [
         {**row, "gapless": False} if row["kafka_partition"] == 0 else row
         for row in read_dataset(final.mirror_partitions, MIRROR_PARTITIONS)

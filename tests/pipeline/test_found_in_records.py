@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from tests.support.model.mirror_events import Ending, history
 from tests.support.model.mirror_rows import ReadFrom, answered, read_from
-from tests.support.rows.written_failover import GROUPS, write_look
+from tests.support.rows.written_failover import GROUPS, write_observation
 
 HISTORIES = 100
 # Three partitions have a place by offset syncs, and the one of the group `behind` is to be found.
@@ -23,7 +23,7 @@ IN_SIGHT = 4 / len(GROUPS)
 def test_they_leave_the_gate_open(spark: SparkSession, tmp_path: Path) -> None:
     """All of both logs is going to be read: at worst the group begins with the first record that is there."""
     directory = FailoverDirectory(tmp_path.as_uri())
-    write_look(directory, min_coverage=IN_SIGHT)
+    write_observation(directory, min_coverage=IN_SIGHT)
 
     summary = translate_job.run(spark, directory)
 
@@ -35,7 +35,7 @@ def test_they_leave_the_gate_open(spark: SparkSession, tmp_path: Path) -> None:
 def test_not_where_too_little_will_be_read(spark: SparkSession, tmp_path: Path, limit: dict[str, Any]) -> None:
     """Nothing would be found, and the flow be stopped in vain."""
     directory = FailoverDirectory(tmp_path.as_uri())
-    write_look(directory, min_coverage=IN_SIGHT, **limit)
+    write_observation(directory, min_coverage=IN_SIGHT, **limit)
 
     [error] = translate_job.run(spark, directory)["errors"]
 

@@ -160,7 +160,7 @@ def test_the_last_checkpoint_counts(spark: SparkSession) -> None:
 
 
 def test_syncs_of_a_real_flow(spark: SparkSession, mirror: MirrorFlow) -> None:
-    """Each names a record of the source, and that very record of its replica."""
+    """Each names a record of the source, and that very record of its remote topic."""
     topic = "mm2-offset-syncs.target.internal"
 
     def syncs_of_both() -> list[Row]:  # they are written a moment after the records that they are about
@@ -174,5 +174,5 @@ def test_syncs_of_a_real_flow(spark: SparkSession, mirror: MirrorFlow) -> None:
     syncs = wait_until(syncs_of_both, 60, "no sync of each partition", progress=work)
     for row in syncs:
         assert 0 <= row["upstream"] < RECORDS
-        # Replicated once and without gaps: what stands at one offset stands at the same one of the replica.
+        # Replicated once and without gaps: what stands at one offset stands at the same one of the remote topic.
         assert row["downstream"] == row["upstream"]

@@ -60,7 +60,7 @@ def records(*pairs: tuple[bytes, bytes]) -> list[dict[str, Any]]:
 def written(tmp_path: Path) -> ResetDirectory:
     """A flow that replicates ``orders`` and ``events``; a reset of ``orders`` is asked for.
 
-    The replica of ``orders`` 1 holds fewer records than are replicated again, that of ``events`` was made anew.
+    The remote topic of ``orders`` 1 holds fewer records than are replicated again, that of ``events`` was made anew.
     """
     run = ResetDirectory(tmp_path.as_uri())
     flow = mirror({("orders", 0): 100, ("orders", 1): 100, ("events", 0): 50}, topics="orders,events")
@@ -89,7 +89,7 @@ def written(tmp_path: Path) -> ResetDirectory:
 
 
 def test_topic_by_topic(planner: Planner, written: ResetDirectory) -> None:
-    """Records that come again, those of them that the replica holds already, and whose syncs go."""
+    """Records that come again, those of them that the remote topic holds already, and whose syncs go."""
     summary = mirror_reset_job.run(planner.spark, written)
 
     found = {row.pop("topic"): tuple(row.values()) for row in read_dataset(written.reset_topics, RESET_TOPICS)}

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.readiness import Thresholds
-from airflow_provider_connect_offsets.pipeline.flow.group_readiness import NO_REPLICA, UNSEEN
+from airflow_provider_connect_offsets.pipeline.flow.group_readiness import NO_REMOTE_TOPIC, UNSEEN
 from airflow_provider_connect_offsets.pipeline.flow.group_rules import by_group, group_verdicts
 from airflow_provider_connect_offsets.pipeline.flow.readiness import (
     ObservedLogs,
@@ -188,7 +188,7 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
             "retention_loss",
             told(
                 "records 40 to 49 (10 offsets) went from the source before they were replicated: "
-                "its log now starts at 50. The replica will never have them."
+                "its log now starts at 50. The remote topic will never have them."
             ),
         ),
         (
@@ -279,17 +279,17 @@ def test_a_replica_that_was_created_again_is_found(spark: SparkSession) -> None:
     assert messages(partition_verdicts(progress, NONE, connector="m", running=True)) == [
         (
             "error",
-            "replica_lost",
+            "remote_topic_lost",
             told(
-                "its replica `s.t` ends at 5, but an offset sync names its record 5: it was deleted "
+                "its remote topic `s.t` ends at 5, but an offset sync names its record 5: it was deleted "
                 "and created again, or has lost its end. Reset the flow."
             ),
         ),
         (
             "error",
-            "replica_lost",
+            "remote_topic_lost",
             told(
-                "its replica `s.t` was deleted and created again since the run of 2026-01-31 "
+                "its remote topic `s.t` was deleted and created again since the run of 2026-01-31 "
                 "11:59:00 UTC, so what was replicated before is gone from the target. Reset the flow."
             ),
         ),
@@ -335,7 +335,7 @@ def judged_groups(spark: SparkSession) -> DataFrame:
             at("both", **checkpoint, target_state="Stable", planned_downstream=50, target_position=60),
             at("planned", **unseen),
             at("neither", planned_reason="no sync tells", **unseen, planned_max_rereads=None),
-            at("several", "bare", planned_reason=NO_REPLICA, unplanned_reason=NO_REPLICA),
+            at("several", "bare", planned_reason=NO_REMOTE_TOPIC, unplanned_reason=NO_REMOTE_TOPIC),
             at("several", "t", **unseen, planned_max_rereads=19),
             at("several", "u", **checkpoint, checkpoint_behind_since=ago(700)),
             at("several", "v", **checkpoint, checkpoint_behind_since=ago(600)),
@@ -370,7 +370,7 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
         ),
         ("error", "unplanned_coverage", f"{lost} 0 of 1 {asked} `t-0`: {UNSEEN}."),
         ("error", "unplanned_coverage", f"{lost} 0 of 1 {asked} `t-0`: {UNSEEN}."),
-        ("error", "unplanned_coverage", f"{lost} 2 of 4 {asked} `bare-0`: {NO_REPLICA}."),
+        ("error", "unplanned_coverage", f"{lost} 2 of 4 {asked} `bare-0`: {NO_REMOTE_TOPIC}."),
         (
             "info",
             "target_group",
@@ -401,7 +401,7 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
         (
             "warning",
             "coverage",
-            f"a planned failover now would translate 3 of 4 partitions. Partition `bare-0`: {NO_REPLICA}.",
+            f"a planned failover now would translate 3 of 4 partitions. Partition `bare-0`: {NO_REMOTE_TOPIC}.",
         ),
         (
             "warning",

@@ -36,12 +36,12 @@ def test_changes_are_refused_by_name_and_nothing_is_stopped(
         lambda: target_changer.plan(sink.name, "earliest"),
         lambda: flows.plan({"source_connector": mirror.name, "checkpoint_connector": checkpoint}),
     ]
-    with target_changer.doors() as doors:
+    with target_changer.clients() as clients:
         attempts += [
-            lambda: target_changer.alter(doors, sink.name, Offsets()),
-            lambda: target_changer.reset(doors, sink.name),
-            lambda: doors.offsets.write_offsets(sink.name, Offsets()),
-            lambda: doors.offsets.reset_offsets(sink.name),
+            lambda: target_changer.alter(clients, sink.name, Offsets()),
+            lambda: target_changer.reset(clients, sink.name),
+            lambda: clients.offsets.write_offsets(sink.name, Offsets()),
+            lambda: clients.offsets.reset_offsets(sink.name),
         ]
         for attempt in attempts:
             with pytest.raises(Unsupported, match=NO_CHANGES + r".*control=storage.*kafka-consumer-groups"):

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.cli.opened import open_storage
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
-from airflow_provider_connect_offsets.observe.doors import Doors, Origin
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from sandbox import Sandbox
 from tests.support.flows.flows import RECORDS, Changer, MirrorFlow
 from tests.support.programs.kafka_versions import CHANGING, READ_ONLY, on
@@ -28,11 +28,11 @@ class StorageChanger(Changer):
     settings: Path = Path()
 
     @contextmanager
-    def doors(self) -> Iterator[Doors]:
+    def clients(self) -> Iterator[Clients]:
         """Open the storage that the worker's settings name."""
         opened = open_storage(self.settings, None)
         with KafkaLogs({"bootstrap.servers": self.kafka.bootstrap}) as logs:
-            yield Doors(opened.storage, opened.control, logs, patience=self.patience, origin=Origin.TOPIC)
+            yield Clients(opened.storage, opened.control, logs, timeout=self.timeout, origin=Origin.TOPIC)
 
 
 def test_offsets_are_changed_where_they_are_stored(
@@ -52,7 +52,7 @@ def test_offsets_are_changed_where_they_are_stored(
     assert delivered_again(mirror) == list(range(60, RECORDS))
 
     connect.stop(mirror.name)
-    changer = StorageChanger(spark, workspace, connect.url, sandbox.source, patience=10, settings=settings)
+    changer = StorageChanger(spark, workspace, connect.url, sandbox.source, timeout=10, settings=settings)
     changer.change(mirror.name, "offset", "30")
     assert delivered_again(mirror) == list(range(30, RECORDS))
 

@@ -55,12 +55,12 @@ class _Done:
 class Transport:
     """Sends calls to the workers of one Connect cluster and turns what comes back into a body or a typed error.
 
-    ``patience``: for how many seconds a call that may be repeated is begun anew (rebalances, workers that start).
+    ``timeout``: for how many seconds a call that may be repeated is begun anew (rebalances, workers that start).
     """
 
-    def __init__(self, endpoint: ConnectEndpoint, *, patience: float, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, endpoint: ConnectEndpoint, *, timeout: float, clock: Clock = SYSTEM_CLOCK) -> None:
         self._endpoint = endpoint
-        self._patience = patience
+        self._timeout = timeout
         self._clock = clock
         self._worker = 0
         self._verify = _verify(endpoint)
@@ -82,7 +82,7 @@ class Transport:
 
         Raises the :class:`StoreError` that fits the refusal.
         """
-        deadline = self._clock.now() + self._patience
+        deadline = self._clock.now() + self._timeout
 
         def before_repetition(state: tenacity.RetryCallState) -> None:
             log.info("%s Trying again in %.1f s.", _refusal(state).error, state.upcoming_sleep)

@@ -57,12 +57,12 @@ class ConnectRest:
     :class:`~.exceptions.StoreError` by meaning: ``Unreachable``, ``NotReady``, ``AccessDenied``, ``UnknownConnector``,
     ``RebalanceInProgress``, ``Rejected``, and ``Unsupported`` by a worker that is too old; changing ones also
     ``NotStopped`` and ``OutcomeUnknown`` (read back then).
-    ``patience``: how many seconds rebalances and starting workers are waited for. Use it as a context manager.
+    ``timeout``: how many seconds rebalances and starting workers are waited for. Use it as a context manager.
     """
 
-    def __init__(self, endpoint: ConnectEndpoint, *, patience: float = 60.0, clock: Clock = SYSTEM_CLOCK) -> None:
-        self.patience = patience
-        self._transport = Transport(endpoint, patience=patience, clock=clock)
+    def __init__(self, endpoint: ConnectEndpoint, *, timeout: float = 60.0, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.timeout = timeout
+        self._transport = Transport(endpoint, timeout=timeout, clock=clock)
 
     def __enter__(self) -> Self:
         """Give the store itself."""

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 log = logging.getLogger(__name__)
 
 # A worker gives up on a change after 90 s; whoever stops listening earlier never learns what became of it.
-WORKER_PATIENCE = 90.0
+WORKER_TIMEOUT = 90.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class ConnectEndpoint:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     connect_timeout: float = 5.0
     read_timeout: float = 30.0
-    change_timeout: float = WORKER_PATIENCE + 10
+    change_timeout: float = WORKER_TIMEOUT + 10
 
     def __post_init__(self) -> None:
         """Normalise the URLs; raises :class:`InvalidInput` for what can't work."""

@@ -29,7 +29,7 @@ _LATER_ARRAY = b"uq\x00\x7e\x00\x02"
 _NULL, _END = b"p", b"x"
 
 
-def read_pairs(path: Path) -> dict[bytes, bytes | None]:
+def read_mappings(path: Path) -> dict[bytes, bytes | None]:
     """Read all keys and values, in the file's order; raises :class:`StoreDamaged` for a file that is not whole."""
     # Its library brings much along, which is of use for files only.
     from airflow_provider_connect_offsets.connect.storage.java_stream import parse_map_of_bytes  # noqa: PLC0415
@@ -45,7 +45,7 @@ def read_pairs(path: Path) -> dict[bytes, bytes | None]:
         ) from error
 
 
-def write_pairs(path: Path, pairs: Pairs) -> Path | None:
+def write_mappings(path: Path, pairs: Pairs) -> Path | None:
     """Put a new file in place of ``path`` at once, and return the copy of the old one (None: there was none).
 
     The worker must be down: it reads the file only when it starts, and overwrites it. Raises :class:`StoreError` where

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
-from airflow_provider_connect_offsets.connect.storage.offsets_file import read_pairs, write_pairs
+from airflow_provider_connect_offsets.connect.storage.offsets_file import read_mappings, write_mappings
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, StoreDamaged
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.storage import StoredOffsets
@@ -70,7 +70,7 @@ class StandaloneFile:
 
     def stored(self) -> StoredOffsets:
         """Read what the file holds; nothing where it is not there yet."""
-        return StoredOffsets(read_pairs(self.path) if self.path.exists() else {})
+        return StoredOffsets(read_mappings(self.path) if self.path.exists() else {})
 
     def _offsets_in(self, stored: StoredOffsets, connector: str) -> Offsets:
         try:
@@ -79,5 +79,5 @@ class StandaloneFile:
             raise StoreDamaged(f"{self.path} holds an offset of {connector!r} that can't be read: {error}.") from error
 
     def _write(self, pairs: Mapping[bytes, bytes | None]) -> WriteReply:
-        kept = write_pairs(self.path, {key: value for key, value in pairs.items() if value is not None})
+        kept = write_mappings(self.path, {key: value for key, value in pairs.items() if value is not None})
         return WriteReply(f"{self.path} was written." + (f" What it was is kept in {kept}." if kept else ""))

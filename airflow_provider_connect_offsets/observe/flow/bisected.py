@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters, Pair, Replica
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition
 from airflow_provider_connect_offsets.observe.flow.single_records import single_records
 from airflow_provider_connect_offsets.offsets.bisecting import (
     LogRanges,
@@ -20,16 +20,16 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 def bisected(
     clusters: Clusters,
-    replicas: Iterable[Replica],
+    remote_partitions: Iterable[RemotePartition],
     known: Mapping[TopicPartition, Sequence[OffsetMapping]],
     lowest: Mapping[TopicPartition, int],
 ) -> list[dict[str, Any]]:
-    """Rows like those of the dataset ``kept_pairs``: mappings that were found, of the partitions of the source.
+    """Rows like those of the dataset ``kept_mappings``: mappings that were found, of the partitions of the source.
 
     known: mappings of each (of ``current``); lowest: the lowest position that is asked for. Old records don't change,
     so that this may be done while the flow runs. Raises store errors.
     """
-    listed = [one for one in replicas if one.where in known and one.where in lowest]
+    listed = [one for one in remote_partitions if one.where in known and one.where in lowest]
     searches = {
         one.where: begun
         for one in listed
@@ -46,7 +46,7 @@ def bisected(
     ]
 
 
-def searched(one: Replica, known: Iterable[OffsetMapping], *, lowest: int) -> Search | None:
+def searched(one: RemotePartition, known: Iterable[OffsetMapping], *, lowest: int) -> Search | None:
     """A search of one partition; None where what it finds would prove nothing.
 
     Records that compaction or a transformation may have taken, or whose timestamps the remote topic sets itself, don't
@@ -58,7 +58,7 @@ def searched(one: Replica, known: Iterable[OffsetMapping], *, lowest: int) -> Se
     return search(known, logs, lowest=lowest)
 
 
-def current(one: Replica, syncs: Sequence[Pair], kept: Iterable[Pair]) -> list[OffsetMapping]:
+def current(one: RemotePartition, syncs: Sequence[OffsetMapping], kept: Iterable[OffsetMapping]) -> list[OffsetMapping]:
     """Mappings of the logs that are there now.
 
     syncs: all that are known, in their order; kept: mappings that records have proved
@@ -67,16 +67,16 @@ def current(one: Replica, syncs: Sequence[Pair], kept: Iterable[Pair]) -> list[O
         return []
     told = [*([] if one.origin is None else [one.origin]), *syncs]
     if one.ends_with_stored and one.drained and one.stored is not None and one.stored >= one.source.log_start:
-        told.append(Pair(one.stored, one.target.log_end - 1))
-    mapped = [OffsetMapping(*pair) for pair in (*_since_created(told, one.source.log_end, one.stored), *kept)]
-    return mapped if all(pair.downstream < one.target.log_end for pair in mapped) else []
+        told.append(OffsetMapping(one.stored, one.target.log_end - 1))
+    mapped = [OffsetMapping(*mapping) for mapping in (*_since_created(told, one.source.log_end, one.stored), *kept)]
+    return mapped if all(mapping.downstream < one.target.log_end for mapping in mapped) else []
 
 
-def _since_created(told: Sequence[Pair], source_end: int, stored: int | None) -> Sequence[Pair]:
+def _since_created(told: Sequence[OffsetMapping], source_end: int, stored: int | None) -> Sequence[OffsetMapping]:
     """Leave out what earlier topics of these names have left: up to where offsets fell, or lay behind the end."""
     begin = 0
-    for number, pair in enumerate(told):
-        if max(pair.upstream, -1 if stored is None else stored) >= source_end:
+    for number, mapping in enumerate(told):
+        if max(mapping.upstream, -1 if stored is None else stored) >= source_end:
             begin = number + 1
     for number, (before, after) in enumerate(pairwise(told), 1):
         if after.downstream <= before.downstream and after != before:

@@ -1,4 +1,4 @@
-"""Records of both logs of a replica, read where they are worth it, of which no more is kept than tells them apart."""
+"""Digests of records of a source partition and of its remote topic, read where they add to what is known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from typing import Any
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.spans import Digest, Span, Spans
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters, ReadFrom, Replica, timed_topics
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
+    Clusters,
+    ReadFrom,
+    RemotePartition,
+    timed_topics,
+)
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.workspace.datasets import Parts, read_dataset, write_dataset, writing_parts
@@ -30,18 +35,21 @@ _IN_MEMORY = 100_000
 
 
 def write_compared(
-    clusters: Clusters, replicas: Iterable[Replica], ranges: FailoverDirectory, directory: FailoverDirectory
+    clusters: Clusters,
+    remote_partitions: Iterable[RemotePartition],
+    ranges: FailoverDirectory,
+    directory: FailoverDirectory,
 ) -> dict[TopicPartition, ReadFrom]:
     """Read both logs from where the dataset ``compare_ranges`` of ``ranges`` begins, and write ``record_digests``.
 
-    Only of replicas of which it is known where they end, as nothing is told by the others. Gives the offsets from which
-    on both logs were read, by partition of the source. Raises store errors.
+    Only of remote topics of which it is known where they end, as nothing is told by the others. Gives the offsets from
+    which on both logs were read, by partition of the source. Raises store errors.
     """
     if clusters.source is None:
         raise InvalidInput("The source's records can't be compared, as it is gone.")
     rows = read_dataset(ranges.compare_ranges, COMPARE_RANGES)
     wanted = {TopicPartition(row["topic"], row["kafka_partition"]): row for row in rows}
-    known = [one for one in replicas if one.source is not None and one.target is not None and one.drained]
+    known = [one for one in remote_partitions if one.source is not None and one.target is not None and one.drained]
     asked = [one for one in known if one.where in wanted]
     timed = timed_topics(asked)
     of_source = {one.where: _span(wanted[one.where]["source_from"], one.source) for one in asked}
@@ -61,7 +69,10 @@ def write_compared(
 
 
 def write_checked_claims(
-    clusters: Clusters, replicas: Iterable[Replica], sampled: FailoverDirectory, directory: FailoverDirectory
+    clusters: Clusters,
+    remote_partitions: Iterable[RemotePartition],
+    sampled: FailoverDirectory,
+    directory: FailoverDirectory,
 ) -> None:
     """Compare both records of each claim in the dataset ``sampled_claims`` of ``sampled``; write ``checked_claims``.
 
@@ -71,7 +82,7 @@ def write_checked_claims(
     if clusters.source is None or not list_names(sampled.sampled_claims):
         return
     claims = read_dataset(sampled.sampled_claims, SAMPLED_CLAIMS)
-    known = {one.where: one for one in replicas}
+    known = {one.where: one for one in remote_partitions}
     held = [claim for claim in claims if _holds(known.get(_place(claim, "topic")), claim)]
     timed = timed_topics([known[where] for where in {_place(claim, "topic") for claim in held}])
     with clusters.source.spans(clusters.isolation) as source, clusters.target.spans() as target:
@@ -88,11 +99,11 @@ def _place(claim: Mapping[str, Any], topic: str) -> TopicPartition:
     return TopicPartition(claim[topic], claim["kafka_partition"])
 
 
-def _holds(replica: Replica | None, claim: Mapping[str, Any]) -> bool:
+def _holds(remote_partition: RemotePartition | None, claim: Mapping[str, Any]) -> bool:
     """Whether both logs reach over the claim's offsets."""
-    if replica is None or replica.target_topic != claim["target_topic"]:
+    if remote_partition is None or remote_partition.target_topic != claim["target_topic"]:
         return False
-    logs = ((replica.source, claim["upstream"]), (replica.target, claim["downstream"]))
+    logs = ((remote_partition.source, claim["upstream"]), (remote_partition.target, claim["downstream"]))
     return all(log is not None and log.log_start <= offset < log.log_end for log, offset in logs)
 
 

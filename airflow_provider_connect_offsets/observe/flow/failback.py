@@ -1,8 +1,8 @@
 """What a failback needs beside the flow that leads back: the flow that brought the records to where the groups are.
 
-Where replicas keep their names (``IdentityReplicationPolicy``), a log holds what came from home and, behind that, what
-was produced on the spot; and the log at home holds its own records and, behind them, copies of the others. So both ends
-are looked for, by the records themselves.
+Where remote topics keep their names (``IdentityReplicationPolicy``), a log holds what came from home and, behind that,
+what was produced on the spot; and the log at home holds its own records and, behind them, copies of the others. So
+both ends are looked for, by the records themselves.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import Any
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.spans import Span
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.compared import write_checked_claims, write_compared
-from airflow_provider_connect_offsets.observe.flow.kept_pairs import kept_pairs
-from airflow_provider_connect_offsets.observe.flow.replicas import (
+from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     Clusters,
-    Pair,
     ReadFrom,
-    Replica,
-    replicas_of,
+    RemotePartition,
+    remote_partitions_of,
     timed_topics,
 )
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
 from airflow_provider_connect_offsets.observe.lag import isolation_of
+from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Policy
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
-from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_PAIRS, MIRROR_PARTITIONS, RETURN_PARTITIONS
+from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS, RETURN_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 # Records beyond the last sync among which the last one from home is looked for.
@@ -46,7 +46,7 @@ class Copies:
     those that were replicated and the copies.
     """
 
-    origin: Pair
+    origin: OffsetMapping
     left_behind: int
 
 
@@ -57,10 +57,10 @@ class HomeEvidence:
     ``syncs``: its offset syncs, of ``flow_look.told_syncs``; ``kept``: where its resets have kept pairs of offsets.
     """
 
-    syncs: Mapping[TopicPartition, Sequence[Pair]] = field(default_factory=dict)
+    syncs: Mapping[TopicPartition, Sequence[OffsetMapping]] = field(default_factory=dict)
     kept: str = ""
 
-    def last_sync(self, where: TopicPartition) -> Pair | None:
+    def last_sync(self, where: TopicPartition) -> OffsetMapping | None:
         """The newest sync of a partition of the source; None where there is none."""
         found = self.syncs.get(where)
         return found[-1] if found else None
@@ -70,9 +70,9 @@ class HomeEvidence:
 class Back:
     """What was seen of both ways.
 
-    ``here``: the logs that groups leave; ``forward``: replicas that were made there, as far as it is known where they
-    end, by topics of home; ``replicas``: those that the flow makes which leads back. ``kept``: rows of the
-    dataset ``kept_pairs`` of the flow from home.
+    ``here``: the logs that groups leave; ``forward``: remote topics that were made there, as far as it is known where
+    they end, by topics of home; ``remote_partitions``: those that the flow makes which leads back. ``kept``: rows of
+    the dataset ``kept_mappings`` of the flow from home.
     """
 
     clusters: Clusters
@@ -80,8 +80,8 @@ class Back:
     compares: bool
     kept: Sequence[Mapping[str, Any]]
     here: Mapping[TopicPartition, LogBounds]
-    forward: Sequence[Replica]
-    replicas: Sequence[Replica]
+    forward: Sequence[RemotePartition]
+    remote_partitions: Sequence[RemotePartition]
     copies: Mapping[TopicPartition, Copies] = field(default_factory=dict)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -100,30 +100,30 @@ class Back:
         ]
 
 
-def look_back(
+def observe_failback(
     request: FailoverRequest,
-    doors: Doors | None,
+    clients: Clients | None,
     clusters: Clusters,
     topics: set[str],
-    replicas: Sequence[Replica],
+    remote_partitions: Sequence[RemotePartition],
     *,
     told: HomeEvidence,
 ) -> Back:
     """Look at the flow that brought records of ``topics`` to the cluster that groups leave; changes nothing.
 
-    doors: to its connectors; clusters and ``replicas``: of the way back; told: of the flow from home. Raises
+    doors: to its connectors; clusters and ``remote_partitions``: of the way back; told: of the flow from home. Raises
     :class:`InvalidRequest` and store errors.
     """
     away = clusters.source
-    if doors is None or request.forward is None or away is None:
+    if clients is None or request.forward is None or away is None:
         raise InvalidRequest("A failback needs the flow that brought the records: forward_connector must name it.")
     flow = request.forward
-    info = doors.control.info(request.forward_connector)
+    info = clients.control.info(request.forward_connector)
     there = Clusters(clusters.target, away, isolation_of(info.config))
     homes = {home for topic in topics if (home := flow.source_topic(topic)) is not None}
     # As it is stopped, nothing comes behind what it has stored, whatever is left at home. No group was in a partition
     # that is at home only.
-    looked_at = [one for one in replicas_of(info, doors, there, homes) if one.target is not None]
+    looked_at = [one for one in remote_partitions_of(info, clients, there, homes) if one.target is not None]
     made = [replace(one, drained=one.stored is not None) for one in looked_at]
     counts = away.logs.topics()
     here = away.logs.bounds(TopicPartition(topic, n) for topic in topics for n in range(counts.get(topic, 0)))
@@ -132,15 +132,15 @@ def look_back(
         made = _ended(there, made, told)
         copies = _copies(there, made, here)
         mixed = {one.on_target for one in made}
-        replicas = [
+        remote_partitions = [
             replace(one, origin=copies[one.where].origin if one.where in copies else None)
             if one.where in mixed
             else one
-            for one in replicas
+            for one in remote_partitions
         ]
     made = anchored(there, made)
-    pairs = kept_pairs(told.kept, there, made) if told.kept else []
-    return Back(there, told, request.compared > 0, pairs, here, made, replicas, copies)
+    mappings = kept_mappings(told.kept, there, made) if told.kept else []
+    return Back(there, told, request.compared > 0, mappings, here, made, remote_partitions, copies)
 
 
 def write_return(back: Back, directory: FailoverDirectory, ranges: FailoverDirectory | None) -> None:
@@ -151,13 +151,13 @@ def write_return(back: Back, directory: FailoverDirectory, ranges: FailoverDirec
         read_from = write_compared(clusters, _replicated_only(back), ranges.forward, own)
     if ranges is not None:
         write_checked_claims(clusters, back.forward, ranges.forward, own)
-    write_dataset(own.kept_pairs, KEPT_PAIRS, back.kept)
+    write_dataset(own.kept_mappings, KEPT_MAPPINGS, back.kept)
     write_dataset(own.mirror_partitions, MIRROR_PARTITIONS, [one.row(read_from.get(one.where)) for one in back.forward])
     write_dataset(directory.return_partitions, RETURN_PARTITIONS, back.rows())
 
 
-def _replicated_only(back: Back) -> list[Replica]:
-    """The same replicas, their sources cut off behind all of which a copy may stand: home has gone on since.
+def _replicated_only(back: Back) -> list[RemotePartition]:
+    """The same remote topics, their sources cut off behind all of which a copy may stand: home has gone on since.
 
     A flow that broke off has stored less than it has replicated, but no more of it than stands behind its last sync.
     """
@@ -170,13 +170,13 @@ def _replicated_only(back: Back) -> list[Replica]:
     ]
 
 
-def _come_to(stored: int, log: LogBounds, sync: Pair) -> int:
+def _come_to(stored: int, log: LogBounds, sync: OffsetMapping) -> int:
     """Before which offset everything lies that may have been replicated, with room for gaps."""
     behind = max(log.log_end - sync.downstream, 0)
     return max(stored + 1, sync.upstream + 2 * behind + _BEYOND)
 
 
-def _ended(clusters: Clusters, made: Iterable[Replica], told: HomeEvidence) -> list[Replica]:
+def _ended(clusters: Clusters, made: Iterable[RemotePartition], told: HomeEvidence) -> list[RemotePartition]:
     """Find where the part of each log ends that the flow from home has written; leave out where that isn't found.
 
     Its last record is that at the stored offset, which lies a little behind the last sync.
@@ -208,14 +208,14 @@ def _ended(clusters: Clusters, made: Iterable[Replica], told: HomeEvidence) -> l
     ]
 
 
-def _about(log: LogBounds, sync: Pair, stored: int) -> Span:
+def _about(log: LogBounds, sync: OffsetMapping, stored: int) -> Span:
     """Where the copy of the record at ``stored`` may stand: behind the sync, with room for gaps and repetitions."""
     start = min(max(sync.downstream, log.log_start), log.log_end)
     return Span(start, min(start + 2 * max(stored - sync.upstream, 0) + _BEYOND, log.log_end))
 
 
 def _copies(
-    clusters: Clusters, made: Iterable[Replica], here: Mapping[TopicPartition, LogBounds]
+    clusters: Clusters, made: Iterable[RemotePartition], here: Mapping[TopicPartition, LogBounds]
 ) -> dict[TopicPartition, Copies]:
     """Find where copies of each log begin at home: of what was produced on the spot, or of the log as a whole.
 
@@ -229,11 +229,11 @@ def _copies(
     }
     if source is None or not beyond:
         return {}
-    replicas = {one.where: one for one in made if one.where in beyond}
-    timed = timed_topics(replicas.values())
+    remote_partitions = {one.where: one for one in made if one.where in beyond}
+    timed = timed_topics(remote_partitions.values())
     firsts = [
         (one, (one.target.log_end, here[one.on_target].log_start))
-        for one in replicas.values()
+        for one in remote_partitions.values()
         if one.target is not None
     ]
     ours: dict[TopicPartition, dict[bytes, int]] = {}
@@ -250,9 +250,9 @@ def _copies(
     passed: dict[TopicPartition, int] = {}
     with source.spans(clusters.isolation) as logs:
         for digest in logs.digests(beyond, timed=timed):
-            where = replicas[digest.where].on_target
+            where = remote_partitions[digest.where].on_target
             begins = ours.get(where, {}).get(digest.digest)
             if begins is not None and where not in found:
-                found[where] = Copies(Pair(begins - 1, digest.offset - 1), passed.get(where, 0))
+                found[where] = Copies(OffsetMapping(begins - 1, digest.offset - 1), passed.get(where, 0))
             passed[where] = passed.get(where, 0) + 1
     return found

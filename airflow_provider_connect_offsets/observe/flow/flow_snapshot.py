@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest, Rejected, UnknownConnector
-from airflow_provider_connect_offsets.observe.doors import Bounds, Doors, FlowCluster
+from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, FlowCluster
 from airflow_provider_connect_offsets.observe.snapshot import bounds_rows, take_snapshot
 from airflow_provider_connect_offsets.observe.stored_records import stored_rows
 from airflow_provider_connect_offsets.offsets.families import MirrorCheckpoint, MirrorSource, TopicPartition
@@ -33,13 +33,14 @@ class Asked:
     checkpoints: bool = False
 
 
-def find_flow(asked: Asked, doors: Doors) -> FlowReset:
+def find_flow(asked: Asked, clients: Clients) -> FlowReset:
     """Find out from the connectors' own configuration which flow theirs is, and who else shares its syncs.
 
     Raises :class:`InvalidInput` where they are none of MirrorMaker 2's or not of one flow, where names can't be told,
-    and where the flow's topics aren't in the clusters that ``doors`` lead to; :class:`UnknownConnector`, store errors.
+    and where the flow's topics aren't in the clusters that ``clients`` lead to; :class:`UnknownConnector`, store
+    errors.
     """
-    source = doors.control.info(asked.source_connector)
+    source = clients.control.info(asked.source_connector)
     flow = flow_of(source.name, source.family, source.config)
     if asked.checkpoints and not asked.checkpoint_connector:
         raise InvalidRequest(
@@ -47,60 +48,64 @@ def find_flow(asked: Asked, doors: Doors) -> FlowReset:
             "into the topic that is emptied."
         )
     if asked.checkpoint_connector:
-        checkpoint = doors.control.info(asked.checkpoint_connector)
+        checkpoint = clients.control.info(asked.checkpoint_connector)
         refuse_other_flow(flow, checkpoint.name, checkpoint.family, checkpoint.config)
     ours = {asked.source_connector, asked.checkpoint_connector}
-    others = (name for name in doors.control.connectors() if name not in ours)
+    others = (name for name in clients.control.connectors() if name not in ours)
     reset = FlowReset(
         source_connector=asked.source_connector,
         checkpoint_connector=asked.checkpoint_connector or None,
         checkpoints=asked.checkpoints,
         flow=flow,
-        sharing=tuple(name for name in others if _shares(doors, name, flow)),
+        sharing=tuple(name for name in others if _shares(clients, name, flow)),
     )
     for where in reset.emptied:
-        _refuse_missing(where, doors.clusters[where.side])
+        _refuse_missing(where, clients.clusters[where.side])
     return reset
 
 
-def take_flow_snapshot(request: Request, reset: FlowReset, doors: Doors, run: ResetDirectory, *, cluster: str) -> None:
+def take_flow_snapshot(
+    request: Request, reset: FlowReset, clients: Clients, run: ResetDirectory, *, cluster: str
+) -> None:
     """Write all that the reset could change, and what its plan needs; change nothing.
 
     That is what ``take_snapshot`` writes, ``flow.json``, the records of the flow's own topics, and the bounds of the
-    replicas. Raises as it does.
+    remote topics. Raises as it does.
     """
     also = (reset.checkpoint_connector,) if reset.checkpoint_connector else ()
-    take_snapshot(request, doors, run, cluster=cluster, also=also)
+    take_snapshot(request, clients, run, cluster=cluster, also=also)
     files.write_json(run.flow, reset.as_json())
-    keep_records(reset, doors, run)
+    keep_records(reset, clients, run)
     stored = read_dataset(run.connector_offsets, CONNECTOR_OFFSETS)
     known = {row["topic"] for row in stored if row["connector"] == reset.source_connector and row["topic"]}
     known |= {row["topic"] for row in read_dataset(run.log_bounds, LOG_BOUNDS)}
-    target = doors.clusters[Side.TARGET]
-    bounds = replica_bounds(target, reset.flow, known)
+    target = clients.clusters[Side.TARGET]
+    bounds = remote_bounds(target, reset.flow, known)
     write_dataset(run.target_bounds, LOG_BOUNDS, bounds_rows(bounds, target.servers))
 
 
-def keep_records(reset: FlowReset, doors: Doors, run: ResetDirectory) -> None:
+def keep_records(reset: FlowReset, clients: Clients, run: ResetDirectory) -> None:
     """Write the records of the flow's own topics as they are; none where there is no checkpoints topic."""
     syncs, checkpoints = reset.syncs, reset.stored_checkpoints
-    of_syncs = doors.clusters[syncs.side].records(syncs.topic)
+    of_syncs = clients.clusters[syncs.side].records(syncs.topic)
     write_dataset(run.sync_records, STORED_RECORDS, stored_rows(syncs.topic, of_syncs))
-    target, topic = doors.clusters[checkpoints.side], checkpoints.topic
+    target, topic = clients.clusters[checkpoints.side], checkpoints.topic
     told = target.records(topic) if target.partitions(topic) else ()
     write_dataset(run.checkpoint_records, STORED_RECORDS, stored_rows(topic, told))
 
 
-def replica_bounds(target: FlowCluster, flow: Flow, topics: set[str]) -> dict[TopicPartition, Bounds]:
-    """Where the replicas of these topics of the source begin and end, as far as there are any; by their own names."""
+def remote_bounds(target: FlowCluster, flow: Flow, topics: set[str]) -> dict[TopicPartition, Bounds]:
+    """Log start and log end offsets of the remote topics of these source topics; only those that exist."""
     counts = target.topics()
-    replicas = {name for name in map(flow.target_topic, topics) if name in counts}
-    return dict(target.bounds(TopicPartition(name, number) for name in replicas for number in range(counts[name])))
+    remote_partitions = {name for name in map(flow.target_topic, topics) if name in counts}
+    return dict(
+        target.bounds(TopicPartition(name, number) for name in remote_partitions for number in range(counts[name]))
+    )
 
 
-def _shares(doors: Doors, name: str, flow: Flow) -> bool:
+def _shares(clients: Clients, name: str, flow: Flow) -> bool:
     try:
-        info = doors.control.info(name)
+        info = clients.control.info(name)
     except (UnknownConnector, Rejected):
         return False  # deleted a moment ago, or of a plugin that isn't there
     return info.family.name in {MirrorSource.name, MirrorCheckpoint.name} and shares_syncs(flow, info.config)

@@ -13,14 +13,14 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
-from airflow_provider_connect_offsets.observe.doors import Doors
-from airflow_provider_connect_offsets.observe.flow.kept_pairs import kept_pairs
-from airflow_provider_connect_offsets.observe.flow.ledger_look import records_before
-from airflow_provider_connect_offsets.observe.flow.replicas import (
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings
+from airflow_provider_connect_offsets.observe.flow.ledger_observed import records_before
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     Clusters,
-    Replica,
-    replicas_found,
-    replicas_left,
+    RemotePartition,
+    remote_partitions_found,
+    remote_partitions_left,
 )
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
 from airflow_provider_connect_offsets.observe.lag import Replicated, isolation_of, replicated
@@ -28,7 +28,7 @@ from airflow_provider_connect_offsets.observe.snapshot import (
     FoundConnector,
     bounds_rows,
     connector_row,
-    look_at_connector,
+    observe_connector,
     offset_rows,
 )
 from airflow_provider_connect_offsets.observe.stored_records import moment_of, stored_rows
@@ -44,7 +44,7 @@ from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import (
     FLOW_TOPICS,
-    KEPT_PAIRS,
+    KEPT_MAPPINGS,
     MIRROR_PARTITIONS,
     RECORD_DIGESTS,
     REMAINING,
@@ -65,7 +65,7 @@ _ENTRY = ".parquet"
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class ObservedReadiness:
     """What was written, in numbers."""
 
     partitions: int
@@ -77,13 +77,13 @@ class Looked:
 
 def take_readiness_snapshot(
     request: ReadinessRequest,
-    doors: Doors,
+    clients: Clients,
     source: KafkaCluster,
     target: KafkaCluster,
     directory: ReadinessDirectory,
     *,
     kept: Kept,
-) -> Looked:
+) -> ObservedReadiness:
     """Write ``request.json``, the datasets that a judgement needs, and last of all ``snapshot.json``; change nothing.
 
     Everything is read in an order in which time makes a lag look larger, never smaller: checkpoints before the groups'
@@ -92,11 +92,11 @@ def take_readiness_snapshot(
     Raises :class:`UnknownConnector` with close names, :class:`InvalidRequest` for connectors that are no MirrorMaker
     2's, :class:`InvalidInput` where the flow's names can't be told, and store errors.
     """
-    seen, cluster = _connectors(request, doors), kept.cluster
+    seen, cluster = _connectors(request, clients), kept.cluster
     flow, observed_at = Flow.of(seen[0].info.config), datetime.now(tz=UTC)
     files.write_json(directory.request, request.as_json())
     write_dataset(directory.connectors, CONNECTORS, [connector_row(one, cluster, observed_at) for one in seen])
-    offsets = offset_rows(seen[0], cluster, doors.origin, observed_at)
+    offsets = offset_rows(seen[0], cluster, clients.origin, observed_at)
     write_dataset(directory.connector_offsets, CONNECTOR_OFFSETS, offsets)
 
     checkpoints = _write_records(directory.stored_checkpoints, target, flow.checkpoints_topic)
@@ -105,10 +105,10 @@ def take_readiness_snapshot(
     syncs_on = source if flow.syncs_on is Side.SOURCE else target
     syncs = _write_records(directory.stored_syncs, syncs_on, flow.offset_syncs_topic)
 
-    found = replicated(doors, seen[0].info, source.logs)
+    found = replicated(clients, seen[0].info, source.logs)
     bounds = {where: one.bounds for where, one in found.items()}
-    replicas = _replicas(flow, bounds, target.logs)
-    ends = [*bounds_rows(bounds, flow.source_alias), *bounds_rows(replicas, flow.target_alias)]
+    remote_partitions = _remote_partitions(flow, bounds, target.logs)
+    ends = [*bounds_rows(bounds, flow.source_alias), *bounds_rows(remote_partitions, flow.target_alias)]
     write_dataset(directory.log_bounds, LOG_BOUNDS, ends)
     write_dataset(directory.remaining, REMAINING, _remaining_rows(found))
     clusters = Clusters(source, target, isolation_of(seen[0].info.config))
@@ -118,7 +118,8 @@ def take_readiness_snapshot(
         positions.setdefault(TopicPartition(row["topic"], row["kafka_partition"]), set()).add(row["offset"])
     concerned = {where.topic for where in positions}
     look = anchored(
-        clusters, replicas_found(seen[0].info, clusters, {w: one for w, one in found.items() if w.topic in concerned})
+        clusters,
+        remote_partitions_found(seen[0].info, clusters, {w: one for w, one in found.items() if w.topic in concerned}),
     )
     _write_partitions(directory, flow, clusters, look, kept.rewinds)
     write_dataset(directory.record_digests, RECORD_DIGESTS, records_before(clusters, look, positions))
@@ -135,7 +136,7 @@ def take_readiness_snapshot(
             "next_ledger": join(kept.ledger(target.cluster_id(), **aliases), entry),
         },
     )
-    return Looked(len(bounds), len({row["group"] for row in groups}), syncs, checkpoints, observed_at)
+    return ObservedReadiness(len(bounds), len({row["group"] for row in groups}), syncs, checkpoints, observed_at)
 
 
 def forget_earlier(summary: Mapping[str, Any], *, keep_under: str) -> list[str]:
@@ -160,13 +161,13 @@ def _stamp(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
 
 
-def _connectors(request: ReadinessRequest, doors: Doors) -> list[FoundConnector]:
+def _connectors(request: ReadinessRequest, clients: Clients) -> list[FoundConnector]:
     wanted = [(request.source_connector, MirrorSource.name, "source_connector")]
     if request.checkpoint_connector:
         wanted.append((request.checkpoint_connector, MirrorCheckpoint.name, "checkpoint_connector"))
     seen = []
     for name, family, param in wanted:
-        found = look_at_connector(doors, name)
+        found = observe_connector(clients, name)
         if found.info.family.name != family:
             kind = "MirrorSourceConnector" if family == MirrorSource.name else "MirrorCheckpointConnector"
             raise InvalidRequest(f"{param}: {name!r} is a {found.info.connector_class}, and no {kind}.")
@@ -186,7 +187,9 @@ def _stored_topics(seen: FoundConnector) -> set[str]:
     return {where.topic for where in places if where is not None}
 
 
-def _replicas(flow: Flow, bounds: Iterable[TopicPartition], logs: RemainingRecords) -> dict[TopicPartition, LogBounds]:
+def _remote_partitions(
+    flow: Flow, bounds: Iterable[TopicPartition], logs: RemainingRecords
+) -> dict[TopicPartition, LogBounds]:
     counts = logs.topics()
     wanted = {TopicPartition(flow.target_topic(where.topic), where.partition) for where in bounds}
     return logs.bounds(where for where in wanted if where.partition < counts.get(where.topic, 0))
@@ -208,13 +211,13 @@ def _write_partitions(
     directory: ReadinessDirectory,
     flow: Flow,
     clusters: Clusters,
-    replicas: Sequence[Replica],
+    remote_partitions: Sequence[RemotePartition],
     rewinds: str,
 ) -> None:
     """Write what a failover of either kind would see of both logs now."""
-    write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, (one.row(None) for one in replicas))
-    write_dataset(directory.kept_pairs, KEPT_PAIRS, kept_pairs(rewinds, clusters, replicas))
-    left = replicas_left(flow, clusters.target) if replicas else ()
+    write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, (one.row(None) for one in remote_partitions))
+    write_dataset(directory.kept_mappings, KEPT_MAPPINGS, kept_mappings(rewinds, clusters, remote_partitions))
+    left = remote_partitions_left(flow, clusters.target) if remote_partitions else ()
     write_dataset(directory.left_partitions, MIRROR_PARTITIONS, (one.row(None) for one in left))
 
 
@@ -223,12 +226,12 @@ def _topic_rows(
 ) -> Iterator[dict[str, Any]]:
     names = {topic: flow.target_topic(topic) for topic in sorted(topics)}
     ids, target_ids = source.topic_ids(names), target.topic_ids(names.values())
-    for topic, replica in names.items():
+    for topic, remote_partition in names.items():
         yield {
             "topic": topic,
-            "target_topic": replica,
+            "target_topic": remote_partition,
             "topic_id": ids.get(topic),
-            "target_topic_id": target_ids.get(replica),
+            "target_topic_id": target_ids.get(remote_partition),
         }
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow_provider_connect_offsets.observe.doors import Doors
-from airflow_provider_connect_offsets.observe.flow.flow_snapshot import replica_bounds
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.flow.flow_snapshot import remote_bounds
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
@@ -23,13 +23,13 @@ from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 from airflow_provider_connect_offsets.workspace.paths import join
 
 
-def keep_rewinds(run: ResetDirectory, plan: OffsetPlan, at_stop: Offsets, doors: Doors, flow: Flow) -> None:
+def keep_rewinds(run: ResetDirectory, plan: OffsetPlan, at_stop: Offsets, clients: Clients, flow: Flow) -> None:
     """Write dataset ``rewinds``; the flow must stand still. Raises store errors."""
     topics = {row.topic for row in plan.rows if row.topic is not None}
-    bounds = replica_bounds(doors.clusters[Side.TARGET], flow, topics)
+    bounds = remote_bounds(clients.clusters[Side.TARGET], flow, topics)
     ends = {where: found.log_end for where, found in bounds.items()}
     remote = {flow.target_topic(topic) for topic in topics}
-    ids = TopicIds(doors.clusters[Side.SOURCE].topic_ids(topics), doors.clusters[Side.TARGET].topic_ids(remote))
+    ids = TopicIds(clients.clusters[Side.SOURCE].topic_ids(topics), clients.clusters[Side.TARGET].topic_ids(remote))
     write_dataset(run.rewinds, REWINDS, rewinds(plan, at_stop, ends, flow, now=datetime.now(tz=UTC), ids=ids))
 
 
@@ -50,7 +50,7 @@ def rewinds(
     now: datetime,
     ids: TopicIds,
 ) -> Iterator[dict[str, Any]]:
-    """Rows of dataset ``rewinds``. ends: log ends of the replicas, 0 where there is none yet."""
+    """Rows of dataset ``rewinds``. ends: log ends of the remote topics, 0 where there is none yet."""
     stored = at_stop.stored()
     for row in plan.rows:
         if row.topic is None or row.kafka_partition is None:

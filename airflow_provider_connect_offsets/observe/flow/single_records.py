@@ -9,24 +9,28 @@ from dataclasses import replace
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.kafka.spans import Spans
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters, Pair, Replica, timed_topics
-from airflow_provider_connect_offsets.offsets.bisecting import RecordOffsets, Records
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
+    Clusters,
+    RemotePartition,
+    timed_topics,
+)
+from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping, RecordOffsets, Records
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 Read = Callable[[Mapping[TopicPartition, RecordOffsets]], dict[TopicPartition, Records]]
 
-_FIRST, _BEGINNING = Pair(0, 0), Pair(-1, -1)
+_FIRST, _BEGINNING = OffsetMapping(0, 0), OffsetMapping(-1, -1)
 
 
 @contextmanager
-def single_records(clusters: Clusters, replicas: Iterable[Replica]) -> Iterator[Read]:
+def single_records(clusters: Clusters, remote_partitions: Iterable[RemotePartition]) -> Iterator[Read]:
     """Yield a function that reads records of both logs at the same time, by partition of the source.
 
     Raises :class:`InvalidInput` if the source is gone; the function raises store errors.
     """
     if clusters.source is None:
         raise InvalidInput("The source's records can't be compared, as it is gone.")
-    listed = list(replicas)
+    listed = list(remote_partitions)
     names, timed = {one.where: one.on_target for one in listed}, timed_topics(listed)
     with (
         clusters.source.spans(clusters.isolation) as source,
@@ -45,33 +49,40 @@ def single_records(clusters: Clusters, replicas: Iterable[Replica]) -> Iterator[
 
 
 def same_records(
-    clusters: Clusters, replicas: Iterable[Replica], pairs: Mapping[TopicPartition, Collection[Pair]]
-) -> dict[TopicPartition, list[Pair]]:
+    clusters: Clusters,
+    remote_partitions: Iterable[RemotePartition],
+    mappings: Mapping[TopicPartition, Collection[OffsetMapping]],
+) -> dict[TopicPartition, list[OffsetMapping]]:
     """Return the pairs of which both records are there and have the same digest; raises store errors.
 
     pairs: within both logs, by partition of the source.
     """
     asked = {
-        where: RecordOffsets(frozenset(pair.upstream for pair in some), frozenset(pair.downstream for pair in some))
-        for where, some in pairs.items()
+        where: RecordOffsets(
+            frozenset(mapping.upstream for mapping in some), frozenset(mapping.downstream for mapping in some)
+        )
+        for where, some in mappings.items()
         if some
     }
-    with single_records(clusters, [one for one in replicas if one.where in asked]) as read:
+    with single_records(clusters, [one for one in remote_partitions if one.where in asked]) as read:
         found = read(asked)
-    return {where: [pair for pair in pairs[where] if _is_same(records, pair)] for where, records in found.items()}
+    return {
+        where: [mapping for mapping in mappings[where] if _is_same(records, mapping)]
+        for where, records in found.items()
+    }
 
 
-def anchored(clusters: Clusters, replicas: Iterable[Replica]) -> list[Replica]:
+def anchored(clusters: Clusters, remote_partitions: Iterable[RemotePartition]) -> list[RemotePartition]:
     """Compare the first and the last records of both logs, which show whether their offsets belong together."""
-    listed = list(replicas)
+    listed = list(remote_partitions)
     if clusters.source is None:
         return listed
     last = {one.where: _last(one) for one in listed}
-    pairs = {
-        one.where: [*([_FIRST] if _begins_at_zero(one) else []), *([pair] if (pair := last[one.where]) else [])]
+    mappings = {
+        one.where: [*([_FIRST] if _begins_at_zero(one) else []), *([mapping] if (mapping := last[one.where]) else [])]
         for one in listed
     }
-    same = same_records(clusters, listed, pairs)
+    same = same_records(clusters, listed, mappings)
     return [
         replace(
             one,
@@ -82,22 +93,22 @@ def anchored(clusters: Clusters, replicas: Iterable[Replica]) -> list[Replica]:
     ]
 
 
-def _last(one: Replica) -> Pair | None:
+def _last(one: RemotePartition) -> OffsetMapping | None:
     """The last record that was replicated and the last one of the remote topic, where there are both."""
     if one.source is None or one.target is None or one.stored is None:
         return None
     is_there = one.stored >= one.source.log_start and one.target.log_end > one.target.log_start
-    return Pair(one.stored, one.target.log_end - 1) if one.drained and is_there else None
+    return OffsetMapping(one.stored, one.target.log_end - 1) if one.drained and is_there else None
 
 
-def _begins_at_zero(one: Replica) -> bool:
+def _begins_at_zero(one: RemotePartition) -> bool:
     logs = (one.source, one.target)
     return all(log is not None and log.log_start == 0 and log.log_end > 0 for log in logs)
 
 
-def _is_same(records: Records, pair: Pair) -> bool:
-    record = records.source.get(pair.upstream)
-    return record is not None and record == records.target.get(pair.downstream)
+def _is_same(records: Records, mapping: OffsetMapping) -> bool:
+    record = records.source.get(mapping.upstream)
+    return record is not None and record == records.target.get(mapping.downstream)
 
 
 def _digests(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.exceptions import NotRunning, RecordsDeleted
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import outcomes
 from airflow_provider_connect_offsets.operations.connector.plans import refuse_planned_on, refuse_taken_back
@@ -28,7 +28,7 @@ from airflow_provider_connect_offsets.saga.stage import Stage
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
-def apply_plan(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner) -> Outcome:
+def apply_plan(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner) -> Outcome:
     """Apply ``plan`` while its connector is stopped; leave the connector as planned, or as it was found.
 
     What a dead run left unfinished is finished or restored first. Raises :class:`Overlap`, :class:`Drift` (nothing was
@@ -36,18 +36,18 @@ def apply_plan(plan: OffsetPlan, doors: Doors, journal: Journal, owner: Owner) -
     :class:`LeftStopped`, :class:`RecordsDeleted` (offsets and state are as planned, records at its positions are gone),
     and store errors of a store that could not be reached before anything was written.
     """
-    told = take_back_import(journal, owner, doors)
+    told = take_back_import(journal, owner, clients)
     if told is not None:
-        refuse_taken_back(plan, doors.offsets.read_offsets(plan.connector), told)
+        refuse_taken_back(plan, clients.offsets.read_offsets(plan.connector), told)
     with journal.claim(owner) as entry:
-        stages = change_stages(plan, doors) if plan.changed_rows() else ()
-        outcome = carry_out(plan, doors, journal, entry, owner, stages, operation="the change of offsets")
+        stages = change_stages(plan, clients) if plan.changed_rows() else ()
+        outcome = carry_out(plan, clients, journal, entry, owner, stages, operation="the change of offsets")
     return outcome if told is None else replace(outcome, warnings=(told, *outcome.warnings))
 
 
 def carry_out(  # noqa: PLR0913 - each by its name
     plan: OffsetPlan,
-    doors: Doors,
+    clients: Clients,
     journal: Journal,
     entry: JournalEntry,
     owner: Owner,
@@ -56,7 +56,7 @@ def carry_out(  # noqa: PLR0913 - each by its name
     operation: str,
 ) -> Outcome:
     """Make the stages by which ``plan`` is applied, once; none: there is nothing to change. Raises as `apply_plan`."""
-    told = recover(entry, Toward.FORWARD, doors)
+    told = recover(entry, Toward.FORWARD, clients)
     earlier = journal.record_of(owner.run, outcomes.key_of(plan))
     if earlier is not None and is_applied(earlier):
         if deleted_in(earlier):
@@ -65,14 +65,14 @@ def carry_out(  # noqa: PLR0913 - each by its name
     if told is not None:
         refuse_planned_on(entry.record, plan, told)
     entry.begin(owner, operation=operation, key=outcomes.key_of(plan), stages=stages)
-    outcome = _made(plan, doors, entry, list(stages), owner) if stages else outcomes.unchanged(plan, owner)
+    outcome = _made(plan, clients, entry, list(stages), owner) if stages else outcomes.unchanged(plan, owner)
     return outcome if told is None else replace(outcome, warnings=(told, *outcome.warnings))
 
 
-def _made(plan: OffsetPlan, doors: Doors, entry: JournalEntry, stages: list[Stage], owner: Owner) -> Outcome:
+def _made(plan: OffsetPlan, clients: Clients, entry: JournalEntry, stages: list[Stage], owner: Owner) -> Outcome:
     started = datetime.now(tz=UTC)
     try:
-        settled = executor(doors, entry, stages).run()
+        settled = executor(clients, entry, stages).run()
     except NotRunning as error:
         if entry.record.state is not SagaState.DONE:
             raise

@@ -9,7 +9,7 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.connect.protocols import State, WriteReply
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, JournalLost, NotApplied
 from airflow_provider_connect_offsets.observe import log_positions
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_still
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap
 
 
-def alter(doors: Doors, journal: Journal, owner: Owner, changes: Offsets) -> int:
+def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) -> int:
     """Write ``changes`` to a connector that is STOPPED, and prove them; returns how many partitions.
 
     What a dead run left is restored first. Raises :class:`InvalidRequest` for what its family refuses,
@@ -31,47 +31,47 @@ def alter(doors: Doors, journal: Journal, owner: Owner, changes: Offsets) -> int
     be proved.
     """
     connector = journal.connector
-    doors.control.require_offset_changes()
-    info = doors.control.info(connector)
+    clients.control.require_offset_changes()
+    info = clients.control.info(connector)
     for change in changes:
         offset = None if change.offset is None else parse_map(change.offset)
         for finding in info.family.check(parse_map(change.partition), offset, info.config):
             raise InvalidRequest(
                 f"Nothing was written: {connector!r}, partition {change.partition}: {finding.message}."
             )
-    refuse_unless_still(doors, connector)
-    gone = log_positions.out_of_log(doors, log_positions.positions_in(info.family, changes))
+    refuse_unless_still(clients, connector)
+    gone = log_positions.out_of_log(clients, log_positions.positions_in(info.family, changes))
     if gone:
         raise InvalidRequest(f"Nothing was written: {log_positions.told(connector, gone)}")
 
-    return len(_changed(doors, journal, owner, WriteOffsets(connector, doors, changes)).changes)
+    return len(_changed(clients, journal, owner, WriteOffsets(connector, clients, changes)).changes)
 
 
-def reset(doors: Doors, journal: Journal, owner: Owner) -> int:
+def reset(clients: Clients, journal: Journal, owner: Owner) -> int:
     """Remove all offsets of a connector that is STOPPED, and prove it; returns how many there were.
 
     Raises as :func:`alter` does, and what the worker said where it refused.
     """
     connector = journal.connector
-    doors.control.require_offset_changes()
-    refuse_unless_still(doors, connector)
+    clients.control.require_offset_changes()
+    refuse_unless_still(clients, connector)
 
-    return len(_changed(doors, journal, owner, ResetOffsets(connector, doors)).prior.stored())
+    return len(_changed(clients, journal, owner, ResetOffsets(connector, clients)).prior.stored())
 
 
-def _changed(doors: Doors, journal: Journal, owner: Owner, stage: AlterOffsets) -> Alteration:
+def _changed(clients: Clients, journal: Journal, owner: Owner, stage: AlterOffsets) -> Alteration:
     """Make the stage as a saga of its own; gives what it captured."""
     if journal.is_held_by(owner.run):
         raise InvalidRequest(
             f"Nothing was written: this run holds {journal.connector!r} for the plan that it has begun. Give run_uri "
             "and digest of that plan, or leave the begin out."
         )
-    recovery.take_back_import(journal, owner, doors)
+    recovery.take_back_import(journal, owner, clients)
     with journal.claim(owner) as entry:
-        recovery.recover(entry, Toward.BACK, doors)
-        refuse_unless_still(doors, journal.connector)
+        recovery.recover(entry, Toward.BACK, clients)
+        refuse_unless_still(clients, journal.connector)
         entry.begin(owner, operation="a change of offsets without a plan", key="", stages=[stage])
-        settled = Executor(entry, [stage], _Explained(), clock=doors.clock).run()
+        settled = Executor(entry, [stage], _Explained(), clock=clients.clock).run()
     return Alteration.of(settled.record.captures[stage.name])
 
 
@@ -91,14 +91,14 @@ class _Explained(AsItIs):
 class WriteOffsets(AlterOffsets):
     """Write these offsets, whatever stands there."""
 
-    def __init__(self, connector: str, doors: Doors, changes: Offsets) -> None:
-        super().__init__(connector, doors)
+    def __init__(self, connector: str, clients: Clients, changes: Offsets) -> None:
+        super().__init__(connector, clients)
         self._changes = changes
 
     def capture(self, earlier: Captures) -> JsonMap:
         """What stands there."""
         del earlier
-        prior = self._doors.offsets.read_offsets(self.subject)
+        prior = self._clients.offsets.read_offsets(self.subject)
         return Alteration(State.STOPPED, prior, self.changes(prior)).as_json()
 
     def changes(self, prior: Offsets) -> Offsets:
@@ -110,8 +110,8 @@ class WriteOffsets(AlterOffsets):
 class ResetOffsets(WriteOffsets):
     """Remove all offsets, by the call that is made for that."""
 
-    def __init__(self, connector: str, doors: Doors) -> None:
-        super().__init__(connector, doors, Offsets())
+    def __init__(self, connector: str, clients: Clients) -> None:
+        super().__init__(connector, clients, Offsets())
 
     def changes(self, prior: Offsets) -> Offsets:
         """None of the partitions keeps an offset."""
@@ -119,6 +119,6 @@ class ResetOffsets(WriteOffsets):
 
     def write(self, found: Alteration) -> WriteReply:
         """Remove and prove; raises what the worker said where it refused."""
-        reply = self._doors.offsets.reset_offsets(self.subject)
-        steps.prove(self._doors, self.subject, found.expected)
+        reply = self._clients.offsets.reset_offsets(self.subject)
+        steps.prove(self._clients, self.subject, found.expected)
         return reply

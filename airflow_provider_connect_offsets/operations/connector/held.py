@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Interfered, InvalidRequest
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.captured import PriorState
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.saga.record import SagaState
 class Member:
     """A connector that is stopped: the way to it, and its journal. The saga is kept in the first member's."""
 
-    doors: Doors
+    clients: Clients
     journal: Journal
 
 
@@ -44,10 +44,10 @@ def hold_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
         )
     home, *others = members
     entry = home.journal.hold(owner, seconds=seconds, beside=[one.journal for one in others])
-    recovery.recover(entry, Toward.BACK, *_doors(members))
-    stages = [StopConnector(one.journal.connector, one.doors) for one in members]
+    recovery.recover(entry, Toward.BACK, *_clients(members))
+    stages = [StopConnector(one.journal.connector, one.clients) for one in members]
     entry.begin(owner, operation="the failover", key="", stages=stages)
-    stopping = recovery.executor(home.doors, entry, list(stages))
+    stopping = recovery.executor(home.clients, entry, list(stages))
     for stage in stages:
         stopping.make(stage)
     return [(stage.subject, PriorState.of(entry.record.captures[stage.name]).state) for stage in stages]
@@ -57,7 +57,7 @@ def leave_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) ->
     """End the hold with the connectors as they are: STOPPED."""
     if members:
         with members[0].journal.held(owner, seconds=seconds) as entry:
-            recovery.executor(members[0].doors, entry, []).finish()
+            recovery.executor(members[0].clients, entry, []).finish()
 
 
 def give_back(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
@@ -65,9 +65,9 @@ def give_back(members: Sequence[Member], owner: Owner, *, seconds: float) -> Non
     if not members:
         return
     with members[0].journal.held(owner, seconds=seconds) as entry:
-        stages = [ResumeConnector(one.journal.connector, one.doors) for one in members]
+        stages = [ResumeConnector(one.journal.connector, one.clients) for one in members]
         entry.add(stages)
-        recovery.executor(members[0].doors, entry, [*recovery.built(entry.record, *_doors(members))]).run()
+        recovery.executor(members[0].clients, entry, [*recovery.built(entry.record, *_clients(members))]).run()
 
 
 def take_back(members: Sequence[Member], owner: Owner) -> str | None:
@@ -80,11 +80,11 @@ def take_back(members: Sequence[Member], owner: Owner) -> str | None:
         return None
     home, *others = members
     with home.journal.claim(owner, beside=[one.journal for one in others]) as entry:
-        told = recovery.recover(entry, Toward.BACK, *_doors(members))
+        told = recovery.recover(entry, Toward.BACK, *_clients(members))
         if told is not None and entry.record.state is SagaState.ABANDONED:
             raise Interfered(told)
         return told
 
 
-def _doors(members: Sequence[Member]) -> list[Doors]:
-    return [one.doors for one in members]
+def _clients(members: Sequence[Member]) -> list[Clients]:
+    return [one.clients for one in members]

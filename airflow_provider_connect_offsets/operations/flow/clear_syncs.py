@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.flow_snapshot import keep_records
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_still
@@ -18,7 +18,7 @@ _NAMED = 5
 
 
 def clear_syncs(
-    reset: FlowReset, doors: Doors, held: Held, owner: Owner, run: ResetDirectory, *, foreign: bool
+    reset: FlowReset, clients: Clients, held: Held, owner: Owner, run: ResetDirectory, *, foreign: bool
 ) -> dict[str, int]:
     """Keep the records of the flow's own topics in ``run``, and empty the topics; how many offsets of each.
 
@@ -27,21 +27,21 @@ def clear_syncs(
     errors, after which some records may be gone.
     """
     with held.journal.claim(owner, beside=held.locks) as entry:
-        recovery.recover(entry, Toward.BACK, doors)
+        recovery.recover(entry, Toward.BACK, clients)
         for connector in filter(None, (reset.source_connector, reset.checkpoint_connector)):
-            refuse_unless_still(doors, connector)
+            refuse_unless_still(clients, connector)
         if not foreign:
-            _refuse_foreign(reset, doors)
-        keep_records(reset, doors, run)
-        stage = EmptyTopics(reset.source_connector, doors, reset.emptied, kept=run.uri)
+            _refuse_foreign(reset, clients)
+        keep_records(reset, clients, run)
+        stage = EmptyTopics(reset.source_connector, clients, reset.emptied, kept=run.uri)
         entry.begin(owner, operation="the emptying of the flow's topics", key="", stages=[stage])
-        settled = recovery.executor(doors, entry, [stage]).run()
+        settled = recovery.executor(clients, entry, [stage]).run()
         return dict(settled.record.stage(stage.name).facts.get("emptied", {}))
 
 
-def _refuse_foreign(reset: FlowReset, doors: Doors) -> None:
-    info = doors.control.info(reset.source_connector)
-    strange = sorted(topic for topic in synced_topics(reset, doors) if not replicates(info, topic))
+def _refuse_foreign(reset: FlowReset, clients: Clients) -> None:
+    info = clients.control.info(reset.source_connector)
+    strange = sorted(topic for topic in synced_topics(reset, clients) if not replicates(info, topic))
     if strange:
         more = f" and {len(strange) - _NAMED} more" if len(strange) > _NAMED else ""
         raise InvalidInput(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, State
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
-from airflow_provider_connect_offsets.observe.doors import Doors, Origin
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.observe.flow.rewinds import append_rewinds, keep_rewinds
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, plan_digest
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
@@ -75,57 +75,57 @@ class Held:
 
 
 def reset_flow(
-    plan: ResetPlan, doors: Doors, held: Held, owner: Owner, run: ResetDirectory, *, sync_patience: float = 180.0
+    plan: ResetPlan, clients: Clients, held: Held, owner: Owner, run: ResetDirectory, *, sync_timeout: float = 180.0
 ) -> Outcome:
-    """Make the reset that was planned, and wait for the new syncs that prove it, at most ``sync_patience`` seconds.
+    """Make the reset that was planned, and wait for the new syncs that prove it, at most ``sync_timeout`` seconds.
 
     Raises as ``apply_plan`` does, and :class:`NotRunning` where the flow was reset, but no new sync shows it.
     """
     offsets = plan.offsets
-    _refuse_unforeseen(plan, doors, run)
+    _refuse_unforeseen(plan, clients, run)
     with held.journal.claim(owner, beside=held.locks) as entry:
-        stages = reset_stages(plan, doors, run)
-        outcome = carry_out(offsets, doors, held.journal, entry, owner, stages, operation="the reset of the flow")
+        stages = reset_stages(plan, clients, run)
+        outcome = carry_out(offsets, clients, held.journal, entry, owner, stages, operation="the reset of the flow")
     if outcome.result is not Result.APPLIED:
         return outcome
     append_rewinds(run, held.history, digest=offsets.digest)
-    return _proved(outcome, plan, doors, run, sync_patience)
+    return _proved(outcome, plan, clients, run, sync_timeout)
 
 
-def reset_stages(plan: ResetPlan, doors: Doors, run: ResetDirectory) -> list[Stage]:
+def reset_stages(plan: ResetPlan, clients: Clients, run: ResetDirectory) -> list[Stage]:
     """Stages of a reset: those of a change, with the MirrorCheckpoint stopped as well, and the topics emptied."""
     reset = plan.reset
     stop, alter, resume, look = change_stages(
         plan.offsets,
-        doors,
-        at_stop=lambda at_stop, fitted: keep_rewinds(run, fitted, at_stop, doors, reset.flow),
+        clients,
+        at_stop=lambda at_stop, fitted: keep_rewinds(run, fitted, at_stop, clients, reset.flow),
     )
-    empty = EmptyTopics(reset.source_connector, doors, reset.emptied, kept=run.uri)
+    empty = EmptyTopics(reset.source_connector, clients, reset.emptied, kept=run.uri)
     if reset.checkpoint_connector is None:
         return [stop, alter, empty, resume, look]
     beside = reset.checkpoint_connector
-    first, last = StopConnector(beside, doors, optional=True), ResumeConnector(beside, doors, optional=True)
+    first, last = StopConnector(beside, clients, optional=True), ResumeConnector(beside, clients, optional=True)
     return [first, stop, alter, empty, resume, last, look]
 
 
-def take_back_reset(plan: ResetPlan, doors: Doors, held: Held, owner: Owner) -> Outcome | None:
+def take_back_reset(plan: ResetPlan, clients: Clients, held: Held, owner: Owner) -> Outcome | None:
     """Restore what a reset of the same run left unfinished; None where nothing was left."""
     with held.journal.claim(owner, beside=held.locks) as entry:
-        told = recovery.recover(entry, Toward.BACK, doors)
+        told = recovery.recover(entry, Toward.BACK, clients)
         return None if told is None else outcomes.recovered(plan.offsets, entry.record, told)
 
 
-def _proved(outcome: Outcome, plan: ResetPlan, doors: Doors, run: ResetDirectory, patience: float) -> Outcome:
+def _proved(outcome: Outcome, plan: ResetPlan, clients: Clients, run: ResetDirectory, timeout: float) -> Outcome:
     reset = plan.reset
     names = " and ".join(repr(where.topic) for where in reset.emptied)
     told = f"{outcome.message} {names} {'were' if reset.checkpoints else 'was'} emptied."
     if outcome.final_state != State.RUNNING:
-        start = "Start the process" if doors.origin is not Origin.REST else f"Resume {plan.offsets.connector!r}"
+        start = "Start the process" if clients.origin is not Origin.REST else f"Resume {plan.offsets.connector!r}"
         return replace(outcome, message=f"{told} {start}: new syncs come with the records that are replicated then.")
     found = openings(read_dataset(run.rewinds, REWINDS))
-    proof = await_new_syncs(plan.offsets, reset, found, doors, patience=patience)
+    proof = await_new_syncs(plan.offsets, reset, found, clients, timeout=timeout)
     late = (
-        f"After {patience:.0f} s, {len(proof.missing)} partitions had no new sync yet, like "
+        f"After {timeout:.0f} s, {len(proof.missing)} partitions had no new sync yet, like "
         f"{proof.missing[0].topic!r} partition {proof.missing[0].partition}: their groups are not translated until one "
         "comes."
         if proof.missing
@@ -135,12 +135,12 @@ def _proved(outcome: Outcome, plan: ResetPlan, doors: Doors, run: ResetDirectory
     return replace(outcome, message=f"{told} {proof}", warnings=warnings)
 
 
-def _refuse_unforeseen(plan: ResetPlan, doors: Doors, run: ResetDirectory) -> None:
+def _refuse_unforeseen(plan: ResetPlan, clients: Clients, run: ResetDirectory) -> None:
     """Raise :class:`Drift` where syncs of another flow's topics would go that nobody has approved."""
     reset = plan.reset
     foreseen = {row["topic"] for row in read_dataset(run.reset_topics, RESET_TOPICS)}
-    info = doors.control.info(reset.source_connector)
-    foreign = sorted(topic for topic in synced_topics(reset, doors) - foreseen if not replicates(info, topic))
+    info = clients.control.info(reset.source_connector)
+    foreign = sorted(topic for topic in synced_topics(reset, clients) - foreseen if not replicates(info, topic))
     if foreign:
         more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
         raise Drift(
@@ -150,9 +150,9 @@ def _refuse_unforeseen(plan: ResetPlan, doors: Doors, run: ResetDirectory) -> No
         )
 
 
-def synced_topics(reset: FlowReset, doors: Doors) -> set[str]:
+def synced_topics(reset: FlowReset, clients: Clients) -> set[str]:
     """The topics of the source of which the flow's offset-syncs hold any; raises store errors."""
-    records = doors.clusters[reset.syncs.side].records(reset.syncs.topic)
+    records = clients.clusters[reset.syncs.side].records(reset.syncs.topic)
     return {sync.where.topic for record in records if (sync := parse_sync(record.key, record.value)) is not None}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import tenacity
 
 from airflow_provider_connect_offsets.exceptions import NotRunning
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
@@ -21,7 +21,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Where a partition of the source goes on, and the place that its next record gets in the replica."""
+    """Where a partition of the source goes on, and the place that its next record gets in the remote topic."""
 
     upstream: int
     downstream: int
@@ -60,27 +60,27 @@ def openings(rows: Iterable[Mapping[str, Any]]) -> dict[TopicPartition, Opening]
 
 
 def await_new_syncs(
-    plan: OffsetPlan, reset: FlowReset, found: Mapping[TopicPartition, Opening], doors: Doors, *, patience: float
+    plan: OffsetPlan, reset: FlowReset, found: Mapping[TopicPartition, Opening], clients: Clients, *, timeout: float
 ) -> Proof:
-    """Wait until each partition that is replicated again has a new sync; at most ``patience`` seconds.
+    """Wait until each partition that is replicated again has a new sync; at most ``timeout`` seconds.
 
     The topic was empty when the flow was started. Raises :class:`NotRunning` for a sync that can't be this flow's new
     one, and where none comes at all.
     """
-    awaited = _awaited(plan, found, doors)
-    deadline = doors.clock.now() + patience
+    awaited = _awaited(plan, found, clients)
+    deadline = clients.clock.now() + timeout
     looking = tenacity.Retrying(
         retry=tenacity.retry_if_result(lambda proof: bool(proof.missing)),
         wait=tenacity.wait_fixed(_LOOK_AGAIN),
-        stop=lambda _state: doors.clock.now() > deadline,
-        sleep=doors.clock.sleep,
+        stop=lambda _state: clients.clock.now() > deadline,
+        sleep=clients.clock.sleep,
         retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
     )
-    proof: Proof = looking(lambda: _look(reset, found, awaited, doors))
+    proof: Proof = looking(lambda: _look(reset, found, awaited, clients))
     if awaited and len(proof.missing) == len(awaited):
         raise NotRunning(
             f"{plan.connector!r} was reset, its offsets were read back and {reset.syncs.topic!r} was empty, but within "
-            f"{patience:.0f} s no new sync came of {_named(proof.missing)}. Look at the state and the log of its tasks."
+            f"{timeout:.0f} s no new sync came of {_named(proof.missing)}. Look at the state and the log of its tasks."
         )
     return proof
 
@@ -90,7 +90,7 @@ def misfit(sync: OffsetSync, opening: Opening) -> bool:
     return sync.upstream < opening.upstream or sync.downstream < opening.downstream
 
 
-def _awaited(plan: OffsetPlan, found: Mapping[TopicPartition, Opening], doors: Doors) -> frozenset[TopicPartition]:
+def _awaited(plan: OffsetPlan, found: Mapping[TopicPartition, Opening], clients: Clients) -> frozenset[TopicPartition]:
     """Partitions that were moved, and have records from there on. One left alone may wait for its next record."""
     moved = {
         where
@@ -99,18 +99,18 @@ def _awaited(plan: OffsetPlan, found: Mapping[TopicPartition, Opening], doors: D
         for where in (TopicPartition(row.topic, row.kafka_partition),)
         if where in found
     }
-    if doors.logs is None or not moved:
+    if clients.logs is None or not moved:
         return frozenset()
-    existing = doors.logs.topics()
-    bounds = doors.logs.bounds(where for where in moved if where.partition < existing.get(where.topic, 0))
+    existing = clients.logs.topics()
+    bounds = clients.logs.bounds(where for where in moved if where.partition < existing.get(where.topic, 0))
     return frozenset(where for where, log in bounds.items() if max(found[where].upstream, log.log_start) < log.log_end)
 
 
 def _look(
-    reset: FlowReset, found: Mapping[TopicPartition, Opening], awaited: frozenset[TopicPartition], doors: Doors
+    reset: FlowReset, found: Mapping[TopicPartition, Opening], awaited: frozenset[TopicPartition], clients: Clients
 ) -> Proof:
     first: dict[TopicPartition, OffsetSync] = {}
-    for record in doors.clusters[reset.syncs.side].records(reset.syncs.topic):
+    for record in clients.clusters[reset.syncs.side].records(reset.syncs.topic):
         sync = parse_sync(record.key, record.value)
         if sync is not None and sync.where in found:
             first.setdefault(sync.where, sync)

@@ -10,8 +10,8 @@ from typing import Any
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrained, PlanRefused, StoreError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
-from airflow_provider_connect_offsets.observe.flow.flow_look import Group, groups_named
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.observe.flow.observed_groups import Group, groups_named
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.failover import DIGEST_PIECES, Move, digest_of_sums, row_numbers
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import commit_deleted

@@ -10,7 +10,7 @@ from typing import Any
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, InvalidInput, StoreError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
-from airflow_provider_connect_offsets.observe.flow.flow_look import Group, groups_named
+from airflow_provider_connect_offsets.observe.flow.observed_groups import Group, groups_named
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import Offsets, commit_deleted, delete_and_commit
 from airflow_provider_connect_offsets.operations.groups.left_groups import MEMBERS, place, reasons, shown

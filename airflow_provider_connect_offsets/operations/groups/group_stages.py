@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.saga.explanation import AsItIs
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord
-from airflow_provider_connect_offsets.saga.stage import Done, Found, JsonMap, Kind, Look, Stage, Undoing
+from airflow_provider_connect_offsets.saga.stage import Done, Found, JsonMap, Kind, Stage, StageState, Undoing
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, journal_root
 
 log = logging.getLogger(__name__)
@@ -92,10 +92,10 @@ class MoveGroups(Stage):
         self._move()
         return Done()
 
-    def find(self, captured: JsonMap) -> Look:
+    def find(self, captured: JsonMap) -> StageState:
         """DONE where no group is left deleted."""
         del captured
-        return Look(Found.DONE if is_whole(self._directory) else Found.PARTIAL)
+        return StageState(Found.DONE if is_whole(self._directory) else Found.PARTIAL)
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Commit what deleted groups lack; raises :class:`StoreError` where some still do, and store errors."""

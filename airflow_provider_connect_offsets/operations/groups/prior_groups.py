@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_connect_offsets.kafka.groups import Committed
-from airflow_provider_connect_offsets.observe.flow.flow_look import Group
+from airflow_provider_connect_offsets.observe.flow.observed_groups import Group
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.datasets import read_newest, write_newest
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.saga.explanation import AsItIs
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaState
-from airflow_provider_connect_offsets.saga.stage import Done, Found, JsonMap, Kind, Look, Stage
+from airflow_provider_connect_offsets.saga.stage import Done, Found, JsonMap, Kind, Stage, StageState
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory, journal_root
 
 log = logging.getLogger(__name__)
@@ -79,17 +79,17 @@ class RemoveOrphans(Stage):
         """Remove what stands of them; raises as ``remove_approved`` does."""
         return remove_approved(self.directory, self.topic, exist=self.exist, digest=self._digest, keep=self._keep)
 
-    def find(self, captured: JsonMap) -> Look:
+    def find(self, captured: JsonMap) -> StageState:
         """BEFORE while there is nothing to be imported back, DONE once none stands that is orphaned still."""
         del captured
         try:
             left = left_to_remove(self.directory, self.topic, exist=self.exist, digest=self._digest)
         except (DatasetError, PlanRefused) as error:  # nobody can tell any more what was approved
-            return Look(Found.BEFORE, error)
+            return StageState(Found.BEFORE, error)
         if left is None:
-            return Look(Found.BEFORE, NotRemoved("Nothing was removed."))
+            return StageState(Found.BEFORE, NotRemoved("Nothing was removed."))
         told = f"{left:,} of the orphaned offsets that were to be removed stand in topic {self.topic.topic!r} still."
-        return Look(Found.PARTIAL, NotRemoved(told)) if left else Look(Found.DONE)
+        return StageState(Found.PARTIAL, NotRemoved(told)) if left else StageState(Found.DONE)
 
 
 def remove_orphans(journal: Journal, owner: Owner, stage: RemoveOrphans, *, kept: str = "") -> Removal:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.observe.doors import Doors, Origin
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.observe.log_positions import LogPosition
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
 from airflow_provider_connect_offsets.operations.stages import steps
@@ -32,9 +32,9 @@ class PriorState:
     tasks: int
 
     @classmethod
-    def observed(cls, doors: Doors, connector: str) -> PriorState:
+    def observed(cls, clients: Clients, connector: str) -> PriorState:
         """Ask for it; raises as ``steps.told_status`` does."""
-        status = steps.told_status(doors, connector)
+        status = steps.told_status(clients, connector)
         return cls(steps.state_to_give_back(status), len(status.tasks))
 
     @classmethod
@@ -127,7 +127,7 @@ def deleted_in(record: SagaRecord) -> str:
     return "" if stage is None else str(stage.facts.get("deleted", ""))
 
 
-def by_hand(doors: Doors, connector: str, found: Alteration, undoing: Undoing) -> str:
+def by_hand(clients: Clients, connector: str, found: Alteration, undoing: Undoing) -> str:
     """How a person puts the prior offsets back, which are kept for that beside the journal, or else in the log."""
     body = found.back.rest_body()
     try:
@@ -135,16 +135,16 @@ def by_hand(doors: Doors, connector: str, found: Alteration, undoing: Undoing) -
     except Exception:  # whatever a file system raises: what stands is to be said all the same
         log.exception("The prior offsets of %r, which could not be kept as a file: %s", connector, json.dumps(body))
         kept = ""
-    if doors.origin is Origin.REST:
+    if clients.origin is Origin.REST:
         where = f"kept in {kept}" if kept else "that the log of this task shows"
         return f"send PATCH /connectors/{connector}/offsets with the body {where}"
     where = kept or "a file that holds the offsets which the log of this task shows"
     return f"run connector_offsets_change with control=storage, to=file and value={where}"
 
 
-def then(doors: Doors, connector: str, found: Alteration) -> str:
+def then(clients: Clients, connector: str, found: Alteration) -> str:
     """How the connector gets its state again; what is changed in its storage is started by whoever stopped it."""
     path = f"/connectors/{connector}"
-    if doors.origin is not Origin.REST or found.prior_state is State.STOPPED:
+    if clients.origin is not Origin.REST or found.prior_state is State.STOPPED:
         return ""
     return f", then PUT {path}/pause" if found.prior_state is State.PAUSED else f", then PUT {path}/resume"

@@ -6,7 +6,7 @@ import logging
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Interfered, NotRunning, OutcomeUnknown, UnknownConnector
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, RESUME, STOP, PriorState
 from airflow_provider_connect_offsets.saga.stage import (
@@ -16,8 +16,8 @@ from airflow_provider_connect_offsets.saga.stage import (
     Found,
     JsonMap,
     Kind,
-    Look,
     Stage,
+    StageState,
     Undoing,
 )
 
@@ -27,14 +27,14 @@ log = logging.getLogger(__name__)
 class _StageOfConnector(Stage):
     """Asks a connector for a state. optional: whether one that somebody has deleted is passed over."""
 
-    def __init__(self, connector: str, doors: Doors, *, optional: bool = False) -> None:
-        super().__init__(connector, cluster=doors.cluster)
-        self._doors = doors
+    def __init__(self, connector: str, clients: Clients, *, optional: bool = False) -> None:
+        super().__init__(connector, cluster=clients.cluster)
+        self._clients = clients
         self._optional = optional
 
     def spec(self) -> JsonMap:
         """Whether it is passed over where it is gone."""
-        return {"optional": self._optional, CONNECTIONS: dict(self._doors.connections)}
+        return {"optional": self._optional, CONNECTIONS: dict(self._clients.connections)}
 
     def _pass_over(self, error: UnknownConnector, *, otherwise: Exception) -> None:
         """Raise ``otherwise`` of a connector that somebody has deleted, unless it may be missing."""
@@ -56,27 +56,29 @@ class StopConnector(_StageOfConnector):
     def capture(self, earlier: Captures) -> JsonMap:
         """The state that it has."""
         del earlier
-        return PriorState.observed(self._doors, self.subject).as_json()
+        return PriorState.observed(self._clients, self.subject).as_json()
 
     def do(self, captured: JsonMap) -> Done:
         """Stop it; raises :class:`NotStopped` and other store errors."""
         del captured
         try:
-            steps.stop(self._doors, self.subject)
+            steps.stop(self._clients, self.subject)
         except UnknownConnector as error:
             self._pass_over(error, otherwise=error)
         return Done()
 
-    def find(self, captured: JsonMap) -> Look:
+    def find(self, captured: JsonMap) -> StageState:
         """DONE while it is STOPPED."""
         del captured
         try:
-            state = steps.told_status(self._doors, self.subject).state
+            state = steps.told_status(self._clients, self.subject).state
         except UnknownConnector as error:
-            return Look(Found.DONE) if self._optional else Look(Found.FOREIGN, deleted(error))
+            return StageState(Found.DONE) if self._optional else StageState(Found.FOREIGN, deleted(error))
         if state is State.STOPPED:
-            return Look(Found.DONE)
-        return Look(Found.FOREIGN, Interfered(f"{self.subject!r} is {state}: someone else resumed the connector."))
+            return StageState(Found.DONE)
+        return StageState(
+            Found.FOREIGN, Interfered(f"{self.subject!r} is {state}: someone else resumed the connector.")
+        )
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Give it the state that it had, and wait for it; raises :class:`NotRunning` and store errors.
@@ -89,8 +91,8 @@ class StopConnector(_StageOfConnector):
         """
         try:
             if not undoing.came_back and _is_in_doubt(undoing.error):
-                steps.stop(self._doors, self.subject)
-            give_back(self._doors, self.subject, PriorState.of(captured), ask=not undoing.came_back)
+                steps.stop(self._clients, self.subject)
+            give_back(self._clients, self.subject, PriorState.of(captured), ask=not undoing.came_back)
         except UnknownConnector as error:
             self._pass_over(error, otherwise=deleted(error))
         return ""
@@ -110,19 +112,19 @@ class ResumeConnector(_StageOfConnector):
     def do(self, captured: JsonMap) -> Done:
         """Ask for it, unless it is there already; raises :class:`NotRunning` and store errors."""
         try:
-            give_back(self._doors, self.subject, PriorState.of(captured), ask=False)
+            give_back(self._clients, self.subject, PriorState.of(captured), ask=False)
         except UnknownConnector as error:
             self._pass_over(error, otherwise=NotRunning(f"{error} Someone has deleted it, so it can't be resumed."))
         return Done()
 
-    def find(self, captured: JsonMap) -> Look:
+    def find(self, captured: JsonMap) -> StageState:
         """BEFORE while it is STOPPED and is to be something else; of one that is gone nothing is left to be done."""
         try:
-            state = steps.told_status(self._doors, self.subject).state
+            state = steps.told_status(self._clients, self.subject).state
         except UnknownConnector:
-            return Look(Found.DONE)
+            return StageState(Found.DONE)
         is_there = state is not State.STOPPED or PriorState.of(captured).state is State.STOPPED
-        return Look(Found.DONE if is_there else Found.BEFORE)
+        return StageState(Found.DONE if is_there else Found.BEFORE)
 
 
 def deleted(error: UnknownConnector) -> Interfered:
@@ -130,10 +132,10 @@ def deleted(error: UnknownConnector) -> Interfered:
     return Interfered(f"{error} Someone has deleted it, so it can't be given back.")
 
 
-def give_back(doors: Doors, connector: str, prior: PriorState, *, ask: bool) -> None:
+def give_back(clients: Clients, connector: str, prior: PriorState, *, ask: bool) -> None:
     """Bring a connector into the state it had, unless it is there; ``ask``: in any case. Raises :class:`NotRunning`."""
-    if ask or doors.control.status(connector).state is not prior.state:
-        steps.give_back(doors, connector, prior.state, tasks=prior.tasks)
+    if ask or clients.control.status(connector).state is not prior.state:
+        steps.give_back(clients, connector, prior.state, tasks=prior.tasks)
 
 
 def _is_in_doubt(error: BaseException | None) -> bool:

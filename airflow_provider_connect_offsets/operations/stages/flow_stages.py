@@ -8,11 +8,11 @@ from typing import Any, Self
 
 from airflow_provider_connect_offsets.exceptions import NotApplied
 from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy
-from airflow_provider_connect_offsets.observe.doors import Doors, FlowCluster
+from airflow_provider_connect_offsets.observe.clients import Clients, FlowCluster
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import OwnTopic
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, EMPTY
-from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, JsonMap, Kind, Look, Stage, Undoing
+from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, JsonMap, Kind, Stage, StageState, Undoing
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,17 @@ class EmptyTopics(Stage):
     title = EMPTY
     kind = Kind.PIVOT
 
-    def __init__(self, flow: str, doors: Doors, topics: Sequence[OwnTopic], *, kept: str) -> None:
-        super().__init__(flow, cluster=doors.cluster)
-        self._doors = doors
+    def __init__(self, flow: str, clients: Clients, topics: Sequence[OwnTopic], *, kept: str) -> None:
+        super().__init__(flow, cluster=clients.cluster)
+        self._clients = clients
         self._topics = tuple(topics)
         self._kept = kept
 
     @classmethod
-    def built(cls, flow: str, doors: Doors, spec: JsonMap) -> Self:
+    def built(cls, flow: str, clients: Clients, spec: JsonMap) -> Self:
         """From what :meth:`spec` wrote."""
         topics = [OwnTopic(Side(side), topic) for side, topic in spec["topics"]]
-        return cls(flow, doors, topics, kept=spec["kept"])
+        return cls(flow, clients, topics, kept=spec["kept"])
 
     @property
     def resources(self) -> frozenset[str]:
@@ -66,7 +66,7 @@ class EmptyTopics(Stage):
     def spec(self) -> JsonMap:
         """The topics, and where their records are kept."""
         topics = [[one.side.value, one.topic] for one in self._topics]
-        return {"topics": topics, "kept": self._kept, CONNECTIONS: dict(self._doors.connections)}
+        return {"topics": topics, "kept": self._kept, CONNECTIONS: dict(self._clients.connections)}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Policies and log offsets."""
@@ -80,15 +80,15 @@ class EmptyTopics(Stage):
         }
         return Done(facts={"emptied": counts})
 
-    def find(self, captured: JsonMap) -> Look:
+    def find(self, captured: JsonMap) -> StageState:
         """BEFORE while no record is gone, DONE once all that were there are, and the policies are as they were."""
-        pairs = [(self._found(one.where), one) for one in _topics_in(captured)]
-        emptied = all(start >= end for now, was in pairs for start, end in zip(now.starts, was.ends, strict=True))
-        if emptied and all(now.policy == was.policy for now, was in pairs):
-            return Look(Found.DONE)
-        if not emptied and all(now.starts == was.starts for now, was in pairs):
-            return Look(Found.BEFORE, NotApplied(f"{self._names} still hold records."))
-        return Look(Found.PARTIAL, NotApplied(f"{self._names} may have been emptied in part."))
+        mappings = [(self._found(one.where), one) for one in _topics_in(captured)]
+        emptied = all(start >= end for now, was in mappings for start, end in zip(now.starts, was.ends, strict=True))
+        if emptied and all(now.policy == was.policy for now, was in mappings):
+            return StageState(Found.DONE)
+        if not emptied and all(now.starts == was.starts for now, was in mappings):
+            return StageState(Found.BEFORE, NotApplied(f"{self._names} still hold records."))
+        return StageState(Found.PARTIAL, NotApplied(f"{self._names} may have been emptied in part."))
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Give each its policy again, which may have been switched; says which records may be gone."""
@@ -116,7 +116,7 @@ class EmptyTopics(Stage):
         return FoundTopic(where, cluster.policy(where.topic), starts, ends)
 
     def _cluster(self, where: OwnTopic) -> FlowCluster:
-        return self._doors.clusters[where.side]
+        return self._clients.clusters[where.side]
 
 
 def _topics_in(captured: JsonMap) -> list[FoundTopic]:

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
 from airflow_provider_connect_offsets.operations.stages.steps import differences
-from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, JsonMap, Kind, Look, Stage, Undoing
+from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, JsonMap, Kind, Stage, StageState, Undoing
 from airflow_provider_connect_offsets.workspace import files
 
 _NAMED = 3
@@ -137,17 +137,17 @@ class ImportOffsets(Stage):
         self._prove(changes, {change.connector: change.expected for change in changes})
         return Done()
 
-    def find(self, captured: JsonMap) -> Look:
+    def find(self, captured: JsonMap) -> StageState:
         """Compare what stands with what was there before, and with what was to be written."""
         changes = self.changes(captured)
         standing = self._read(changes)
         found = {one for change in changes for one in change.found(standing[change.connector]).values()}
         if Found.FOREIGN in found:
-            return Look(Found.FOREIGN, Interfered(f"Someone else has written to {self._storage.name}."))
+            return StageState(Found.FOREIGN, Interfered(f"Someone else has written to {self._storage.name}."))
         if found == {Found.DONE}:
-            return Look(Found.DONE)
+            return StageState(Found.DONE)
         is_before = found == {Found.BEFORE}
-        return Look(
+        return StageState(
             Found.BEFORE if is_before else Found.PARTIAL,
             NotApplied(f"Offsets in {self._storage.name} are not those of the document."),
         )

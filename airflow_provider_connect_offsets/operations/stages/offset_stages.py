@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.exceptions import (
     UnknownConnector,
 )
 from airflow_provider_connect_offsets.observe import log_positions
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.stages import steps
@@ -41,8 +41,8 @@ from airflow_provider_connect_offsets.saga.stage import (
     Found,
     JsonMap,
     Kind,
-    Look,
     Stage,
+    StageState,
     Undoing,
     stage_name,
 )
@@ -63,26 +63,26 @@ class AlterOffsets(Stage):
     kind = Kind.UNDOABLE
 
     def __init__(
-        self, connector: str, doors: Doors, plan: OffsetPlan | None = None, *, at_stop: AtStop | None = None
+        self, connector: str, clients: Clients, plan: OffsetPlan | None = None, *, at_stop: AtStop | None = None
     ) -> None:
-        super().__init__(connector, cluster=doors.cluster)
-        self._doors = doors
+        super().__init__(connector, cluster=clients.cluster)
+        self._clients = clients
         self._plan = plan
         self._at_stop = at_stop
         self.fitted: OffsetPlan | None = None
 
     def spec(self) -> JsonMap:
         """The connections."""
-        return {CONNECTIONS: dict(self._doors.connections)}
+        return {CONNECTIONS: dict(self._clients.connections)}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """All offsets, the changes that fit them, and positions in logs; raises :class:`Drift` and store errors."""
         if self._plan is None:
             raise ValueError(f"{self.name} was not begun, and only the run that has its plan can begin it")
         before = PriorState.before(earlier, self.subject, cluster=self.cluster)
-        at_stop = self._doors.offsets.read_offsets(self.subject)
-        plan = steps.rebase(self._plan, self._doors, at_stop, moving=before.state is State.RUNNING)
-        positions = log_positions.observe(self._doors, plan, at_stop)
+        at_stop = self._clients.offsets.read_offsets(self.subject)
+        plan = steps.rebase(self._plan, self._clients, at_stop, moving=before.state is State.RUNNING)
+        positions = log_positions.observe(self._clients, plan, at_stop)
         if self._at_stop is not None:
             self._at_stop(at_stop, plan)
         self.fitted = plan
@@ -96,23 +96,23 @@ class AlterOffsets(Stage):
 
     def write(self, found: Alteration) -> WriteReply | None:
         """Write and prove the changes."""
-        return steps.alter(self._doors, self.subject, found.changes, expected=found.expected)
+        return steps.alter(self._clients, self.subject, found.changes, expected=found.expected)
 
-    def find(self, captured: JsonMap) -> Look:
+    def find(self, captured: JsonMap) -> StageState:
         """Whether the changes stand, and the records at their positions are there."""
         found = Alteration.of(captured)
         try:
             is_resumed = self._is_resumed()
         except UnknownConnector as error:
-            return Look(Found.FOREIGN, deleted(error))
+            return StageState(Found.FOREIGN, deleted(error))
         if is_resumed:
-            return Look(Found.FOREIGN, Interfered(f"Someone else resumed the connector {self.subject!r}."))
+            return StageState(Found.FOREIGN, Interfered(f"Someone else resumed the connector {self.subject!r}."))
         try:
-            steps.prove(self._doors, self.subject, found.expected)
+            steps.prove(self._clients, self.subject, found.expected)
         except NotApplied as error:
-            return Look(Found.PARTIAL, error)
-        gone = log_positions.requested_gone(self._doors, found.positions)
-        return Look(Found.PARTIAL, log_positions.drift(self.subject, gone)) if gone else Look(Found.DONE)
+            return StageState(Found.PARTIAL, error)
+        gone = log_positions.requested_gone(self._clients, found.positions)
+        return StageState(Found.PARTIAL, log_positions.drift(self.subject, gone)) if gone else StageState(Found.DONE)
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Put back what stood there, and prove it.
@@ -139,28 +139,28 @@ class AlterOffsets(Stage):
             if _is_refused(undoing.error) and self._reads(found.prior):
                 return
             kind: type[Interfered] = NotUndone
-            for attempt in steps.until_it_stands(self._doors):
+            for attempt in steps.until_it_stands(self._clients):
                 with attempt:
                     self._refuse_if_resumed(found, undoing, kind)
                     # Even where all reads as before: the write that was given up may still be on its way, and Connect
                     # carries this one out behind it.
                     try:
-                        steps.alter(self._doors, self.subject, found.back, expected=found.prior)
+                        steps.alter(self._clients, self.subject, found.back, expected=found.prior)
                     except NotApplied as error:
                         # Connect refuses one that is not STOPPED before it writes anything.
                         kind = kind if isinstance(error.__cause__, NotStopped) else Interfered
                         raise
                     kind = Interfered
                     # Once more: one that was overtaken all the same would show up now.
-                    steps.prove(self._doors, self.subject, found.prior)
+                    steps.prove(self._clients, self.subject, found.prior)
         except UnknownConnector as error:
             raise Interfered(
                 f"{error} Someone has deleted it while its offsets were changed, so nobody can tell where it begins if "
                 "it is created anew. To have its prior offsets then, create it as STOPPED and "
-                f"{by_hand(self._doors, self.subject, found, undoing)}."
+                f"{by_hand(self._clients, self.subject, found, undoing)}."
             ) from error
         except (StoreError, NotApplied) as error:
-            way = by_hand(self._doors, self.subject, found, undoing) + then(self._doors, self.subject, found)
+            way = by_hand(self._clients, self.subject, found, undoing) + then(self._clients, self.subject, found)
             raise LeftStopped(
                 f"{self.subject!r} stays STOPPED: neither the plan nor its prior offsets could be proved. {error} To "
                 f"put the prior offsets back: run the task again, or {way}."
@@ -172,26 +172,26 @@ class AlterOffsets(Stage):
             raise kind(
                 f"The change of {self.subject!r} was under way when someone else resumed the connector; its offsets "
                 "are left as they are now. To go back to what they were, stop the connector and "
-                f"{by_hand(self._doors, self.subject, found, undoing)}."
+                f"{by_hand(self._clients, self.subject, found, undoing)}."
             )
 
     def _is_resumed(self) -> bool:
-        return steps.told_status(self._doors, self.subject).state is not State.STOPPED
+        return steps.told_status(self._clients, self.subject).state is not State.STOPPED
 
     def _reads(self, expected: Offsets) -> bool:
-        return not steps.differences(self._doors.offsets.read_offsets(self.subject), expected)
+        return not steps.differences(self._clients.offsets.read_offsets(self.subject), expected)
 
     def _prior_gone(self, found: Alteration) -> str:
         """Name the prior positions whose records were deleted since the stop; empty where nobody can tell."""
         try:
-            return log_positions.told(self.subject, log_positions.prior_gone(self._doors, found.positions))
+            return log_positions.told(self.subject, log_positions.prior_gone(self._clients, found.positions))
         except StoreError as error:
             # The prior offsets are proved, and brokers that do not answer are no reason to keep a connector down.
             log.warning("%s So nobody knows whether records at the prior positions were deleted.", error)
             return ""
 
 
-class LookAtRecords(Stage):
+class CheckRecords(Stage):
     """Look once more, after the resume, whether the records at the new positions are there; undoes nothing.
 
     Its fact ``deleted`` is a sentence that says which are not, and is empty where all are, or nobody could look.
@@ -200,13 +200,13 @@ class LookAtRecords(Stage):
     title = LOOK
     kind = Kind.PROOF
 
-    def __init__(self, connector: str, doors: Doors) -> None:
-        super().__init__(connector, cluster=doors.cluster)
-        self._doors = doors
+    def __init__(self, connector: str, clients: Clients) -> None:
+        super().__init__(connector, cluster=clients.cluster)
+        self._clients = clients
 
     def spec(self) -> JsonMap:
         """The connections."""
-        return {CONNECTIONS: dict(self._doors.connections)}
+        return {CONNECTIONS: dict(self._clients.connections)}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """What was altered, and the state that the connector has again."""
@@ -216,7 +216,7 @@ class LookAtRecords(Stage):
         """Look."""
         found = Alteration.of(captured)
         try:
-            gone = log_positions.told(self.subject, log_positions.requested_gone(self._doors, found.positions))
+            gone = log_positions.told(self.subject, log_positions.requested_gone(self._clients, found.positions))
         except StoreError as error:
             return Done(
                 (f"{error} So nobody knows whether records at the positions of {self.subject!r} were deleted.",)
@@ -230,21 +230,21 @@ class LookAtRecords(Stage):
         )
         return Done(facts={"deleted": deleted})
 
-    def find(self, captured: JsonMap) -> Look:
+    def find(self, captured: JsonMap) -> StageState:
         """Nothing is ever undone for it."""
         del captured
-        return Look(Found.DONE)
+        return StageState(Found.DONE)
 
 
 def change_stages(
-    plan: OffsetPlan, doors: Doors, *, at_stop: AtStop | None = None
-) -> tuple[StopConnector, AlterOffsets, ResumeConnector, LookAtRecords]:
+    plan: OffsetPlan, clients: Clients, *, at_stop: AtStop | None = None
+) -> tuple[StopConnector, AlterOffsets, ResumeConnector, CheckRecords]:
     """Stages of a change: stop, alter, resume in the prior state, look at the records."""
     return (
-        StopConnector(plan.connector, doors),
-        AlterOffsets(plan.connector, doors, plan, at_stop=at_stop),
-        ResumeConnector(plan.connector, doors),
-        LookAtRecords(plan.connector, doors),
+        StopConnector(plan.connector, clients),
+        AlterOffsets(plan.connector, clients, plan, at_stop=at_stop),
+        ResumeConnector(plan.connector, clients),
+        CheckRecords(plan.connector, clients),
     )
 
 

@@ -9,7 +9,7 @@ from airflow_provider_connect_offsets.connect.storage.standalone import Standalo
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.exceptions import Overlap
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages.captured import (
     ALTER,
     EMPTY,
@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.operations.stages.connector_stages import 
 from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained, told_of
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.imports import Imports
-from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, LookAtRecords
+from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, CheckRecords
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
@@ -32,16 +32,16 @@ from airflow_provider_connect_offsets.saga.stage import Stage
 
 log = logging.getLogger(__name__)
 
-_BUILDERS: Mapping[str, Callable[[StageRecord, Doors], Stage]] = {
-    STOP: lambda record, doors: StopConnector(record.subject, doors, optional=record.spec["optional"]),
-    ALTER: lambda record, doors: AlterOffsets(record.subject, doors),
-    RESUME: lambda record, doors: ResumeConnector(record.subject, doors, optional=record.spec["optional"]),
-    LOOK: lambda record, doors: LookAtRecords(record.subject, doors),
-    EMPTY: lambda record, doors: EmptyTopics.built(record.subject, doors, record.spec),
+_BUILDERS: Mapping[str, Callable[[StageRecord, Clients], Stage]] = {
+    STOP: lambda record, clients: StopConnector(record.subject, clients, optional=record.spec["optional"]),
+    ALTER: lambda record, clients: AlterOffsets(record.subject, clients),
+    RESUME: lambda record, clients: ResumeConnector(record.subject, clients, optional=record.spec["optional"]),
+    LOOK: lambda record, clients: CheckRecords(record.subject, clients),
+    EMPTY: lambda record, clients: EmptyTopics.built(record.subject, clients, record.spec),
 }
 
 
-def recover(entry: JournalEntry, toward: Toward, *doors: Doors) -> str | None:
+def recover(entry: JournalEntry, toward: Toward, *clients: Clients) -> str | None:
     """Finish or undo what the entry's record left unfinished; say what was done, None where nothing was left.
 
     doors: to all Connect clusters that there is a way to. Raises :class:`LeftStopped` where neither could be proved,
@@ -50,18 +50,18 @@ def recover(entry: JournalEntry, toward: Toward, *doors: Doors) -> str | None:
     """
     if not entry.record.state.is_unfinished:
         return None
-    told = told_of(executor(doors[0], entry, built(entry.record, *doors)).settle(toward))
+    told = told_of(executor(clients[0], entry, built(entry.record, *clients)).settle(toward))
     log.warning(told)
     return told
 
 
-def take_back_import(journal: Journal, owner: Owner, doors: Doors) -> str | None:
+def take_back_import(journal: Journal, owner: Owner, clients: Clients) -> str | None:
     """Take back what a dead import has left of the connector of ``journal``; says so, None where nothing was left.
 
     Only where the doors lead to all that it has written, the storage: for any others the journal can't be claimed, and
     tells what to run. Raises as ``Imports.settle_left`` does.
     """
-    storage, control = doors.offsets, doors.control
+    storage, control = clients.offsets, clients.control
     if not isinstance(storage, TopicStorage | StandaloneFile) or not isinstance(control, StorageControl):
         return None
     imports = Imports.beside(journal, storage, owner, refuse_running=control.refuse_running)
@@ -71,14 +71,14 @@ def take_back_import(journal: Journal, owner: Owner, doors: Doors) -> str | None
     return told
 
 
-def executor(doors: Doors, entry: JournalEntry, stages: list[Stage]) -> Executor:
+def executor(clients: Clients, entry: JournalEntry, stages: list[Stage]) -> Executor:
     """The executor of a connector's saga."""
-    return Executor(entry, stages, ConnectorExplained(entry.record.resource), clock=doors.clock)
+    return Executor(entry, stages, ConnectorExplained(entry.record.resource), clock=clients.clock)
 
 
-def built(record: SagaRecord, *doors: Doors) -> list[Stage]:
-    """The stages that a journal holds; raises :class:`Overlap` where ``doors`` do not lead to all that they change."""
-    ways = {one.cluster: one for one in reversed(doors)}
+def built(record: SagaRecord, *clients: Clients) -> list[Stage]:
+    """Rebuild the stages that a journal holds; raises :class:`Overlap` if ``clients`` do not reach all they change."""
+    ways = {one.cluster: one for one in reversed(clients)}
     stages = []
     for stage in record.stages:
         way = ways.get(stage.cluster)

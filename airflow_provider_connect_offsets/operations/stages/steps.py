@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.exceptions import (
     OutcomeUnknown,
     StoreError,
 )
-from airflow_provider_connect_offsets.observe.doors import Doors, until_patience_ends
+from airflow_provider_connect_offsets.observe.clients import Clients, until_timeout
 from airflow_provider_connect_offsets.observe.waiting import is_in
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
@@ -33,41 +33,43 @@ def state_to_give_back(status: ConnectorStatus) -> State:
     return status.state if status.state in {State.PAUSED, State.STOPPED} else State.RUNNING
 
 
-def told_status(doors: Doors, connector: str) -> ConnectorStatus:
+def told_status(clients: Clients, connector: str) -> ConnectorStatus:
     """The status of a connector once its state tells what anybody wants it to be; nothing is asked of it.
 
     A worker that goes away in order writes UNASSIGNED for its connectors, PAUSED and STOPPED ones too, and that stands
     until another one takes them, up to ``scheduled.rebalance.max.delay.ms`` (``WorkerGroupMember``,
     ``AbstractHerder.onShutdown``). It is waited out. Raises :class:`NotStopped` where it lasts, and store errors.
     """
-    status = doors.settle(lambda: doors.control.status(connector), until=lambda seen: seen.state not in _TELL_NOTHING)
+    status = clients.settle(
+        lambda: clients.control.status(connector), until=lambda seen: seen.state not in _TELL_NOTHING
+    )
     if status.state in _TELL_NOTHING:
         raise NotStopped(
-            f"{connector!r} has been {status.state} for {doors.patience:.0f} s: no worker runs it, so nobody can tell "
+            f"{connector!r} has been {status.state} for {clients.timeout:.0f} s: no worker runs it, so nobody can tell "
             "which state it is to have. Let its workers come back, then try again."
         )
     return status
 
 
-def stop(doors: Doors, connector: str) -> None:
+def stop(clients: Clients, connector: str) -> None:
     """Stop ``connector`` and wait until it is STOPPED without tasks; of a sink, until its group is empty.
 
     Raises :class:`NotStopped` that says what still runs, :class:`UnknownConnector`, and other store errors.
     """
-    ask_for(doors, connector, State.STOPPED)
-    await_stopped(doors, connector)
+    ask_for(clients, connector, State.STOPPED)
+    await_stopped(clients, connector)
 
 
-def await_stopped(doors: Doors, connector: str) -> None:
+def await_stopped(clients: Clients, connector: str) -> None:
     """Wait until a connector that was asked to stop stands still; raises as :func:`stop` does."""
-    status = doors.settle(lambda: doors.control.status(connector), until=lambda seen: seen.stands_still)
-    refuse_unless_in(status, connector, State.STOPPED, patience=doors.patience)
-    group = doors.control.info(connector).group_id
-    if group is None or doors.groups is None:
+    status = clients.settle(lambda: clients.control.status(connector), until=lambda seen: seen.stands_still)
+    refuse_unless_in(status, connector, State.STOPPED, timeout=clients.timeout)
+    group = clients.control.info(connector).group_id
+    if group is None or clients.groups is None:
         return
-    groups = doors.groups
+    groups = clients.groups
     try:
-        empty = doors.settle(lambda: groups.state(group), until=lambda seen: seen.inactive).inactive
+        empty = clients.settle(lambda: groups.state(group), until=lambda seen: seen.inactive).inactive
     except AccessDenied as error:
         log.info("%s Connect itself refuses changes until the group is empty.", error)
         return
@@ -75,23 +77,23 @@ def await_stopped(doors: Doors, connector: str) -> None:
         raise NotStopped(f"{connector!r} is STOPPED, but its consumer group {group!r} still has members.")
 
 
-def give_back(doors: Doors, connector: str, state: State, *, tasks: int | None = None) -> ConnectorStatus:
+def give_back(clients: Clients, connector: str, state: State, *, tasks: int | None = None) -> ConnectorStatus:
     """Bring ``connector`` into ``state`` (RUNNING, PAUSED or STOPPED) and wait until it is there, with its tasks.
 
     tasks: how many it had; 0 means that none is waited for, None that it isn't known.
     Raises :class:`NotRunning` where a task failed or the state was not reached in time.
     """
-    ask_for(doors, connector, state)
-    return await_state(doors, connector, state, tasks=tasks)
+    ask_for(clients, connector, state)
+    return await_state(clients, connector, state, tasks=tasks)
 
 
-def await_state(doors: Doors, connector: str, state: State, *, tasks: int | None = None) -> ConnectorStatus:
+def await_state(clients: Clients, connector: str, state: State, *, tasks: int | None = None) -> ConnectorStatus:
     """Wait until a connector is in the state that it was asked to be in; raises as :func:`give_back` does."""
-    status = doors.settle(
-        lambda: doors.control.status(connector), until=lambda seen: seen.has_failed or is_in(seen, state, tasks=tasks)
+    status = clients.settle(
+        lambda: clients.control.status(connector), until=lambda seen: seen.has_failed or is_in(seen, state, tasks=tasks)
     )
     refuse_failed(status, connector, state)
-    refuse_unless_in(status, connector, state, patience=doors.patience, tasks=tasks or 0)
+    refuse_unless_in(status, connector, state, timeout=clients.timeout, tasks=tasks or 0)
     return status
 
 
@@ -101,36 +103,40 @@ def refuse_failed(status: ConnectorStatus, connector: str, state: State) -> None
         raise NotRunning(f"{connector!r} failed right after it was asked to be {state}: {status.cause}")
 
 
-def refuse_unless_in(status: ConnectorStatus, connector: str, state: State, *, patience: float, tasks: int = 0) -> None:
-    """Raise :class:`NotStopped` or :class:`NotRunning` for a connector that is not in ``state`` after ``patience``."""
+def refuse_unless_in(status: ConnectorStatus, connector: str, state: State, *, timeout: float, tasks: int = 0) -> None:
+    """Raise :class:`NotStopped` or :class:`NotRunning` for a connector that is not in ``state`` after ``timeout``."""
     if is_in(status, state, tasks=tasks):
         return
     kind, asked = (NotStopped, "stop") if state is State.STOPPED else (NotRunning, f"be {state}")
     raise kind(
-        f"{connector!r} was asked to {asked} and after {patience:.0f} s is {status.state} with "
+        f"{connector!r} was asked to {asked} and after {timeout:.0f} s is {status.state} with "
         f"{len(status.tasks)} tasks."
     )
 
 
-def ask_for(doors: Doors, connector: str, state: State) -> None:
+def ask_for(clients: Clients, connector: str, state: State) -> None:
     """Ask for RUNNING, PAUSED or STOPPED until it is answered; it may be repeated, and a lost answer tells nothing."""
-    asked = {State.RUNNING: doors.control.resume, State.PAUSED: doors.control.pause, State.STOPPED: doors.control.stop}
-    until_patience_ends(doors, tenacity.retry_if_exception_type(OutcomeUnknown))(asked[state], connector)
+    asked = {
+        State.RUNNING: clients.control.resume,
+        State.PAUSED: clients.control.pause,
+        State.STOPPED: clients.control.stop,
+    }
+    until_timeout(clients, tenacity.retry_if_exception_type(OutcomeUnknown))(asked[state], connector)
 
 
-def until_it_stands(doors: Doors) -> tenacity.Retrying:
-    """Attempts at putting offsets back: three, and none begins once patience has ended; the last error is raised."""
-    deadline = doors.clock.now() + doors.patience
+def until_it_stands(clients: Clients) -> tenacity.Retrying:
+    """Attempts at putting offsets back: three, and none begins once timeout has ended; the last error is raised."""
+    deadline = clients.clock.now() + clients.timeout
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(NotApplied),
         wait=tenacity.wait_exponential(multiplier=0.1, max=1.0),
-        stop=lambda state: state.attempt_number >= 3 or doors.clock.now() > deadline,
-        sleep=doors.clock.sleep,
+        stop=lambda state: state.attempt_number >= 3 or clients.clock.now() > deadline,
+        sleep=clients.clock.sleep,
         reraise=True,
     )
 
 
-def rebase(plan: OffsetPlan, doors: Doors, at_stop: Offsets, *, moving: bool) -> OffsetPlan:
+def rebase(plan: OffsetPlan, clients: Clients, at_stop: Offsets, *, moving: bool) -> OffsetPlan:
     """Fit ``plan`` to the offsets at which its connector stands now; raises :class:`Drift`.
 
     moving: whether it ran until a moment ago, so that its offsets may have gone forward.
@@ -138,16 +144,16 @@ def rebase(plan: OffsetPlan, doors: Doors, at_stop: Offsets, *, moving: bool) ->
     moved = plan.moved_partitions(at_stop)
     if not moved or not plan.request.to.is_relative:
         return plan.rebased_on(at_stop, log_bounds={}, moving=moving)
-    if doors.logs is None:
+    if clients.logs is None:
         raise Drift(
             f"{plan.connector!r} has moved on since the plan was made, and {plan.request} can't be counted again "
             "without looking at its log."
         )
-    bounds = {where: (found.log_start, found.log_end) for where, found in doors.logs.bounds(moved).items()}
+    bounds = {where: (found.log_start, found.log_end) for where, found in clients.logs.bounds(moved).items()}
     return plan.rebased_on(at_stop, log_bounds=bounds, moving=moving)
 
 
-def write(doors: Doors, connector: str, changes: Offsets) -> WriteReply:
+def write(clients: Clients, connector: str, changes: Offsets) -> WriteReply:
     """Write ``changes``, again and again while Connect says that the tasks haven't stopped completely yet.
 
     It says the same of a connector that was asked to resume, whose status may tell that late: one that is seen to be
@@ -155,13 +161,13 @@ def write(doors: Doors, connector: str, changes: Offsets) -> WriteReply:
     """
 
     def is_stopping(error: BaseException) -> bool:
-        return isinstance(error, NotStopped) and told_status(doors, connector).state is State.STOPPED
+        return isinstance(error, NotStopped) and told_status(clients, connector).state is State.STOPPED
 
-    repeating = until_patience_ends(doors, tenacity.retry_if_exception(is_stopping))
-    return repeating(doors.offsets.write_offsets, connector, changes)
+    repeating = until_timeout(clients, tenacity.retry_if_exception(is_stopping))
+    return repeating(clients.offsets.write_offsets, connector, changes)
 
 
-def alter(doors: Doors, connector: str, changes: Offsets, *, expected: Offsets) -> WriteReply | None:
+def alter(clients: Clients, connector: str, changes: Offsets, *, expected: Offsets) -> WriteReply | None:
     """Write ``changes`` and prove that ``expected`` stands; the reply is None where there was none to have.
 
     Raises :class:`NotApplied` with what stands instead, chained to what the store said to the write.
@@ -169,13 +175,13 @@ def alter(doors: Doors, connector: str, changes: Offsets, *, expected: Offsets) 
     reply: WriteReply | None = None
     refusal: StoreError | None = None
     try:
-        reply = write(doors, connector, changes) if len(changes) else None
+        reply = write(clients, connector, changes) if len(changes) else None
     except StoreError as error:
         # Connect's word alone decides nothing: a request that timed out may still have been carried out.
         log.warning("%s Reading back what stands.", error)
         refusal = error
     try:
-        prove(doors, connector, expected)
+        prove(clients, connector, expected)
     except NotApplied as error:
         if refusal is None:
             raise
@@ -183,9 +189,9 @@ def alter(doors: Doors, connector: str, changes: Offsets, *, expected: Offsets) 
     return reply
 
 
-def prove(doors: Doors, connector: str, expected: Offsets) -> None:
+def prove(clients: Clients, connector: str, expected: Offsets) -> None:
     """Read the offsets back; raises :class:`NotApplied` that names the first that is not as expected."""
-    difference = differences(doors.offsets.read_offsets(connector), expected)
+    difference = differences(clients.offsets.read_offsets(connector), expected)
     if difference:
         raise NotApplied(f"{connector!r} was read back: {difference}.")
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
+from airflow_provider_connect_offsets.hooks.clients import class_archive
 from airflow_provider_connect_offsets.hooks.connections import connection_of
-from airflow_provider_connect_offsets.hooks.doors import class_archive
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 

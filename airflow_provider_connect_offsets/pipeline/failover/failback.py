@@ -1,4 +1,4 @@
-"""Groups that go home: what they have read of replicas, placed in its source; the rest by the flow that leads back."""
+"""Failback: translate positions in remote topics to their source topics; all others by the flow that leads back."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def forward_ranges(asked: DataFrame, forward: Forward, *, compared: int) -> Data
 
 
 def _named(asked: DataFrame, forward: Forward) -> DataFrame:
-    """Positions of replicas, by the topics at home; ``here``: what the topic is called where the groups are."""
+    """Positions of remote topics, by the topics at home; ``here``: what the topic is called where the groups are."""
     names = forward.partitions.select(F.col("target_topic").alias("here"), *KEY, "target_end")
     own = asked.withColumnRenamed("topic", "here").join(F.broadcast(names), ["here", "kafka_partition"])
     return own.withColumn("position", F.least("position", "target_end")).drop("target_end")

@@ -25,7 +25,7 @@ _WHY = {
     Method.SYNC: "it lies behind the nearest sync before it",
     Method.CHECKPOINT: "it lies behind the nearest checkpoint before it",
 }
-#: Why a position has no place that only records could tell; the replica's name follows.
+#: Why a position has no place that only records could tell; the remote topic's name follows.
 NO_SYNC = "no sync tells where it is in "
 # What tells a position of which nobody can ask the group any more, and when it stood there.
 _AGE = {"position_of": "string", "position_at": "timestamp"}
@@ -172,7 +172,7 @@ def _judged(known: DataFrame, request: FailoverRequest, seen: ObservedFlow) -> D
 
 def _reason_to_stay(request: FailoverRequest) -> Column:
     """Why a partition's offset is left as it is on the target; null where it may be committed."""
-    replica = F.format_string("the replica %s", "target_topic")
+    remote_partition = F.format_string("the remote topic %s", "target_topic")
     back = F.format_string(
         "it stands at %,d there, %,d records further: let it go back with the Param rewind, if that is wanted",
         F.col("target_before"),
@@ -192,7 +192,7 @@ def _reason_to_stay(request: FailoverRequest) -> Column:
         F.col("missing"),
     )
     untrusted = F.format_string(
-        "nothing but MirrorMaker 2's checkpoint tells where it is in the replica %s: offset %,d, which may skip "
+        "nothing but MirrorMaker 2's checkpoint tells where it is in the remote topic %s: offset %,d, which may skip "
         "records; the Param trust_checkpoints lets it go on there",
         F.col("target_topic"),
         F.col("checkpoint"),
@@ -200,12 +200,12 @@ def _reason_to_stay(request: FailoverRequest) -> Column:
     return (
         F.when(F.col("not_at_home") > 0, unread)
         .when(F.col("target_end").isNull() & F.col("target_topic").isNotNull(), lacking)
-        .when(F.col("target_end").isNull(), F.lit("its topic has no replica on the target"))
+        .when(F.col("target_end").isNull(), F.lit("its topic has no remote topic on the target"))
         .when(F.col("on_target"), F.lit("it has members on the target: stop them first"))
         .when(F.col("on_source"), F.lit("it has members on the source, so it goes on reading there: stop them first"))
         .when(_is_untrusted(request), untrusted)
-        .when(F.col("downstream").isNull(), F.concat(F.lit(NO_SYNC), replica))
-        .when(F.col("downstream") > F.col("target_end"), F.concat(replica, F.lit(" ends before that offset")))
+        .when(F.col("downstream").isNull(), F.concat(F.lit(NO_SYNC), remote_partition))
+        .when(F.col("downstream") > F.col("target_end"), F.concat(remote_partition, F.lit(" ends before that offset")))
         .when(further & ~may_go_back, back)
     )
 
@@ -219,7 +219,7 @@ def _is_untrusted(request: FailoverRequest) -> Column:
 
 
 def _why() -> Column:
-    told = F.create_map(*[F.lit(word) for pair in _WHY.items() for word in pair])
+    told = F.create_map(*[F.lit(word) for mapping in _WHY.items() for word in mapping])
     base = told[F.col("method")]
     # Of each row: format_string takes several times as long.
     again = F.concat(F.lit("; at most "), F.format_number("max_rereads", 0), F.lit(" records are read again"))

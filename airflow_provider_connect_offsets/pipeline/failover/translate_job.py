@@ -48,7 +48,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
     CHECKED_CLAIMS,
     COMPARE_RANGES,
     FLOW_TOPICS,
-    KEPT_PAIRS,
+    KEPT_MAPPINGS,
     MIRROR_LEDGER,
     MIRROR_PARTITIONS,
     RECORD_DIGESTS,
@@ -100,7 +100,7 @@ def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverReq
         latest=told.drop("metadata"),
         members=_members(spark, json.loads(jvm.read_text(spark, directory.members))),
         digests=read_dataset(spark, directory.record_digests, RECORD_DIGESTS) if compared else None,
-        kept=None if gone else read_dataset(spark, directory.kept_pairs, KEPT_PAIRS),
+        kept=None if gone else read_dataset(spark, directory.kept_mappings, KEPT_MAPPINGS),
         forward=None if request.forward is None else _forward(spark, directory),
         claims=read_dataset(spark, directory.checked_claims, CHECKED_CLAIMS) if checked else None,
         left=_left(spark, directory) if gone and is_finished(spark, directory.ledger) else None,
@@ -127,7 +127,7 @@ def _forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
             partitions,
             syncs=_syncs(spark, own),
             digests=read_dataset(spark, own.record_digests, RECORD_DIGESTS) if compared else None,
-            kept=read_dataset(spark, own.kept_pairs, KEPT_PAIRS),
+            kept=read_dataset(spark, own.kept_mappings, KEPT_MAPPINGS),
         ),
         claims=read_dataset(spark, own.checked_claims, CHECKED_CLAIMS) if checked else None,
     )
@@ -162,8 +162,8 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
                 ranges = read_dataset(spark, directory.compare_ranges, COMPARE_RANGES)
                 summary["to_be_found"] = to_be_found(written, seen.partitions, ranges)
         # Of groups that stay for now some may go in the end.
-        may_rest_on_pairs = summary["by_bracket"] or summary["left_groups"]
-        if request.mode is Mode.PLANNED and may_rest_on_pairs and seen.digests is None and seen.claims is None:
+        may_rest_on_mappings = summary["by_bracket"] or summary["left_groups"]
+        if request.mode is Mode.PLANNED and may_rest_on_mappings and seen.digests is None and seen.claims is None:
             # What another flow has placed, the dataset doesn't tell; only a failback has such rows.
             own = rows if seen.forward else written.withColumn("by_records", F.lit(None).cast("boolean"))
             _write_sampled(spark, request, claims_of(own), directory, seed=summary["digest"])

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.pipeline.failover.unplanned import Positio
 LISTED = 100
 # Each piece of a row's digest as a number: what ``offsets.requests.failover.row_numbers`` gives, summed up.
 _SUMS = {f"numbers_{start}": f"sum(crc32(substr(row_digest, {start + 1}, {DIGEST_PIECE})))" for start in DIGEST_PIECES}
-# Of rows that count, which those of topics without a replica don't.
+# Of rows that count, which those of topics without a remote topic don't.
 _TOTALS = {
     "partitions": "count(covered)",
     # No distinct count: that would take the rows through another shuffle.
@@ -42,7 +42,7 @@ _TOTALS = {
     "by_ledger": f"count_if(covered IS NOT NULL AND position_of = '{PositionOf.LEDGER.value}')",
     "positions_since": "unix_millis(min(CASE WHEN covered IS NOT NULL THEN position_at END))",
     **_SUMS,
-    "without_replica": "count_if(covered IS NULL)",
+    "without_remote_topic": "count_if(covered IS NULL)",
 }
 
 
@@ -61,11 +61,11 @@ def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> di
     written: dataset ``translation``; rows: what ``failover.translated`` gives, to be worked out again for what only it
     tells
     """
-    sums = {name: value for name, value in totals.items() if name not in {"without_replica", *_SUMS}}
+    sums = {name: value for name, value in totals.items() if name not in {"without_remote_topic", *_SUMS}}
     return {
         **sums,
         "digest": digest_of_sums(totals[name] or 0 for name in _SUMS),
-        "unreplicated": _unreplicated(written) if totals["without_replica"] else [],
+        "unreplicated": _unreplicated(written) if totals["without_remote_topic"] else [],
         **(_left_alone(written) if totals["covered"] < totals["partitions"] else {"left_groups": 0, "left": []}),
         "mismatches": _mismatches(rows) if totals["mismatched"] else [],
     }
@@ -96,14 +96,15 @@ def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
         errors.append(
             f"{summary['mismatched']:,} of {summary['checked']:,} claims are disproved by the records themselves: that "
             f"of topic {one['source_topic']!r}, partition {one['kafka_partition']}, offset {one['upstream']} is not "
-            f"that of {one['target_topic']!r}, offset {one['downstream']}. Something else writes to the replica, or "
+            f"that of {one['target_topic']!r}, offset {one['downstream']}. Something else writes to the remote topic, "
+            "or "
             "changes records on their way."
         )
     return errors
 
 
 def _unreplicated(rows: DataFrame) -> list[str]:
-    """Topics that have no replica."""
+    """Topics that have no remote topic."""
     topics = rows.where("covered is null").select("source_topic").distinct().orderBy("source_topic")
     return [row["source_topic"] for row in topics.limit(LISTED).collect()]
 

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.pipeline.translate.answers import Known, a
 from airflow_provider_connect_offsets.pipeline.translate.ledger import MAPPING, POSITION, created_since, of_these_topics
 from airflow_provider_connect_offsets.pipeline.translate.lost import rebuilt
 from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
-from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_PAIRS
+from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
 
 _ON_TARGET = ("group", "target_topic", "kafka_partition")
@@ -42,16 +42,16 @@ class Left:
         source; digests: dataset ``record_digests`` of the remote topics, None where none was read
         """
         kept = of_these_topics(self.ledger, self.topics)
-        pairs = shaped(kept.where(F.col("kind") == MAPPING), KEPT_PAIRS)
+        mappings = shaped(kept.where(F.col("kind") == MAPPING), KEPT_MAPPINGS)
         if syncs is None:
             syncs = few_rows(partitions.sparkSession, [], struct_type(OFFSET_SYNCS))
         if digests is None:
-            found = known(partitions, syncs=syncs, kept=pairs)
+            found = known(partitions, syncs=syncs, kept=mappings)
             partitions = partitions.withColumn("known_to", F.lit(None).cast("long"))
         else:
-            source = rebuilt(partitions, known_mappings(syncs, partitions, pairs), digests, kept)
+            source = rebuilt(partitions, known_mappings(syncs, partitions, mappings), digests, kept)
             partitions = source.partitions
-            found = known(partitions.drop("known_to"), syncs=syncs, digests=source.digests, kept=pairs)
+            found = known(partitions.drop("known_to"), syncs=syncs, digests=source.digests, kept=mappings)
         anew = found.anew.unionByName(created_since(self.ledger, self.topics)).distinct()
         return Lost(partitions, replace(found, anew=anew))
 

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.pipeline.failover.observed import Observed
 from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.workspace.flow_schemas import GROUP_READINESS
 
-NO_REPLICA = "there is no replica of the partition"
+NO_REMOTE_TOPIC = "there is no remote topic of the partition"
 UNSEEN = "neither a checkpoint nor the ledger tells where it is, so nobody knows once the source is gone"
 
 _OF_GROUP = ("group", *KEY)
@@ -91,9 +91,11 @@ def _compared(found: DataFrame) -> DataFrame:
     passed = (F.col("sync_upstream") <= F.col("position")) & (F.col("sync_downstream") > F.col("checkpoint_downstream"))
     return found.withColumns(
         {
-            "planned_reason": F.when(absent, NO_REPLICA).otherwise(F.col("planned_reason")),
+            "planned_reason": F.when(absent, NO_REMOTE_TOPIC).otherwise(F.col("planned_reason")),
             "unplanned_position": F.col("unplanned_upstream"),
-            "unplanned_reason": F.when(absent, NO_REPLICA).when(unseen, UNSEEN).otherwise(F.col("unplanned_reason")),
+            "unplanned_reason": F.when(absent, NO_REMOTE_TOPIC)
+            .when(unseen, UNSEEN)
+            .otherwise(F.col("unplanned_reason")),
             # ``greatest`` passes over null.
             "checkpoint_rereads": F.when(F.col("checkpoint_downstream").isNotNull(), F.col("planned_max_rereads"))
             + ahead,

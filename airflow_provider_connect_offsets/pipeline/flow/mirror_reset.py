@@ -1,7 +1,8 @@
 """What the reset of a MirrorMaker 2 flow does beside its MirrorSource's offsets; Catalyst only.
 
 Emptying offset-syncs takes all that is in it, also what belongs to topics that are left alone or to another flow.
-Records that MirrorSource reads again are appended to the replica; a copy of as many as the replica holds is there then.
+Records that MirrorSource reads again are appended to the remote topic; a copy of as many as the remote topic holds is
+there then.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MOST_NAMES = 10
 
 
 def target_topic(topic: Column, flow: Flow) -> Column:
-    """Name the replica of a topic of the source, as ``Flow.target_topic`` does."""
+    """Name the remote topic of a topic of the source, as ``Flow.target_topic`` does."""
     prefixed = F.concat(F.lit(f"{flow.source_alias}{flow.separator}"), topic)
     if flow.policy is not Policy.IDENTITY:
         return prefixed
@@ -35,14 +36,15 @@ def target_topic(topic: Column, flow: Flow) -> Column:
 def replicated_again(effects: DataFrame, target_bounds: DataFrame, flow: Flow) -> DataFrame:
     """Count, for each topic, what is replicated again.
 
-    effects: as ``effects.with_effects`` gives them; target_bounds: dataset ``log_bounds`` of the replicas
-    returns: topic, partitions (that are moved), records_again, duplicates (records of which the replica holds a copy)
+    effects: as ``effects.with_effects`` gives them; target_bounds: dataset ``log_bounds`` of the remote topics
+    returns: topic, partitions (that are moved), records_again, duplicates (records of which the remote topic holds a
+    copy)
     """
     held = target_bounds.select(
-        F.col("topic").alias("replica"), "kafka_partition", (F.col("log_end") - F.col("log_start")).alias("held")
+        F.col("topic").alias("remote_topic"), "kafka_partition", (F.col("log_end") - F.col("log_start")).alias("held")
     )
-    rows = effects.where("topic is not null").withColumn("replica", target_topic(F.col("topic"), flow))
-    joined = rows.join(held, ["replica", "kafka_partition"], "left")
+    rows = effects.where("topic is not null").withColumn("remote_topic", target_topic(F.col("topic"), flow))
+    joined = rows.join(held, ["remote_topic", "kafka_partition"], "left")
     return joined.groupBy("topic").agg(
         F.count_if(F.col("action") != Action.KEEP.value).alias("partitions"),
         F.sum("records_again").alias("records_again"),
@@ -70,14 +72,14 @@ def reset_topics(again: DataFrame, syncs: DataFrame, subject: Subject) -> DataFr
 
 
 def beyond_the_end(latest: DataFrame, source_bounds: DataFrame, target_bounds: DataFrame, flow: Flow) -> DataFrame:
-    """Checkpoints that lie beyond the end of their replica, or of one that is gone: it was made anew since.
+    """Checkpoints that lie beyond the end of their remote topic, or of one that is gone: it was made anew since.
 
     latest: dataset ``checkpoints``, the last of each group and partition; bounds: datasets ``log_bounds``
     """
-    replicas = source_bounds.select(target_topic(F.col("topic"), flow).alias("topic"), "kafka_partition")
+    remote_partitions = source_bounds.select(target_topic(F.col("topic"), flow).alias("topic"), "kafka_partition")
     ends = target_bounds.select("topic", "kafka_partition", "log_end")
     place = ["topic", "kafka_partition"]
-    joined = latest.join(replicas, place, "left_semi").join(ends, place, "left")
+    joined = latest.join(remote_partitions, place, "left_semi").join(ends, place, "left")
     return joined.where(F.col("downstream") > F.coalesce("log_end", F.lit(0)))
 
 
@@ -132,7 +134,8 @@ def reset_verdicts(reset: FlowReset, summed: dict[str, Any], stale: int) -> Iter
         yield _warning(
             Rule.STALE_CHECKPOINTS,
             reset,
-            f"{_count(stale, 'checkpoint')} in `{reset.flow.checkpoints_topic}` beyond the end of the replica, which "
+            f"{_count(stale, 'checkpoint')} in `{reset.flow.checkpoints_topic}` beyond the end of the remote "
+            "topic, which "
             "must have been made anew since. MirrorCheckpoint emits no lower one while such a one stands: ask for "
             "checkpoints=true.",
         )

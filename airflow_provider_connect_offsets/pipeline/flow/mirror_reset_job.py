@@ -1,7 +1,7 @@
 """spark-submit's entry for the reset of a flow: ``mirror_reset_job.py RUN_DIRECTORY``.
 
 Plans the MirrorSource's offsets as ``plan_job.py`` does, and with them what else goes: reads ``flow.json``, the records
-of the flow's own topics and the bounds of its replicas as well, writes ``reset_topics``, and says more in
+of the flow's own topics and the bounds of its remote topics as well, writes ``reset_topics``, and says more in
 ``summary.json`` and in the verdicts.
 """
 

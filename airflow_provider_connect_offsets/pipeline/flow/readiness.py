@@ -49,7 +49,7 @@ def readiness(seen: ObservedLogs) -> DataFrame:
     rows = (
         _source_partitions(seen)
         .join(F.broadcast(seen.topics), "topic", "left")
-        .join(_replica_ends(seen), ["target_topic", "kafka_partition"], "left")
+        .join(_remote_ends(seen), ["target_topic", "kafka_partition"], "left")
         .join(seen.remaining.select(*PARTITION, "log_offset", "written_at"), [*PARTITION], "left")
         .join(newest_syncs(seen.syncs), [*PARTITION], "left")
         .withColumn("observed_at", F.lit(seen.observed_at))
@@ -156,7 +156,7 @@ def _source_partitions(seen: ObservedLogs) -> DataFrame:
     return logs.join(stored.where(F.col("position").isNotNull()), [*PARTITION], "full")
 
 
-def _replica_ends(seen: ObservedLogs) -> DataFrame:
+def _remote_ends(seen: ObservedLogs) -> DataFrame:
     return seen.bounds.where(F.col("kafka_cluster") == seen.target).select(
         F.col("topic").alias("target_topic"), "kafka_partition", F.col("log_end").alias("target_end")
     )

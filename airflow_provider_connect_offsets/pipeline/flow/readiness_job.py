@@ -67,7 +67,7 @@ from airflow_provider_connect_offsets.pipeline.translate.mirror_records import (
 from airflow_provider_connect_offsets.workspace.flow_schemas import (
     FLOW_TOPICS,
     GROUP_READINESS,
-    KEPT_PAIRS,
+    KEPT_MAPPINGS,
     LAG_HISTORY,
     MIRROR_LEDGER,
     MIRROR_PARTITIONS,
@@ -169,7 +169,7 @@ def _groups(
         latest=told.drop("metadata"),
         members=few_rows(one.spark, [], "group string, on_source boolean, on_target boolean"),
         digests=None,
-        kept=one.read(directory.kept_pairs, KEPT_PAIRS),
+        kept=one.read(directory.kept_mappings, KEPT_MAPPINGS),
     ).with_known()
     left = failover.without_source(one.read(directory.left_partitions, MIRROR_PARTITIONS))
     left_syncs = syncs if flow.syncs_on is Side.TARGET else None
@@ -187,7 +187,7 @@ def _kept(one: ReadinessRun, flow: Flow, syncs: DataFrame, told: DataFrame) -> D
         partitions=one.read(directory.mirror_partitions, MIRROR_PARTITIONS),
         topics=one.read(directory.flow_topics, FLOW_TOPICS),
         syncs=syncs,
-        kept=one.read(directory.kept_pairs, KEPT_PAIRS),
+        kept=one.read(directory.kept_mappings, KEPT_MAPPINGS),
         checkpoints=told,
         positions=one.read(directory.group_offsets, GROUP_OFFSETS).where(of_source),
         digests=one.read(directory.record_digests, RECORD_DIGESTS),

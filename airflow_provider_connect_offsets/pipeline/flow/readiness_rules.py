@@ -23,7 +23,7 @@ def partition_verdicts(rows: DataFrame, thresholds: Thresholds, *, connector: st
     found = [
         *_loss(),
         *_recreated(),
-        *_replica(),
+        *_remote_partition(),
         *([_stuck()] if running and thresholds.stuck_after else []),
         *_lag(thresholds),
         *_syncs(thresholds),
@@ -48,7 +48,7 @@ def _loss() -> list[Column]:
             number("lost"),
             " offsets) went from the source before they were replicated: its log now starts at ",
             number("log_start"),
-            ". The replica will never have them.",
+            ". The remote topic will never have them.",
         )
     ]
 
@@ -87,11 +87,11 @@ def _recreated() -> list[Column]:
     ]
 
 
-def _replica() -> list[Column]:
+def _remote_partition() -> list[Column]:
     shorter = F.coalesce(F.col("target_end") <= F.col("sync_downstream"), F.expr(_NO))
     return [
         finding(
-            Rule.REPLICA_LOST,
+            Rule.REMOTE_TOPIC_LOST,
             Severity.ERROR,
             F.col("target_end").isNull() & F.col("position").isNotNull() & F.col("log_end").isNotNull(),
             "it was replicated up to ",
@@ -101,10 +101,10 @@ def _replica() -> list[Column]:
             "`. Reset the flow.",
         ),
         finding(
-            Rule.REPLICA_LOST,
+            Rule.REMOTE_TOPIC_LOST,
             Severity.ERROR,
             shorter,
-            "its replica `",
+            "its remote topic `",
             F.col("target_topic"),
             "` ends at ",
             number("target_end"),
@@ -113,10 +113,10 @@ def _replica() -> list[Column]:
             ": it was deleted and created again, or has lost its end. Reset the flow.",
         ),
         finding(
-            Rule.REPLICA_LOST,
+            Rule.REMOTE_TOPIC_LOST,
             Severity.ERROR,
             _differs("target_topic_id") & ~shorter,
-            "its replica `",
+            "its remote topic `",
             F.col("target_topic"),
             "` was deleted and created again since the run of ",
             moment("earlier_at"),

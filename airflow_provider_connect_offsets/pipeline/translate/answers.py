@@ -46,7 +46,7 @@ def known(
 ) -> Known:
     """Put together what the offset mappings and the records tell.
 
-    partitions: dataset ``mirror_partitions``; syncs: dataset ``offset_syncs``; kept: dataset ``kept_pairs``, or None
+    partitions: dataset ``mirror_partitions``; syncs: dataset ``offset_syncs``; kept: dataset ``kept_mappings``, or None
     digests: dataset ``record_digests``, of each partition from ``source_from`` and ``target_from`` on; None: nothing
     was read
 

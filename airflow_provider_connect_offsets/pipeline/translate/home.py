@@ -41,8 +41,8 @@ def replicated(
     """Put together what the offset mappings and the records tell of a flow that stands still, in order.
 
     partitions: dataset ``mirror_partitions``, ``drained`` where ``stored`` tells what was replicated last
-    syncs: dataset ``offset_syncs``; kept: dataset ``kept_pairs``, or None; digests: dataset ``record_digests`` of what
-    ``worth_reading`` names; None: nothing was read
+    syncs: dataset ``offset_syncs``; kept: dataset ``kept_mappings``, or None; digests: dataset ``record_digests`` of
+    what ``worth_reading`` names; None: nothing was read
     returns: elements, of ``with_earlier``, worked out
     """
     # What retention has taken of the remote topic may have been read before.

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.events import KEY, union_of
 from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
-from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_PAIRS, MIRROR_LEDGER
+from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_LEDGER
 
 #: So many mappings of a partition are kept at most, the last ones.
 MOST_MAPPINGS = 1_000
@@ -120,12 +120,12 @@ def created_since(ledger_rows: DataFrame, topics: DataFrame) -> DataFrame:
 def _mappings(seen: LedgerInput, earlier: DataFrame, logs: DataFrame) -> DataFrame:
     ids = F.broadcast(logs.select(*KEY, F.struct(*_IDS).alias("now")))
     held = earlier.where(F.col("kind") == MAPPING).join(ids, list(KEY)).where(_same_ids("now"))
-    pairs = seen.kept.unionByName(shaped(held, KEPT_PAIRS))
+    mappings = seen.kept.unionByName(shaped(held, KEPT_MAPPINGS))
     floors = F.broadcast(logs.select(*KEY, "told_from"))
     syncs = seen.syncs.join(floors, list(KEY)).where(
         F.col("told_from").isNull() | (F.col("log_offset") > F.col("told_from"))
     )
-    told = known_mappings(syncs.drop("told_from"), seen.partitions, pairs)
+    told = known_mappings(syncs.drop("told_from"), seen.partitions, mappings)
     distance = F.col("downstream") - F.col("upstream")
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     # Nothing tells of it but that the last records look the same.

@@ -13,7 +13,7 @@ def known_mappings(syncs: DataFrame, partitions: DataFrame, kept: DataFrame | No
 
     syncs: dataset ``offset_syncs``, all that the topic still holds
     partitions: dataset ``mirror_partitions``
-    kept: dataset ``kept_pairs``, or None
+    kept: dataset ``kept_mappings``, or None
     returns: topic, kafka_partition, seq (long, in the order in which they came about), upstream, downstream, weak
     (nothing tells of it but that the last records of both logs look the same)
 

@@ -1,4 +1,4 @@
-"""MirrorMaker 2's own records, decoded by Catalyst: how offsets of a source and of its replica belong together.
+"""MirrorMaker 2's own records, decoded by Catalyst: how offsets of a source and of its remote topic belong together.
 
 All are big-endian; a text is its length in two bytes, then UTF-8. What is not of that shape (a tombstone, another
 version, a record of someone else) is left out. Sources: ``OffsetSync``, ``Checkpoint`` (connect-mirror-client).
@@ -20,7 +20,7 @@ _LONGEST = 2**15 - 1
 def offset_syncs(records: DataFrame) -> DataFrame:
     """Dataset ``offset_syncs``. records: dataset ``stored_records`` of an offset-syncs topic.
 
-    A sync says that the record at ``upstream`` of the source is the one at ``downstream`` of its replica.
+    A sync says that the record at ``upstream`` of the source is the one at ``downstream`` of its remote topic.
     """
     topic = f"(length(key) - {_SHORT + _INT})"
     found = records.where(f"length(value) = {2 * _LONG} AND {_is_size('key', '1', topic)}")

@@ -182,5 +182,5 @@ class Resets(Scene):
 
     def _ends(self) -> dict[int, int]:
         """Log ends of the remote topic."""
-        bounds = self.cell.sandbox.target.log_bounds(self.cell.replica(self.cell.topics[0]))
+        bounds = self.cell.sandbox.target.log_bounds(self.cell.remote_partition(self.cell.topics[0]))
         return {partition: end for partition, (_start, end) in bounds.items()}

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Drift, NotApplied, Overlap
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
@@ -25,7 +25,7 @@ from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox, wait_until
 from tests.support.faults.fault_table import Ending
-from tests.support.faults.faulty_doors import Fault, Faults, Killed, Outage
+from tests.support.faults.faulty_clients import Fault, Faults, Killed, Outage
 from tests.support.faults.successors import Successor
 from tests.support.flows.flows import RECORDS, Changer, SinkFlow
 from tests.support.flows.sink_operations import Asked, Operation, Told, change, hold, run_elsewhere, single_steps, write
@@ -45,13 +45,13 @@ class SinkCase:
 
     @classmethod
     @contextmanager
-    def opened(cls, sandbox: Sandbox, spark: SparkSession, folder: Path, *, patience: float) -> Iterator[SinkCase]:
+    def opened(cls, sandbox: Sandbox, spark: SparkSession, folder: Path, *, timeout: float) -> Iterator[SinkCase]:
         """Create it, and plan."""
         flow = SinkFlow.start(sandbox)
         with ConnectRest(ConnectEndpoint((sandbox.connect.url,))) as connect:
             cluster = connect.version().kafka_cluster_id  # by which the shell finds journals
         workers = tuple(worker.url for worker in sandbox.workers)
-        changer = Changer(spark, folder.as_uri(), workers[0], sandbox.target, cluster, patience, workers[1:])
+        changer = Changer(spark, folder.as_uri(), workers[0], sandbox.target, cluster, timeout, workers[1:])
         run, summary = changer.plan(flow.name, "offset", str(SET_TO))
         assert summary["errors"] == []
         yield cls(flow, changer, read_plan(run))
@@ -138,7 +138,7 @@ class SinkCell:
     """One operation, broken at one call in one way; ``over`` waits until the fault is over."""
 
     case: SinkCase
-    doors: Doors
+    clients: Clients
     broken: Broken
     faults: Faults
     state: State
@@ -155,7 +155,7 @@ class SinkCell:
             if self.faults.fault is Outage.BROKER_KILLED:
                 self._elsewhere(changer)
             else:
-                self.broken.operation(self.case.asked, self.faults.doors(self.doors), journal, self.owner)
+                self.broken.operation(self.case.asked, self.faults.clients(self.clients), journal, self.owner)
         except (Killed, SystemExit, ConnectOffsetsError) as raised:
             error = raised
         if not self.faults.happened:  # another state takes fewer calls
@@ -163,9 +163,9 @@ class SinkCell:
         self.faults.mend()
         self.over()
         # Whoever comes next has connections of its own, which know nothing of the outage.
-        with changer.doors() as self.doors:
+        with changer.clients() as self.clients:
             if self.successor is Successor.RETRY and self.faults.fault is not Fault.THEIRS:  # whose it is now
-                self.broken.operation(self.case.asked, self.doors, journal, self.owner)
+                self.broken.operation(self.case.asked, self.clients, journal, self.owner)
                 assert self._is_applied() is self.broken.moves
                 return Ending.APPLIED if error is None else Ending.NEXT
             self._settle(changer, journal)
@@ -210,18 +210,18 @@ class SinkCell:
         if self.successor is Successor.STRANGER:
             stranger = Owner.here(run=f"test/{uuid4().hex}", task="apply")
             with suppress(Overlap), journal.claim(stranger) as entry:
-                recovery.recover(entry, Toward.FORWARD, self.doors)
+                recovery.recover(entry, Toward.FORWARD, self.clients)
                 return
         with journal.claim(self.owner) as entry:
-            recovery.recover(entry, Toward.BACK, self.doors)
+            recovery.recover(entry, Toward.BACK, self.clients)
 
 
-def calls_of(case: SinkCase, broken: Broken, doors: Doors) -> list[str]:
+def calls_of(case: SinkCase, broken: Broken, clients: Clients) -> list[str]:
     """The calls of a clean run."""
     case.prepare(broken.states[0])
     counted = Faults()
     owner = Owner.here(run=f"test/{uuid4().hex}", task="apply")
-    broken.operation(case.asked, counted.doors(doors), elsewhere(case).journal(case.flow.name), owner)
+    broken.operation(case.asked, counted.clients(clients), elsewhere(case).journal(case.flow.name), owner)
     assert counted.calls
     return counted.calls
 

@@ -117,8 +117,8 @@ class Cell:
     worker dies while the connector runs on the new offsets, as Connect delivers at least once.
     """
 
-    def __init__(self, scene: Scene, point: Point, *, patience: float = 60, most: int = AGAIN) -> None:
-        self.scene, self.point, self.patience = scene, point, patience
+    def __init__(self, scene: Scene, point: Point, *, timeout: float = 60, most: int = AGAIN) -> None:
+        self.scene, self.point, self.timeout = scene, point, timeout
         self.flow, self._most = scene.flow, most
         self.workspace = (scene.folder / uuid4().hex).as_uri()  # its own journal
         self.flow.wait_until_caught_up()
@@ -178,6 +178,6 @@ class Cell:
 
     @contextmanager
     def _changing(self, url: str) -> Iterator[subprocess.Popen[str]]:
-        arguments = {"workspace": self.workspace, "url": url, "patience": self.patience}
+        arguments = {"workspace": self.workspace, "url": url, "timeout": self.timeout}
         with self.flow.changing(self.scene.run, **arguments) as process:  # type: ignore[arg-type]
             yield process

@@ -93,12 +93,12 @@ class FaultFlow(ABC):
 
     @contextmanager
     def changing(
-        self, run: RunDirectory, *, workspace: str, url: str, patience: float
+        self, run: RunDirectory, *, workspace: str, url: str, timeout: float
     ) -> Iterator[subprocess.Popen[str]]:
         """Make the change in a process of its own, through ``url``; the process is gone at the end."""
         command = [sys.executable, "-m", change_process.__name__]
         servers = [self.kafka.bootstrap, self.kafka_of_groups.bootstrap]
-        arguments = [run.uri, url, *servers, workspace, str(patience)]
+        arguments = [run.uri, url, *servers, workspace, str(timeout)]
         with subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, text=True) as process:
             try:
                 yield process

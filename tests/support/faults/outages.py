@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from sandbox import Sandbox, wait_until
 from sandbox.process import ServerProcess
-from tests.support.faults.faulty_doors import Outage
+from tests.support.faults.faulty_clients import Outage
 
 
 @dataclass

@@ -140,19 +140,21 @@ class ResetCell:
     def work(self) -> Progress:
         """What moves while the flow does its work."""
         ends = {
-            "replicas": lambda: [self.sandbox.target.log_bounds(self.replica(topic)) for topic in self.topics],
+            "remote topics": lambda: [
+                self.sandbox.target.log_bounds(self.remote_partition(topic)) for topic in self.topics
+            ],
             "syncs": lambda: len(self.syncs()),
             "checkpoints": lambda: self.sandbox.target.log_bounds(self.flow.checkpoints_topic),
         }
         return {**ends, **self.sandbox.connect.work}
 
-    def replica(self, topic: str) -> str:
+    def remote_partition(self, topic: str) -> str:
         return self.flow.target_topic(topic)
 
     def replicated(self, topic: str) -> dict[int, list[str]]:
-        """The values in the replica, by partition."""
+        """The values in the remote topic, by partition."""
         found: dict[int, list[str]] = {0: [], 1: []}
-        for record in self.sandbox.target.consume(self.replica(topic)):
+        for record in self.sandbox.target.consume(self.remote_partition(topic)):
             found[record.partition].append((record.value or b"").decode())
         return found
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow import failover
-from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.operations.connector import held
@@ -93,16 +93,16 @@ class FailingBack:
     back: Leading | None
 
     @contextmanager
-    def doors(self) -> Iterator[FailoverDoors]:
+    def clients(self) -> Iterator[FailoverClients]:
         """Open what a failback goes through."""
         sandbox = self.there.flowing.sandbox
         with (
-            ConnectRest(ConnectEndpoint((sandbox.connect.url,)), patience=60) as connect,
+            ConnectRest(ConnectEndpoint((sandbox.connect.url,)), timeout=60) as connect,
             cluster(sandbox.source) as home,
             cluster(sandbox.target) as away,
         ):
-            doors = Doors(connect, connect, patience=60, cluster="sandbox")
-            yield FailoverDoors(Clusters(away, home), doors, doors)
+            clients = Clients(connect, connect, timeout=60, cluster="sandbox")
+            yield FailoverClients(Clusters(away, home), clients, clients)
 
     def request(self, **asked: Any) -> FailoverRequest:
         """Ask for a failback of the flow's groups."""
@@ -115,23 +115,23 @@ class FailingBack:
     def translate(self, **asked: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
         """Preview, drain, stop, and translate what stands then."""
         request, before, after = self.request(**asked), self.there.directory(), self.there.directory()
-        with self.doors() as doors:
-            failover.look(request, doors, before)
+        with self.clients() as clients:
+            failover.observe_failover(request, clients, before)
             summary = translate_job.run(self.there.spark, before)
             if summary["errors"]:
                 return before, summary
-            failover.await_drained(request, doors, patience=60)
-            assert doors.connect is not None
+            failover.await_drained(request, clients, timeout=60)
+            assert clients.connect is not None
             names = filter(None, (request.source_connector, request.forward_connector))
-            members = [held.Member(doors.connect, self.there.journal(name)) for name in names]
+            members = [held.Member(clients.connect, self.there.journal(name)) for name in names]
             held.hold_stopped(members, self.there.owner(), seconds=600)
-            failover.look(request, doors, after, ranges=before)
+            failover.observe_failover(request, clients, after, ranges=before)
         return after, translate_job.run(self.there.spark, after)
 
     def commit(self, directory: FailoverDirectory, digest: str) -> Moved:
         """Commit what was translated, at home."""
-        with self.doors() as doors:
-            return commit_translation(directory, doors.clusters, digest=digest)
+        with self.clients() as clients:
+            return commit_translation(directory, clients.clusters, digest=digest)
 
 
 @dataclass(frozen=True)

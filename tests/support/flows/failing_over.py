@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster, open_cluster
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow import failover
-from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
@@ -165,19 +165,19 @@ class FailingOver:
     ledger: str = ""
 
     @contextmanager
-    def doors(self, *, source: bool = True) -> Iterator[FailoverDoors]:
+    def clients(self, *, source: bool = True) -> Iterator[FailoverClients]:
         """Open what a failover goes through."""
         sandbox = self.flowing.sandbox
         with (
-            ConnectRest(ConnectEndpoint((sandbox.connect.url,)), patience=60) as connect,
+            ConnectRest(ConnectEndpoint((sandbox.connect.url,)), timeout=60) as connect,
             cluster(sandbox.target) as target,
         ):
-            doors = Doors(connect, connect, patience=60, cluster="sandbox")
+            clients = Clients(connect, connect, timeout=60, cluster="sandbox")
             if not source:
-                yield FailoverDoors(Clusters(None, target), doors, ledger=self.ledger)
+                yield FailoverClients(Clusters(None, target), clients, ledger=self.ledger)
                 return
             with cluster(sandbox.source) as opened:
-                yield FailoverDoors(Clusters(opened, target), doors)
+                yield FailoverClients(Clusters(opened, target), clients)
 
     def request(self, **asked: Any) -> FailoverRequest:
         """Ask for a failover of the flow's groups."""
@@ -192,8 +192,8 @@ class FailingOver:
     def preview(self, **asked: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
         """Look and translate, while the flow runs."""
         directory = self.directory()
-        with self.doors(source=asked.get("planned", True)) as doors:
-            failover.look(self.request(**asked), doors, directory)
+        with self.clients(source=asked.get("planned", True)) as clients:
+            failover.observe_failover(self.request(**asked), clients, directory)
         return directory, translate_job.run(self.spark, directory)
 
     def translate(self, **asked: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
@@ -201,19 +201,19 @@ class FailingOver:
         before, summary = self.preview(**asked)
         assert summary["errors"] == []
         request, after = self.request(**asked), self.directory()
-        with self.doors() as doors:
-            failover.await_drained(request, doors, patience=60)
-            assert doors.connect is not None
+        with self.clients() as clients:
+            failover.await_drained(request, clients, timeout=60)
+            assert clients.connect is not None
             names = (self.flowing.source_connector, self.flowing.checkpoint_connector)
-            members = [held.Member(doors.connect, self.journal(name)) for name in names]
+            members = [held.Member(clients.connect, self.journal(name)) for name in names]
             held.hold_stopped(members, self.owner(), seconds=600)
-            failover.look(request, doors, after, ranges=before)
+            failover.observe_failover(request, clients, after, ranges=before)
         return after, translate_job.run(self.spark, after)
 
     def commit(self, directory: FailoverDirectory, digest: str) -> Moved:
         """Commit what was translated."""
-        with self.doors() as doors:
-            return commit_translation(directory, doors.clusters, digest=digest)
+        with self.clients() as clients:
+            return commit_translation(directory, clients.clusters, digest=digest)
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector."""
@@ -275,7 +275,7 @@ class Logs:
     """The values in both logs of a topic, by partition."""
 
     source: Mapping[int, list[bytes | None]]
-    replica: Mapping[int, list[bytes | None]]
+    remote_partition: Mapping[int, list[bytes | None]]
 
     @classmethod
     def read(cls, flowing: Flowing) -> Logs:
@@ -290,13 +290,13 @@ class Logs:
         None that it has not read is missed there, as far as it was replicated.
         """
         left = set(self.source[partition][position:])
-        read = self.replica[partition][place:]
-        assert left & set(self.replica[partition]) <= set(read)
+        read = self.remote_partition[partition][place:]
+        assert left & set(self.remote_partition[partition]) <= set(read)
         return sum(value not in left for value in read)
 
     def goes_on(self, partition: int, *, position: int, place: int) -> bool:
         """Whether the first record there is the next one."""
-        return self.replica[partition][place : place + 1] == self.source[partition][position : position + 1]
+        return self.remote_partition[partition][place : place + 1] == self.source[partition][position : position + 1]
 
 
 def contents(broker: Broker, topic: str) -> dict[int, list[bytes | None]]:

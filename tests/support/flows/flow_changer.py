@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.flow_snapshot import Asked, find_flow, take_flow_snapshot
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
@@ -52,15 +52,15 @@ class FlowChanger:
         return cls(workspace, sandbox.connect.url, *servers, spark)
 
     @contextmanager
-    def doors(self) -> Iterator[Doors]:
+    def clients(self) -> Iterator[Clients]:
         """Open the doors to the worker and to both clusters."""
         with (
-            ConnectRest(ConnectEndpoint((self.worker,)), patience=60) as connect,
+            ConnectRest(ConnectEndpoint((self.worker,)), timeout=60) as connect,
             self.cluster({"bootstrap.servers": self.source}) as source,
             self.cluster({"bootstrap.servers": self.target}) as target,
         ):
             clusters = {Side.SOURCE: source, Side.TARGET: target}
-            yield Doors(connect, connect, logs=source, patience=60, clusters=clusters, cluster=self.cluster_id)
+            yield Clients(connect, connect, logs=source, timeout=60, clusters=clusters, cluster=self.cluster_id)
 
     def plan(
         self, asked: dict[str, Any], to: str = "earliest", value: str = "", **selection: str
@@ -69,9 +69,9 @@ class FlowChanger:
         run = ResetDirectory(run_directory(self.workspace, dag_id="test", run_id=uuid4().hex).uri)
         now = datetime.now(tz=UTC)
         request = Request.parse(connector=asked["source_connector"], to=to, value=value, now=now, **selection)
-        with self.doors() as doors:
-            reset = find_flow(Asked(**asked), doors)
-            take_flow_snapshot(request, reset, doors, run, cluster=self.cluster_id)
+        with self.clients() as clients:
+            reset = find_flow(Asked(**asked), clients)
+            take_flow_snapshot(request, reset, clients, run, cluster=self.cluster_id)
         assert self.spark is not None
         return run, mirror_reset_job.run(self.spark, run)
 
@@ -79,14 +79,14 @@ class FlowChanger:
         """Make the reset that was planned."""
         plan = read_reset(run)
         owner = Owner.here(run=name, task="apply")
-        with self.doors() as doors:
-            return reset_flow(plan, doors, self.held(plan.reset), owner, run, sync_patience=60)
+        with self.clients() as clients:
+            return reset_flow(plan, clients, self.held(plan.reset), owner, run, sync_timeout=60)
 
     def take_back(self, run: ResetDirectory, *, name: str = "test/run") -> Outcome | None:
         """Restore what an earlier task of the run left unfinished."""
         plan = read_reset(run)
-        with self.doors() as doors:
-            return take_back_reset(plan, doors, self.held(plan.reset), Owner.here(run=name, task="restore"))
+        with self.clients() as clients:
+            return take_back_reset(plan, clients, self.held(plan.reset), Owner.here(run=name, task="restore"))
 
     def held(self, reset: FlowReset) -> Held:
         """The journals that a reset holds."""

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.snapshot import take_snapshot
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.requests.request import Request
@@ -36,23 +36,23 @@ RECORDS = 100
 
 @dataclass(frozen=True)
 class Address:
-    """Workers' REST APIs, and the cluster that the positions refer to; ``patience`` in seconds."""
+    """Workers' REST APIs, and the cluster that the positions refer to; ``timeout`` in seconds."""
 
     workers: tuple[str, ...]
     bootstrap: str
     cluster: str
-    patience: float
+    timeout: float
 
     @contextmanager
-    def opened(self) -> Iterator[Doors]:
+    def opened(self) -> Iterator[Clients]:
         """Open the doors."""
         config = {"bootstrap.servers": self.bootstrap}
         with (
-            ConnectRest(ConnectEndpoint(self.workers), patience=self.patience) as connect,
+            ConnectRest(ConnectEndpoint(self.workers), timeout=self.timeout) as connect,
             KafkaLogs(config) as logs,
             ConsumerGroups(config) as groups,
         ):
-            yield Doors(connect, connect, logs=logs, groups=groups, patience=self.patience, cluster=self.cluster)
+            yield Clients(connect, connect, logs=logs, groups=groups, timeout=self.timeout, cluster=self.cluster)
 
 
 @dataclass(frozen=True)
@@ -64,40 +64,40 @@ class Changer:
     worker: str
     kafka: Broker
     cluster: str = "sandbox"
-    patience: float = 60
+    timeout: float = 60
     others: tuple[str, ...] = ()
 
     @contextmanager
-    def doors(self) -> Iterator[Doors]:
+    def clients(self) -> Iterator[Clients]:
         """Open the doors to the worker and to the cluster that the positions refer to."""
-        with self.address.opened() as doors:
-            yield doors
+        with self.address.opened() as clients:
+            yield clients
 
     @property
     def address(self) -> Address:
         """Where the doors lead, for another process."""
-        return Address((self.worker, *self.others), self.kafka.bootstrap, self.cluster, self.patience)
+        return Address((self.worker, *self.others), self.kafka.bootstrap, self.cluster, self.timeout)
 
     def plan(self, connector: str, to: str, value: str = "", **selection: str) -> tuple[RunDirectory, dict[str, Any]]:
         """Take a snapshot and plan; gives the run's directory and the plan's summary."""
         run = run_directory(self.workspace, dag_id="test", run_id=uuid4().hex)
         request = Request.parse(connector=connector, to=to, value=value, now=datetime.now(tz=UTC), **selection)
-        with self.doors() as doors:
-            take_snapshot(request, doors, run, cluster=self.cluster)
+        with self.clients() as clients:
+            take_snapshot(request, clients, run, cluster=self.cluster)
         return run, plan_job.run(self.spark, run)
 
     def apply(self, run: RunDirectory, *, name: str = "test/run") -> Outcome:
         """Apply what was planned."""
         plan = read_plan(run)
-        with self.doors() as doors:
-            return apply_plan(plan, doors, self.journal(plan.connector), Owner.here(run=name, task="apply"))
+        with self.clients() as clients:
+            return apply_plan(plan, clients, self.journal(plan.connector), Owner.here(run=name, task="apply"))
 
     def take_back(self, run: RunDirectory, *, name: str) -> Outcome | None:
         """Restore what an earlier task of the run left unfinished."""
         plan = read_plan(run)
-        with self.doors() as doors:
+        with self.clients() as clients:
             owner = Owner.here(run=name, task="restore")
-            return stepwise.take_back(plan, doors, self.journal(plan.connector), owner)
+            return stepwise.take_back(plan, clients, self.journal(plan.connector), owner)
 
     def change(self, connector: str, to: str, value: str = "", **selection: str) -> Outcome:
         """Plan and apply."""
@@ -105,15 +105,15 @@ class Changer:
         assert summary["errors"] == []
         return self.apply(run, name=f"test/{uuid4().hex}")
 
-    def alter(self, doors: Doors, connector: str, changes: Offsets) -> int:
+    def alter(self, clients: Clients, connector: str, changes: Offsets) -> int:
         """Write offsets without a plan."""
         return direct.alter(
-            doors, self.journal(connector), Owner.here(run=f"test/{uuid4().hex}", task="alter"), changes
+            clients, self.journal(connector), Owner.here(run=f"test/{uuid4().hex}", task="alter"), changes
         )
 
-    def reset(self, doors: Doors, connector: str) -> int:
+    def reset(self, clients: Clients, connector: str) -> int:
         """Remove all offsets."""
-        return direct.reset(doors, self.journal(connector), Owner.here(run=f"test/{uuid4().hex}", task="reset"))
+        return direct.reset(clients, self.journal(connector), Owner.here(run=f"test/{uuid4().hex}", task="reset"))
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector."""

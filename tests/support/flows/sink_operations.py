@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import direct, held, stepwise
@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.operations.connector.apply import apply_pl
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import journal_root
-from tests.support.faults.faulty_doors import Faults, Killed, Outage
+from tests.support.faults.faulty_clients import Faults, Killed, Outage
 from tests.support.flows.flows import Address
 
 _HERE, _GO_ON = "here", "go on"
@@ -32,36 +32,36 @@ class Asked:
     changes: Offsets
 
 
-Operation = Callable[[Asked, Doors, Journal, Owner], object]
+Operation = Callable[[Asked, Clients, Journal, Owner], object]
 
 
-def change(asked: Asked, doors: Doors, journal: Journal, owner: Owner) -> object:
+def change(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
     """A change by a plan."""
-    return apply_plan(asked.plan, doors, journal, owner)
+    return apply_plan(asked.plan, clients, journal, owner)
 
 
-def write(asked: Asked, doors: Doors, journal: Journal, owner: Owner) -> object:
+def write(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
     """Offsets that are named, without a plan."""
-    return direct.alter(doors, journal, owner, asked.changes)
+    return direct.alter(clients, journal, owner, asked.changes)
 
 
-def single_steps(asked: Asked, doors: Doors, journal: Journal, owner: Owner) -> object:
+def single_steps(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
     """A change in steps, each a task of its own."""
     plan, name = asked.plan, asked.plan.connector
-    prior = stepwise.begin(plan, doors, journal, owner, seconds=60)
-    doors.control.stop(name)
-    doors.settle(lambda: doors.control.status(name), until=lambda seen: seen.stands_still)
-    stepwise.alter(plan, doors, journal, owner, seconds=60)
-    stepwise.read_back(doors, journal, owner, seconds=60)
+    prior = stepwise.begin(plan, clients, journal, owner, seconds=60)
+    clients.control.stop(name)
+    clients.settle(lambda: clients.control.status(name), until=lambda seen: seen.stands_still)
+    stepwise.alter(plan, clients, journal, owner, seconds=60)
+    stepwise.read_back(clients, journal, owner, seconds=60)
     if prior is not State.STOPPED:
-        (doors.control.pause if prior is State.PAUSED else doors.control.resume)(name)
-    return stepwise.take_back(plan, doors, journal, owner)
+        (clients.control.pause if prior is State.PAUSED else clients.control.resume)(name)
+    return stepwise.take_back(plan, clients, journal, owner)
 
 
-def hold(asked: Asked, doors: Doors, journal: Journal, owner: Owner) -> object:
+def hold(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
     """A connector that is held STOPPED, as a failover does, and given back."""
     del asked
-    members = [held.Member(doors, journal)]
+    members = [held.Member(clients, journal)]
     held.hold_stopped(members, owner, seconds=60)
     held.give_back(members, owner, seconds=60)
     return held.take_back(members, owner)
@@ -82,8 +82,8 @@ class Told:
         """Do it, with a journal as in the tests' own process."""
         connector = self.asked.plan.connector
         journal = Journal(journal_root(self.workspace), cluster=self.address.cluster, connector=connector)
-        with self.address.opened() as doors:
-            self.operation(self.asked, faults.doors(doors), journal, Owner.here(run=self.run, task="apply"))
+        with self.address.opened() as clients:
+            self.operation(self.asked, faults.clients(clients), journal, Owner.here(run=self.run, task="apply"))
 
 
 def run_elsewhere(told: Told, *, after: bool, world: Callable[[], None]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
-from airflow_provider_connect_offsets.observe.flow import replicas
+from airflow_provider_connect_offsets.observe.flow import remote_partitions
 from airflow_provider_connect_offsets.observe.flow.bisected import current, searched
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping, RecordOffsets, Records, in_turns
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -15,8 +15,8 @@ from tests.support.model.mirror_world import Pair, World
 
 def known_in(world: World, row: Mapping[str, object], kept: list[Pair]) -> list[OffsetMapping]:
     """Mappings that are known without any record; as ``found_in`` has it."""
-    syncs = [replicas.Pair(sync.upstream, sync.downstream) for sync in world.syncs]
-    return current(_replica(world, row), syncs, [replicas.Pair(*pair) for pair in kept])
+    syncs = [OffsetMapping(sync.upstream, sync.downstream) for sync in world.syncs]
+    return current(_remote_partition(world, row), syncs, [OffsetMapping(*pair) for pair in kept])
 
 
 def found_in(
@@ -26,7 +26,7 @@ def found_in(
 
     row: its row of the dataset ``mirror_partitions``; kept: mappings that a reset has kept; digest: tells records apart
     """
-    search = searched(_replica(world, row), known_in(world, row, kept), lowest=0)
+    search = searched(_remote_partition(world, row), known_in(world, row, kept), lowest=0)
     if search is None:
         return []
 
@@ -39,15 +39,15 @@ def found_in(
     return [Pair(*mapping) for mapping in dict.fromkeys(in_turns({"": search}, read)[""])]
 
 
-def _replica(world: World, row: Mapping[str, object]) -> replicas.Replica:
-    return replicas.Replica(
+def _remote_partition(world: World, row: Mapping[str, object]) -> remote_partitions.RemotePartition:
+    return remote_partitions.RemotePartition(
         TopicPartition("t", 0),
         "there.t",
         LogBounds(world.source.start, world.source.end),
         None if world.absent else LogBounds(world.target.start, world.target.end),
         world.flow.stored,
         drained=bool(row["drained"]),
-        origin=None if row["origin_upstream"] is None else replicas.Pair(-1, -1),
+        origin=None if row["origin_upstream"] is None else OffsetMapping(-1, -1),
         ends_with_stored=bool(row["ends_with_stored"]),
         gapless=bool(row["gapless"]),
         transformed=bool(row["transformed"]),

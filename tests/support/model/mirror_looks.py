@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import (
     FLOW_TOPICS,
-    KEPT_PAIRS,
+    KEPT_MAPPINGS,
     MIRROR_PARTITIONS,
     RECORD_DIGESTS,
     REMAINING,
@@ -66,7 +66,7 @@ def write_failover_look(
     files.write_json(directory.members, {side.value: {} for side in Side})
     _write_common(directory, worlds)
     if planned:
-        write_dataset(directory.kept_pairs, KEPT_PAIRS, _kept(worlds))
+        write_dataset(directory.kept_mappings, KEPT_MAPPINGS, _kept(worlds))
     if ledger:
         newest = max(name for name in files.list_names(ledger) if not name.startswith("."))
         content = files.read_bytes(join(ledger, newest))
@@ -100,7 +100,7 @@ def write_readiness_look(
     files.write_json(directory.snapshot, {"observed_at": at.isoformat(), "flow": flow.as_json(), **kept})
     write_dataset(directory.record_digests, RECORD_DIGESTS, [])
     _write_common(directory, worlds)
-    write_dataset(directory.kept_pairs, KEPT_PAIRS, _kept(worlds))
+    write_dataset(directory.kept_mappings, KEPT_MAPPINGS, _kept(worlds))
     write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, _partitions(worlds, there=True))
     write_dataset(directory.left_partitions, MIRROR_PARTITIONS, _partitions(worlds, there=False))
     write_dataset(directory.connectors, CONNECTORS, [_connector("mirror", at), _connector("checkpoint", at)])

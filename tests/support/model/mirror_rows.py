@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translate.answers import answers, known
-from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_PAIRS, MIRROR_PARTITIONS, RECORD_DIGESTS
+from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS, RECORD_DIGESTS
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
 from tests.support.model.mirror_bisected import found_in, known_in
 from tests.support.model.mirror_truth import best, copies, missing, rereads, skipped
@@ -170,7 +170,7 @@ def checkpoints_of(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
 
 
 def kept_of(spark: SparkSession, worlds: Sequence[World], *, bisected: bool = False) -> DataFrame:
-    """Dataset ``kept_pairs``: of the pairs that resets have kept, those that the records still bear out.
+    """Dataset ``kept_mappings``: of the pairs that resets have kept, those that the records still bear out.
 
     bisected: with those that are found by reading single records
     """
@@ -180,7 +180,7 @@ def kept_of(spark: SparkSession, worlds: Sequence[World], *, bisected: bool = Fa
             return []
         return _with_found(world) if bisected else proved(world)
 
-    return frame_of(spark, _rows(worlds, known), struct_type(KEPT_PAIRS))
+    return frame_of(spark, _rows(worlds, known), struct_type(KEPT_MAPPINGS))
 
 
 def digests_of(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> DataFrame:

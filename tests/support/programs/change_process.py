@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoi
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.saga.journal import Journal
@@ -27,20 +27,20 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root
 
 
-def main(run: str, worker: str, kafka: str, of_groups: str, workspace: str, patience: str) -> None:
+def main(run: str, worker: str, kafka: str, of_groups: str, workspace: str, timeout: str) -> None:
     """Apply the plan of ``run``."""
     # As Airflow ends a task: an exception where it stands, so that what it does on the way out is done.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     plan = read_plan(RunDirectory(run))
     with (
-        ConnectRest(ConnectEndpoint((worker,)), patience=float(patience)) as connect,
+        ConnectRest(ConnectEndpoint((worker,)), timeout=float(timeout)) as connect,
         KafkaLogs({"bootstrap.servers": kafka}) as logs,
         ConsumerGroups({"bootstrap.servers": of_groups}) as groups,
     ):
-        doors = Doors(connect, connect, logs=logs, groups=groups, patience=float(patience), cluster="sandbox")
+        clients = Clients(connect, connect, logs=logs, groups=groups, timeout=float(timeout), cluster="sandbox")
         journal = Journal(journal_root(workspace), cluster="sandbox", connector=plan.connector)
         try:
-            outcome = apply_plan(plan, doors, journal, Owner.here(run="faults", task="apply"))
+            outcome = apply_plan(plan, clients, journal, Owner.here(run="faults", task="apply"))
         except ConnectOffsetsError as error:
             _tell(type(error).__name__, str(error))
         else:

@@ -13,8 +13,8 @@ from airflow_provider_connect_offsets.kafka.groups import Committed, GroupState,
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Digest, Isolation, Span
-from airflow_provider_connect_offsets.observe.doors import Doors
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.family import ConnectorType
@@ -144,10 +144,10 @@ class MadeUpFlow:
         return ConnectorInfo(connector, ConnectorType.SOURCE, config)
 
     @property
-    def doors(self) -> Doors:
+    def clients(self) -> Clients:
         """What leads to its offsets and to its configuration."""
         opened = cast("Any", self)
-        return Doors(opened, opened, patience=0)
+        return Clients(opened, opened, timeout=0)
 
     def read_offsets(self, _connector: str) -> Offsets:
         """What the connector has stored."""

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import (
     CHECKED_CLAIMS,
-    KEPT_PAIRS,
+    KEPT_MAPPINGS,
     MIRROR_PARTITIONS,
     RECORD_DIGESTS,
 )
@@ -41,7 +41,7 @@ def text(content: str) -> bytes:
     return struct.pack(">h", len(raw)) + raw
 
 
-def write_look(
+def write_observation(
     directory: FailoverDirectory,
     *,
     planned: bool = True,
@@ -68,8 +68,8 @@ def write_look(
     of_target = [_offset("there", name, "here.orders", number, at) for name, number, _, at in GROUPS if at is not None]
     if planned:
         names = ("kafka_partition", "upstream", "downstream")
-        pairs = [{"topic": "orders", **dict(zip(names, pair, strict=True))} for pair in kept]
-        write_dataset(directory.kept_pairs, KEPT_PAIRS, pairs)
+        mappings = [{"topic": "orders", **dict(zip(names, mapping, strict=True))} for mapping in kept]
+        write_dataset(directory.kept_mappings, KEPT_MAPPINGS, mappings)
     elsewhere = _offset("here", "elsewhere", "payments", 0, 5)
     write_dataset(directory.group_offsets, GROUP_OFFSETS, [*of_source, *of_target, elsewhere])
     partitions = [_partition(number, planned) for number in (0, 1)]
@@ -79,7 +79,7 @@ def write_look(
 
 
 def write_digests(directory: FailoverDirectory, *, other: int | None = None) -> None:
-    """Both logs from offset 50 on; the record at ``other`` of the replica is not the source's."""
+    """Both logs from offset 50 on; the record at ``other`` of the remote topic is not the source's."""
     rows = [
         {"side": side, "topic": "orders", "kafka_partition": 0, "log_offset": at, "digest": digest}
         for at in range(50, 100)

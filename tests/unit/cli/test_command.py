@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
-from airflow_provider_connect_offsets.connect.storage.offsets_file import write_pairs
+from airflow_provider_connect_offsets.connect.storage.offsets_file import write_mappings
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.exceptions import LeftStopped, NotApplied
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical, parse_kip199
@@ -53,7 +53,7 @@ def _run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 @pytest.fixture(name="config")
 def _config(tmp_path: Path) -> Path:
     """The properties of a standalone worker that is down, and its file."""
-    write_pairs(tmp_path / "connect.offsets", STORED)
+    write_mappings(tmp_path / "connect.offsets", STORED)
     path = tmp_path / "worker.properties"
     path.write_text(f"offset.storage.file.filename={tmp_path / 'connect.offsets'}\nlisteners=http://127.0.0.1:1\n")
     return path

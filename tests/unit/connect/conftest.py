@@ -42,8 +42,8 @@ def connect_to(time: FakeTime) -> Iterator[Callable[..., ConnectRest]]:
     """Open the store under test for some URLs, on the fake clock."""
     opened: list[ConnectRest] = []
 
-    def connect(*urls: str, patience: float = 60.0, **endpoint: Any) -> ConnectRest:
-        opened.append(ConnectRest(ConnectEndpoint(urls, **endpoint), patience=patience, clock=time.clock))
+    def connect(*urls: str, timeout: float = 60.0, **endpoint: Any) -> ConnectRest:
+        opened.append(ConnectRest(ConnectEndpoint(urls, **endpoint), timeout=timeout, clock=time.clock))
         return opened[-1]
 
     yield connect

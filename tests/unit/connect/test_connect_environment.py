@@ -157,7 +157,7 @@ def test_mutual_tls(
     """The client certificate is shown to the worker; without one a change is not known to have failed."""
     worker = start_worker(_tls(server_pem, clients=client_pem))
     worker.answers("PUT /connectors/c/stop", Reply(204))
-    trusted = {"ca": str(server_pem), "patience": 0}
+    trusted = {"ca": str(server_pem), "timeout": 0}
 
     connect_to(_https(worker), client_cert=str(client_pem), **trusted).stop("c")
     connect_to(_https(worker), client_cert=str(client_pem), client_key=str(client_pem), **trusted).stop("c")

@@ -141,9 +141,9 @@ def test_a_change_is_repeated_where_the_refusal_says_nothing_was_done(
 def test_patience_is_bounded(
     connect_to: Connect, worker: Worker, time: FakeTime, reply: Reply, meaning: type[StoreError]
 ) -> None:
-    """What doesn't pass within the patience is raised, by its meaning, and no longer is waited than said."""
+    """What doesn't pass within the timeout is raised, by its meaning, and no longer is waited than said."""
     worker.answers(PATCH, reply)
-    store = connect_to(worker.url, patience=10)
+    store = connect_to(worker.url, timeout=10)
 
     with pytest.raises(StoreError) as caught:
         store.write_offsets("c", CHANGES)
@@ -247,12 +247,12 @@ def test_a_worker_that_has_just_started_is_not_believed_that_there_is_no_such_co
 def test_a_worker_that_never_gets_to_know_a_connector_is_told_as_not_ready(
     connect_to: Connect, worker: Worker, time: FakeTime
 ) -> None:
-    """Its two answers stand against each other until the patience ends: it is not said that the connector is gone."""
+    """Its two answers stand against each other until the timeout ends: it is not said that the connector is gone."""
     worker.answers("PUT /connectors/c/resume", error(404, "Unknown connector c"))
     worker.answers(INFO, KNOWN)
 
     with pytest.raises(NotReady, match=r"Unknown connector c.*It knows the connector, and may still be starting"):
-        connect_to(worker.url, patience=10).resume("c")
+        connect_to(worker.url, timeout=10).resume("c")
 
     assert 5 < sum(time.slept) <= 10
 
@@ -264,7 +264,7 @@ def test_messages_say_what_to_do_next(connect_to: Connect, worker: Worker) -> No
         connect_to(worker.url).write_offsets("c", CHANGES)
 
     with pytest.raises(NotReady, match=rf"{worker.url} answers, but no Connect worker does.*Check the base URL"):
-        connect_to(worker.url, patience=2).connectors()
+        connect_to(worker.url, timeout=2).connectors()
 
 
 NOT_FOUND = error(404, "HTTP 404 Not Found")

@@ -269,13 +269,13 @@ def test_a_read_without_an_answer_in_time_is_unreachable(connect_to: Connect, wo
     worker.answers("GET /connectors", Reply(wait=True))
 
     with pytest.raises(Unreachable, match="read timeout"):
-        connect_to(worker.url, read_timeout=0.05, patience=0).connectors()
+        connect_to(worker.url, read_timeout=0.05, timeout=0).connectors()
 
 
 def test_nobody_there_names_every_address(connect_to: Connect, closed_url: str, time: FakeTime) -> None:
-    """Where all connections are refused, the error names each URL and the reason, after the patience."""
+    """Where all connections are refused, the error names each URL and the reason, after the timeout."""
     with pytest.raises(Unreachable) as caught:
-        connect_to(closed_url, "http://no-such-host.invalid:8083", patience=5).stop("c")
+        connect_to(closed_url, "http://no-such-host.invalid:8083", timeout=5).stop("c")
 
     assert type(caught.value) is Unreachable
     assert f"{closed_url} gives no answer (connection refused)" in str(caught.value)
@@ -313,7 +313,7 @@ def test_a_connection_that_never_comes_about_is_given_up(connect_to: Connect) ->
         try:
             url = f"http://127.0.0.1:{listening.getsockname()[1]}"
             with pytest.raises(Unreachable, match="no connection within the connect timeout"):
-                connect_to(url, connect_timeout=0.1, patience=0).stop("c")
+                connect_to(url, connect_timeout=0.1, timeout=0).stop("c")
         finally:
             for one in waiting:
                 one.close()
@@ -347,7 +347,7 @@ def test_no_secret_is_in_any_message_or_log(
     caplog.set_level(logging.DEBUG)
     worker.answers(STOP, reply)
     secrets = {"auth": BasicAuth("me", "s3cret"), "headers": {"X-Key": "s3cret"}}
-    store = connect_to(worker.url, **secrets, patience=1)
+    store = connect_to(worker.url, **secrets, timeout=1)
 
     with pytest.raises(StoreError) as caught:
         store.stop("c")

@@ -108,5 +108,5 @@ def test_a_token_endpoint_that_is_down_is_waited_for(
 
     issuer.answers("POST /token", Reply(hang_up=True))
     with pytest.raises(Unreachable, match="OAuth token endpoint") as caught:
-        connect_to(worker.url, auth=oauth, patience=1).stop("c")
+        connect_to(worker.url, auth=oauth, timeout=1).stop("c")
     assert not isinstance(caught.value, OutcomeUnknown)

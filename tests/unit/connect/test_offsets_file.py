@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_provider_connect_offsets.connect.storage.offsets_file import read_pairs, serialize, write_pairs
+from airflow_provider_connect_offsets.connect.storage.offsets_file import read_mappings, serialize, write_mappings
 from airflow_provider_connect_offsets.exceptions import StoreDamaged
 from sandbox.java import java
 
@@ -52,7 +52,7 @@ def test_what_is_written_can_be_read(scratch: Path, pairs: dict[bytes, bytes | N
     path = scratch / "some.offsets"
     path.write_bytes(serialize(pairs))
 
-    assert list(read_pairs(path).items()) == list(pairs.items())
+    assert list(read_mappings(path).items()) == list(pairs.items())
 
 
 def test_a_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
         with pytest.raises(StoreDamaged, match=r"cut\.offsets is no whole file"):
-            read_pairs(path)
+            read_mappings(path)
 
 
 def test_a_file_with_a_wrong_bit_is_never_read_as_shorter(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_file_with_a_wrong_bit_is_never_read_as_shorter(tmp_path: Path) -> Non
         content[place] ^= 1 << bit
         path.write_bytes(content)
         try:
-            assert len(read_pairs(path)) == len(SOME)
+            assert len(read_mappings(path)) == len(SOME)
         except StoreDamaged:
             refused += 1
     assert refused > len(whole)
@@ -86,7 +86,7 @@ def test_nothing_may_follow(tmp_path: Path, more: bytes) -> None:
     path.write_bytes(serialize(SOME) + more)
 
     with pytest.raises(StoreDamaged):
-        read_pairs(path)
+        read_mappings(path)
 
 
 def test_a_real_java_reads_it_and_is_read(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_real_java_reads_it_and_is_read(tmp_path: Path) -> None:
     lines = [line.split(" ") for line in printed.splitlines()]
     decode = base64.b64decode
     assert {decode(key): None if value == "null" else decode(value) for key, value in lines} == pairs
-    assert read_pairs(theirs) == pairs
+    assert read_mappings(theirs) == pairs
 
 
 def test_an_empty_map_is_written_as_java_does() -> None:
@@ -115,13 +115,13 @@ def test_it_is_replaced_at_once_and_the_old_one_kept(tmp_path: Path) -> None:
     """Each copy has a name of its own; nothing else is left beside it."""
     path = tmp_path / "connect.offsets"
 
-    assert write_pairs(path, SOME) is None
-    first = write_pairs(path, {})
-    second = write_pairs(path, SOME)
+    assert write_mappings(path, SOME) is None
+    first = write_mappings(path, {})
+    second = write_mappings(path, SOME)
 
     assert first is not None
     assert second is not None
-    assert (read_pairs(first), read_pairs(second), read_pairs(path)) == (SOME, {}, SOME)
+    assert (read_mappings(first), read_mappings(second), read_mappings(path)) == (SOME, {}, SOME)
     assert sorted(found.name for found in tmp_path.iterdir()) == [
         "connect.offsets",
         "connect.offsets.001.bak",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_connect_offsets.connect.storage.offsets_file import read_pairs, serialize
+from airflow_provider_connect_offsets.connect.storage.offsets_file import read_mappings, serialize
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.exceptions import StoreDamaged, StoreError
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
@@ -42,7 +42,7 @@ def test_what_a_change_does_not_name_stays(store: StandaloneFile) -> None:
     reply = store.write_offsets("lines", Offsets.of([Entry(A, '{"position":0}')]))
 
     assert store.read_offsets("lines").stored() == {A: '{"position":0}', B: '{"position":9}'}
-    assert FOREIGN.items() <= read_pairs(store.path).items()
+    assert FOREIGN.items() <= read_mappings(store.path).items()
     assert reply.message.endswith("connect.offsets.001.bak.")
 
 
@@ -50,7 +50,7 @@ def test_a_reset_removes_all_of_one_connector(store: StandaloneFile) -> None:
     """And no more."""
     store.reset_offsets("lines")
 
-    assert read_pairs(store.path) == FOREIGN
+    assert read_mappings(store.path) == FOREIGN
 
 
 def test_a_file_may_not_be_there_yet(tmp_path: Path) -> None:

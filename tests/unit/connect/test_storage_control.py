@@ -26,8 +26,8 @@ VERSION = {"version": "4.3.1", "commit": "c", "kafka_cluster_id": "k"}
 def control_of(tmp_path: Path, *urls: str) -> StorageControl:
     """The control over the file of a worker that would answer at ``urls``."""
 
-    def open_rest(wanted: tuple[str, ...], patience: float) -> ConnectRest:
-        return ConnectRest(ConnectEndpoint(wanted, read_timeout=0.3), patience=patience)
+    def open_rest(wanted: tuple[str, ...], timeout: float) -> ConnectRest:
+        return ConnectRest(ConnectEndpoint(wanted, read_timeout=0.3), timeout=timeout)
 
     return StorageControl(StandaloneFile(tmp_path / "connect.offsets"), open_rest, rest_urls=urls)
 
@@ -84,7 +84,7 @@ def test_a_host_that_cannot_be_reached_counts_as_running(tmp_path: Path) -> None
     url = "http://connect.invalid:8083"
     control = StorageControl(
         StandaloneFile(tmp_path / "connect.offsets"),
-        lambda urls, patience: ConnectRest(ConnectEndpoint(urls, connect_timeout=0.05), patience=patience),
+        lambda urls, timeout: ConnectRest(ConnectEndpoint(urls, connect_timeout=0.05), timeout=timeout),
         rest_urls=(url,),
     )
 

@@ -12,10 +12,14 @@ import pytest
 from airflow_provider_connect_offsets.exceptions import NotDrained
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.flow.compared import write_checked_claims, write_compared
-from airflow_provider_connect_offsets.observe.flow.failback import HomeEvidence, look_back
+from airflow_provider_connect_offsets.observe.flow.failback import HomeEvidence, observe_failback
 from airflow_provider_connect_offsets.observe.flow.failover import refuse_undrained
-from airflow_provider_connect_offsets.observe.flow.kept_pairs import kept_pairs
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters, Replica, replicas_of
+from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
+    Clusters,
+    RemotePartition,
+    remote_partitions_of,
+)
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
@@ -50,9 +54,9 @@ def flow(
     return MadeUpFlow(source, target, offsets, config or {})
 
 
-def seen(made_up: MadeUpFlow) -> dict[int, Replica]:
+def seen(made_up: MadeUpFlow) -> dict[int, RemotePartition]:
     """What a planned failover sees of groups that read the topic, by partition."""
-    found = replicas_of(made_up.info(), made_up.doors, made_up.clusters, {"orders"})
+    found = remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {"orders"})
     return {one.where.partition: one for one in anchored(made_up.clusters, found)}
 
 
@@ -129,11 +133,11 @@ def test_no_record_of_it_is_compared(tmp_path: Path) -> None:
     kept = {"topic": "orders", "kafka_partition": 1, "closing_upstream": 0, "closing_downstream": 0}
     opening = {"opening_upstream": None, "opening_downstream": 1, "written_at": datetime(2026, 1, 31, tzinfo=UTC)}
     write_dataset(f"{tmp_path.as_uri()}/kept/1", REWINDS, [{**kept, **opening}])
-    replicas = seen(made_up).values()
+    remote_partitions = seen(made_up).values()
 
-    assert write_compared(made_up.clusters, replicas, before, after) == {}
-    assert kept_pairs(f"{tmp_path.as_uri()}/kept", made_up.clusters, replicas) == []
-    write_checked_claims(made_up.clusters, replicas, before, after)
+    assert write_compared(made_up.clusters, remote_partitions, before, after) == {}
+    assert kept_mappings(f"{tmp_path.as_uri()}/kept", made_up.clusters, remote_partitions) == []
+    write_checked_claims(made_up.clusters, remote_partitions, before, after)
 
     assert read_dataset(after.record_digests, RECORD_DIGESTS) == []
     assert [row["same"] for row in read_dataset(after.checked_claims, CHECKED_CLAIMS)] == [None]
@@ -148,7 +152,7 @@ def test_a_failback_is_not_held_up_by_it() -> None:
         planned=True, flow=forward.reversed(), groups=".*", forward=forward, forward_connector="mirror"
     )
 
-    found = look_back(request, made_up.doors, back, {"here.orders"}, [], told=HomeEvidence())
+    found = observe_failback(request, made_up.clients, back, {"here.orders"}, [], told=HomeEvidence())
 
     assert [(one.where.partition, one.ends_with_stored) for one in found.forward] == [(0, True)]
     assert [(row["kafka_partition"], row["forward_end"]) for row in found.rows()] == [(0, 3)]

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_connect_offsets.observe.flow.bisected import bisected, current
-from airflow_provider_connect_offsets.observe.flow.replicas import Pair, Replica, replicas_of
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition, remote_partitions_of
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
+from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from tests.support.rows.made_up_cluster import MadeUpCluster, MadeUpFlow, MadeUpLog
 
@@ -27,17 +28,19 @@ def flow(*, settings: Mapping[str, str] | None = None, config: Mapping[str, str]
     return MadeUpFlow(source, target, {("orders", 0): 999, ("orders", 1): 999}, config or {})
 
 
-def seen(made_up: MadeUpFlow) -> list[Replica]:
+def seen(made_up: MadeUpFlow) -> list[RemotePartition]:
     """What a planned failover sees of it."""
-    return anchored(made_up.clusters, replicas_of(made_up.info(), made_up.doors, made_up.clusters, {"orders"}))
+    return anchored(
+        made_up.clusters, remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {"orders"})
+    )
 
 
 def found(made_up: MadeUpFlow, *positions: int) -> set[tuple[int, int, int]]:
     """Mappings that are found where the groups' lowest positions are these, by partition."""
-    replicas = seen(made_up)
-    known = {one.where: current(one, (), ()) for one in replicas}
+    remote_partitions = seen(made_up)
+    known = {one.where: current(one, (), ()) for one in remote_partitions}
     lowest = {TopicPartition("orders", number): position for number, position in enumerate(positions)}
-    rows = bisected(made_up.clusters, replicas, known, lowest)
+    rows = bisected(made_up.clusters, remote_partitions, known, lowest)
     assert {row["topic"] for row in rows} <= {"orders"}
     return {(row["kafka_partition"], row["upstream"], row["downstream"]) for row in rows}
 
@@ -82,7 +85,7 @@ def test_mappings_of_earlier_topics_are_left_out(
     """Offsets fell, or lie beyond the end of a log."""
     one = seen(flow())[0]
 
-    told = current(one, [Pair(*pair) for pair in syncs], [Pair(*pair) for pair in kept])
+    told = current(one, [OffsetMapping(*mapping) for mapping in syncs], [OffsetMapping(*mapping) for mapping in kept])
 
-    assert sorted(tuple(pair) for pair in told) == sorted(known)
+    assert sorted(tuple(mapping) for mapping in told) == sorted(known)
     assert current(replace(one, target=None), [], []) == []

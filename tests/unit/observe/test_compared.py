@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.exceptions import DatasetError, StoreError
 from airflow_provider_connect_offsets.kafka.spans import Digest, Span
 from airflow_provider_connect_offsets.observe.flow import compared
 from airflow_provider_connect_offsets.observe.flow.compared import write_compared
-from airflow_provider_connect_offsets.observe.flow.replicas import replicas_of
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import remote_partitions_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES, RECORD_DIGESTS
@@ -38,8 +38,8 @@ def read_whole(tmp_path: Path, target: MadeUpCluster) -> FailoverDirectory:
     names = {"topic": "orders", "target_topic": "here.orders"}
     ranges = [{**names, "kafka_partition": one, "source_from": one, "target_from": 2 * one} for one in (0, 1)]
     write_dataset(before.compare_ranges, COMPARE_RANGES, ranges)
-    replicas = replicas_of(made_up.info(), made_up.doors, made_up.clusters, {"orders"})
-    write_compared(made_up.clusters, replicas, before, after)
+    remote_partitions = remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {"orders"})
+    write_compared(made_up.clusters, remote_partitions, before, after)
     return after
 
 

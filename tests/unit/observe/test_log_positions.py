@@ -13,12 +13,12 @@ import pytest
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.connect.storage.offsets_file import write_pairs
+from airflow_provider_connect_offsets.connect.storage.offsets_file import write_mappings
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.exceptions import Drift, NotApplied, RecordsDeleted, Unreachable
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
-from airflow_provider_connect_offsets.observe.doors import Bounds, Doors, Origin, Retained
+from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Origin, Retained
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
@@ -75,7 +75,7 @@ class Lying(StandaloneFile):
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """The file of a worker that is down."""
-    write_pairs(tmp_path / "connect.offsets", {KEY: BEFORE.encode()})
+    write_mappings(tmp_path / "connect.offsets", {KEY: BEFORE.encode()})
     return tmp_path / "connect.offsets"
 
 
@@ -86,10 +86,10 @@ def change(store: StandaloneFile, *starts: int | None) -> Outcome:
         "flow", "mirror_source", PARTITION, **where, after=REQUESTED, after_position=10, action=Action.SET, reason=""
     )
     request = Request.parse(connector="flow", to="offset", value="10", now=datetime.now(tz=UTC))
-    control = StorageControl(store, lambda urls, patience: ConnectRest(ConnectEndpoint(urls), patience=patience))
-    doors = Doors(store, control, Logs(iter(starts)), patience=0.05, origin=Origin.FILE)
+    control = StorageControl(store, lambda urls, timeout: ConnectRest(ConnectEndpoint(urls), timeout=timeout))
+    clients = Clients(store, control, Logs(iter(starts)), timeout=0.05, origin=Origin.FILE)
     journal = Journal((store.path.parent / "journal").as_uri(), cluster="alone", connector="flow")
-    return apply_plan(OffsetPlan.of(request, [row]), doors, journal, Owner.here(run="test/run", task="apply"))
+    return apply_plan(OffsetPlan.of(request, [row]), clients, journal, Owner.here(run="test/run", task="apply"))
 
 
 def stands(store: StandaloneFile) -> str | None:

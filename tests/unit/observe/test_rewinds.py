@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy
-from airflow_provider_connect_offsets.observe.flow import kept_pairs
-from airflow_provider_connect_offsets.observe.flow.replicas import Pair, Replica
+from airflow_provider_connect_offsets.observe.flow import kept_mappings
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition
 from airflow_provider_connect_offsets.observe.flow.rewinds import TopicIds, rewinds
+from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
@@ -70,7 +71,7 @@ def test_pairs_that_are_known() -> None:
         (2, 99, 89, 100, 90),
         (3, 99, 89, None, 90),
         (4, None, None, None, 0),
-        (5, None, None, 0, 0),  # there is no replica: its last record can't be named
+        (5, None, None, 0, 0),  # there is no remote topic: its last record can't be named
     ]
 
 
@@ -78,7 +79,7 @@ def test_a_reset_that_ended_before_its_time_is_passed_over(tmp_path: Path) -> No
     """Half a directory tells nothing, and keeps nobody from moving groups."""
     files.write_bytes(join(tmp_path.as_uri(), "20260131T120000Z-0123456789ab", "part-00000.parquet"), b"PAR1")
 
-    assert kept_pairs._told(tmp_path.as_uri(), {}, IDS) == {}
+    assert kept_mappings._told(tmp_path.as_uri(), {}, IDS) == {}
 
 
 def test_pairs_of_topics_that_were_created_anew_are_not_believed(tmp_path: Path) -> None:
@@ -91,10 +92,10 @@ def test_pairs_of_topics_that_were_created_anew_are_not_believed(tmp_path: Path)
     ]
     write_dataset(join(tmp_path.as_uri(), "20260131T120000Z-0123456789ab"), REWINDS, rows)
     log = LogBounds(0, 100)
-    there = {where: Replica(where, "eu.t", log, log) for where in (TopicPartition("t", at) for at in range(4))}
+    there = {where: RemotePartition(where, "eu.t", log, log) for where in (TopicPartition("t", at) for at in range(4))}
 
-    assert kept_pairs._told(tmp_path.as_uri(), there, IDS) == {
-        TopicPartition("t", number): [Pair(9, 19), Pair(5, 20)] for number in (0, 3)
+    assert kept_mappings._told(tmp_path.as_uri(), there, IDS) == {
+        TopicPartition("t", number): [OffsetMapping(9, 19), OffsetMapping(5, 20)] for number in (0, 3)
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
-from airflow_provider_connect_offsets.observe.flow.failover import FailoverDoors, look
+from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients, observe_failover
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
@@ -63,7 +63,7 @@ def test_no_sync_tells_of_a_record_beyond_the_end_of_its_log(tmp_path: Path) -> 
     )
     directory = FailoverDirectory(tmp_path.as_uri())
 
-    look(request, FailoverDoors(made_up.clusters, made_up.doors), directory)
+    observe_failover(request, FailoverClients(made_up.clusters, made_up.clients), directory)
 
     [sync] = read_dataset(directory.stored_syncs, STORED_RECORDS)
     [partition] = read_dataset(directory.mirror_partitions, MIRROR_PARTITIONS)

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorStatus, State, TaskStatus
 from airflow_provider_connect_offsets.exceptions import NotRunning
-from airflow_provider_connect_offsets.observe.waiting import look_at_state
+from airflow_provider_connect_offsets.observe.waiting import observe_state
 
 
 class Failed:
@@ -25,10 +25,10 @@ CONTROL = cast("ConnectorControl", cast("Any", Failed()))
 def test_a_failed_task_ends_the_waiting(state: str) -> None:
     """Waiting longer would not mend it."""
     with pytest.raises(NotRunning, match=f"awaited to be {state}, but has failed: Boom"):
-        look_at_state(CONTROL, "flow", state)
+        observe_state(CONTROL, "flow", state)
 
 
 def test_a_failed_connector_may_still_be_stopped() -> None:
     """Its task is there until the stop has been carried out; FAILED itself is reached."""
-    assert not look_at_state(CONTROL, "flow", "STOPPED").reached
-    assert look_at_state(CONTROL, "flow", "FAILED").reached
+    assert not observe_state(CONTROL, "flow", "STOPPED").reached
+    assert observe_state(CONTROL, "flow", "FAILED").reached

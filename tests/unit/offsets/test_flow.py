@@ -125,7 +125,7 @@ def test_what_cannot_be_told_is_refused(name: str, value: str) -> None:
     alias=NAMES, other=NAMES, separator=st.sampled_from([".", "_", "--"]), topic=NAMES, policy=st.sampled_from(Policy)
 )
 def test_names_lead_back(alias: str, other: str, separator: str, topic: str, policy: Policy) -> None:
-    """Every replica is known as that of its topic, and a flow as its JSON."""
+    """Every remote topic is known as that of its topic, and a flow as its JSON."""
     flow = Flow(source_alias=alias, target_alias=other, separator=separator, policy=policy)
 
     assert flow.source_topic(flow.target_topic(topic)) == topic

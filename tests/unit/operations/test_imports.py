@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.journals import own_workspace
 from airflow_provider_connect_offsets.cli.opened import WorkerStorage, open_storage
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
-from airflow_provider_connect_offsets.connect.storage.offsets_file import write_pairs
+from airflow_provider_connect_offsets.connect.storage.offsets_file import write_mappings
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.exceptions import (
     Drift,
@@ -52,7 +52,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The properties of a standalone worker that is down, and its file; a place for journals."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    write_pairs(tmp_path / "connect.offsets", STORED)
+    write_mappings(tmp_path / "connect.offsets", STORED)
     path = tmp_path / "worker.properties"
     path.write_text(f"offset.storage.file.filename={tmp_path / 'connect.offsets'}\nlisteners=http://127.0.0.1:1\n")
     path.with_name("wanted.json").write_text(WANTED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from airflow_provider_connect_offsets.kafka.groups import Committed
-from airflow_provider_connect_offsets.observe.flow.flow_look import Group
+from airflow_provider_connect_offsets.observe.flow.observed_groups import Group
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.operations.groups.prior_groups import (
     Replaced,

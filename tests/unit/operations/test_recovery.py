@@ -10,7 +10,7 @@ import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, Overlap
-from airflow_provider_connect_offsets.observe.doors import Doors, Origin
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.operations.connector.held import Member, hold_stopped
 from airflow_provider_connect_offsets.operations.stages.captured import EMPTY, STOP, Alteration, by_hand
@@ -36,13 +36,13 @@ def test_they_are_refused_and_told_what_to_run(title: str, cluster: str, advice:
     record = SagaRecord("flow", Owner("dag/dead", "apply", "host", 1), operation="the operation", stages=(stage,))
 
     with pytest.raises(Overlap, match=r"the operation of 'flow' by run 'dag/dead' .*" + re.escape(advice)):
-        built(record, Doors(NO_CLIENT, NO_CLIENT, cluster="here"))
+        built(record, Clients(NO_CLIENT, NO_CLIENT, cluster="here"))
 
 
 def test_a_connector_that_is_named_twice_is_not_held(tmp_path: Path) -> None:
     """Refused before it is asked anything."""
     journal = Journal(tmp_path.as_uri(), cluster="here", connector="mirror")
-    members = [Member(Doors(NO_CLIENT, NO_CLIENT), journal)] * 2
+    members = [Member(Clients(NO_CLIENT, NO_CLIENT), journal)] * 2
 
     with pytest.raises(InvalidRequest, match=r"Nothing was stopped, .* 'mirror' is named for two connectors"):
         hold_stopped(members, Owner("dag/run", "begin", "host", 1), seconds=60)
@@ -67,9 +67,9 @@ def test_the_way_back_is_told_where_it_can_not_be_kept(
 
     prior = Offsets.of([Entry('{"partition":0}', '{"offset":7}')])
     found = Alteration(State.RUNNING, prior, prior.removed())
-    doors = Doors(NO_CLIENT, NO_CLIENT, origin=origin)
+    clients = Clients(NO_CLIENT, NO_CLIENT, origin=origin)
 
-    told = by_hand(doors, "mirror", found, Undoing(came_back=False, error=None, keep=keep))
+    told = by_hand(clients, "mirror", found, Undoing(came_back=False, error=None, keep=keep))
 
     assert told.endswith(advice)
     assert '"offset": {"offset": 7}' in caplog.text

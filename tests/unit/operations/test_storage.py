@@ -12,11 +12,11 @@ import pytest
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.connect.storage.offsets_file import write_pairs
+from airflow_provider_connect_offsets.connect.storage.offsets_file import write_mappings
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.exceptions import Drift, LeftStopped
-from airflow_provider_connect_offsets.observe.doors import Doors, Origin
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.requests.request import Request
@@ -42,7 +42,7 @@ class Lying(StandaloneFile):
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """The file of a worker that is down."""
-    write_pairs(tmp_path / "connect.offsets", {b'["lines",{"filename":"a"}]': b'{"position":8}'})
+    write_mappings(tmp_path / "connect.offsets", {b'["lines",{"filename":"a"}]': b'{"position":8}'})
     return tmp_path / "connect.offsets"
 
 
@@ -68,14 +68,14 @@ def set_back(store: StandaloneFile, *, before: int, was_running: bool) -> Offset
 OWNER = Owner.here(run="test/run", task="apply")
 
 
-def doors_to(store: StandaloneFile) -> Doors:
+def doors_to(store: StandaloneFile) -> Clients:
     """With nobody at the worker's address."""
     control = StorageControl(
         store,
-        lambda urls, patience: ConnectRest(ConnectEndpoint(urls), patience=patience),
+        lambda urls, timeout: ConnectRest(ConnectEndpoint(urls), timeout=timeout),
         rest_urls=("http://127.0.0.1:1",),
     )
-    return Doors(store, control, patience=1.0, origin=Origin.FILE)
+    return Clients(store, control, timeout=1.0, origin=Origin.FILE)
 
 
 def journal_of(store: StandaloneFile) -> Journal:

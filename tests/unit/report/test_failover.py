@@ -151,7 +151,7 @@ def test_a_page_before_the_commit(directory: FailoverDirectory, pending: Pending
     assert f'<p class="headline">{headline}</p>' in page
     assert "&lt;b&gt;coarse&lt;/b&gt;" in page
     assert "50.0%" in page
-    assert "topics without a replica, which stay where they are: payments" in page
+    assert "topics without a remote topic, which stay where they are: payments" in page
     assert page.index(STAYS) < page.index(">with re-reads<") < page.index(">exact<")
 
 

@@ -33,8 +33,8 @@ from airflow_provider_connect_offsets.saga.stage import (
     Found,
     JsonMap,
     Kind,
-    Look,
     Stage,
+    StageState,
     Undoing,
 )
 from airflow_provider_connect_offsets.workspace import files
@@ -111,14 +111,14 @@ class Made(Stage):
         self.world.reach(f"after {self.name}")
         return Done((f"{self.name} was made",))
 
-    def find(self, captured: JsonMap) -> Look:
+    def find(self, captured: JsonMap) -> StageState:
         del captured
         self.world.reach(f"find {self.name}")
         if self.kind is Kind.UNDOABLE and self.world.stands.get(f"resume {self.subject}"):
-            return Look(Found.FOREIGN, Interfered(f"{self.subject} was resumed"))
+            return StageState(Found.FOREIGN, Interfered(f"{self.subject} was resumed"))
         if self.world.stands.get(self.name):
-            return Look(Found.DONE)
-        return Look(Found.BEFORE, NotApplied(f"{self.name} does not stand"))
+            return StageState(Found.DONE)
+        return StageState(Found.BEFORE, NotApplied(f"{self.name} does not stand"))
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         del undoing

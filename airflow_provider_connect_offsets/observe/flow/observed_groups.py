@@ -1,4 +1,4 @@
-"""A look at a MirrorMaker 2 flow: its syncs and checkpoints, its consumer groups, and where replication stands."""
+"""A observed at a MirrorMaker 2 flow: its syncs and checkpoints, its consumer groups, and where replication stands."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader, TopicRecord
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters, Pair, ReadFrom, Replica
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, ReadFrom, RemotePartition
 from airflow_provider_connect_offsets.observe.stored_records import stored_rows
+from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
 from airflow_provider_connect_offsets.offsets.sync_record import parse_sync
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, write_dataset
-from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_PAIRS, MIRROR_PARTITIONS
+from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, STORED_RECORDS
 
@@ -55,15 +56,15 @@ def groups_named(cluster: KafkaCluster, names: Iterable[str]) -> dict[str, Group
 
 @dataclass(frozen=True, slots=True)
 class GroupsOfFlow:
-    """What was seen of a flow: groups on either side, and the replicas that concern them.
+    """What was seen of a flow: groups on either side, and the remote topics that concern them.
 
     ``read_from``: from which offsets on the records of both logs were read, by partition of the source; ``kept``: rows
-    of the dataset ``kept_pairs``.
+    of the dataset ``kept_mappings``.
     """
 
     of_source: Mapping[str, Group]
     of_target: Mapping[str, Group]
-    replicas: Sequence[Replica]
+    remote_partitions: Sequence[RemotePartition]
     read_from: Mapping[TopicPartition, ReadFrom] = field(default_factory=dict)
     kept: Sequence[Mapping[str, Any]] = ()
 
@@ -88,29 +89,29 @@ def _write_syncs(flow: Flow, cluster: KafkaCluster | None, directory: FailoverDi
     write_dataset(directory.stored_syncs, STORED_RECORDS, syncs)
 
 
-def told_syncs(directory: FailoverDirectory) -> dict[TopicPartition, list[Pair]]:
+def told_syncs(directory: FailoverDirectory) -> dict[TopicPartition, list[OffsetMapping]]:
     """Offset syncs of each partition of the source, in their order, as ``write_told`` has written them."""
-    found: dict[TopicPartition, list[Pair]] = {}
+    found: dict[TopicPartition, list[OffsetMapping]] = {}
     for row in iterate_dataset(directory.stored_syncs, STORED_RECORDS):
         sync = parse_sync(row["key"], row["value"])
         if sync is not None and sync.upstream >= 0 and sync.downstream >= 0:
-            found.setdefault(sync.where, []).append(Pair(sync.upstream, sync.downstream))
+            found.setdefault(sync.where, []).append(OffsetMapping(sync.upstream, sync.downstream))
     return found
 
 
-def write_look(request: FailoverRequest, directory: FailoverDirectory, look: GroupsOfFlow) -> None:
+def write_observation(request: FailoverRequest, directory: FailoverDirectory, observed: GroupsOfFlow) -> None:
     """Write what was seen of groups and logs."""
     flow = request.flow
-    sides = {Side.SOURCE: look.of_source, Side.TARGET: look.of_target}
-    rows = [*group_rows(flow.source_alias, look.of_source), *group_rows(flow.target_alias, look.of_target)]
+    sides = {Side.SOURCE: observed.of_source, Side.TARGET: observed.of_target}
+    rows = [*group_rows(flow.source_alias, observed.of_source), *group_rows(flow.target_alias, observed.of_target)]
     write_dataset(directory.group_offsets, GROUP_OFFSETS, rows)
     members = {
         side.value: {name: one.state for name, one in groups.items() if one.members} for side, groups in sides.items()
     }
     files.write_json(directory.members, members)
     if request.mode is Mode.PLANNED:
-        write_dataset(directory.kept_pairs, KEPT_PAIRS, look.kept)
-    partitions = [one.row(look.read_from.get(one.where)) for one in look.replicas]
+        write_dataset(directory.kept_mappings, KEPT_MAPPINGS, observed.kept)
+    partitions = [one.row(observed.read_from.get(one.where)) for one in observed.remote_partitions]
     write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, partitions)
 
 

@@ -15,7 +15,7 @@ from airflow.providers.common.compat.sdk import conf
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.observe.doors import Doors
+    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.saga.journal import Journal
 
 
@@ -34,15 +34,15 @@ def class_archive() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class ConnectCluster:
     """The doors of a change while they are open."""
 
-    doors: Doors
+    clients: Clients
 
     @property
     def cluster(self) -> str:
         """The id of the Kafka cluster that Connect works on."""
-        return self.doors.cluster
+        return self.clients.cluster
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector of this Connect cluster."""
@@ -60,32 +60,32 @@ class Control(StrEnum):
 
 
 @contextmanager
-def open_doors(
-    connect_conn_id: str, kafka_conn_id: str | None, *, control: str = Control.REST, patience: float = 120.0
-) -> Iterator[Opened]:
+def open_clients(
+    connect_conn_id: str, kafka_conn_id: str | None, *, control: str = Control.REST, timeout: float = 120.0
+) -> Iterator[ConnectCluster]:
     """Open what a change goes through; ``kafka_conn_id`` is the cluster whose logs the positions refer to.
 
     That is a sink's own cluster, so its consumer group is looked at there too. ``control``: ``rest`` is Connect's API,
-    ``storage`` is the topic or file that the connection names (``hooks.storage``). patience: seconds for each state.
+    ``storage`` is the topic or file that the connection names (``hooks.storage``). timeout: seconds for each state.
     Raises :class:`InvalidInput`, and store errors.
     """
     # Late, as the Kafka provider's hook imports its client, which no DAG needs for being parsed.
     from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_logs  # noqa: PLC0415
     from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
     from airflow_provider_connect_offsets.hooks.storage import open_storage  # noqa: PLC0415
-    from airflow_provider_connect_offsets.observe.doors import Doors, Origin  # noqa: PLC0415
+    from airflow_provider_connect_offsets.observe.clients import Clients, Origin  # noqa: PLC0415
 
     named = {"connect_conn_id": connect_conn_id, **({"kafka_conn_id": kafka_conn_id} if kafka_conn_id else {})}
     with ExitStack() as stack:
         logs = stack.enter_context(kafka_logs(kafka_conn_id)) if kafka_conn_id else None
         if _control(control) is Control.STORAGE:
             store = open_storage(connect_conn_id)
-            yield Opened(
-                Doors(
+            yield ConnectCluster(
+                Clients(
                     store.storage,
                     store.control,
                     logs,
-                    patience=patience,
+                    timeout=timeout,
                     origin=Origin(store.origin),
                     cluster=store.cluster,
                     connections=named,
@@ -95,7 +95,9 @@ def open_doors(
         connect = stack.enter_context(KafkaConnectHook(connect_conn_id).get_conn())
         groups = stack.enter_context(consumer_groups(kafka_conn_id)) if kafka_conn_id else None
         cluster = connect.version().kafka_cluster_id
-        yield Opened(Doors(connect, connect, logs, groups, patience=patience, cluster=cluster, connections=named))
+        yield ConnectCluster(
+            Clients(connect, connect, logs, groups, timeout=timeout, cluster=cluster, connections=named)
+        )
 
 
 def _control(name: str) -> Control:

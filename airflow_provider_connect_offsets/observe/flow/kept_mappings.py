@@ -6,9 +6,10 @@ import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters, Pair, Replica
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition
 from airflow_provider_connect_offsets.observe.flow.rewinds import TopicIds
 from airflow_provider_connect_offsets.observe.flow.single_records import same_records
+from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import is_finished, read_dataset
@@ -20,53 +21,60 @@ log = logging.getLogger(__name__)
 _RESETS = 20
 
 
-def kept_pairs(root: str, clusters: Clusters, replicas: Iterable[Replica]) -> list[dict[str, Any]]:
-    """Rows of the dataset ``kept_pairs``; only pairs of which both records are still there, and the same.
+def kept_mappings(root: str, clusters: Clusters, remote_partitions: Iterable[RemotePartition]) -> list[dict[str, Any]]:
+    """Rows of the dataset ``kept_mappings``; only pairs of which both records are still there, and the same.
 
     root: where the datasets ``rewinds`` of the flow's resets lie. Of topics that were created anew since, by their ids,
     none is given; where a reset has kept no ids, only the records tell. Raises store errors.
     """
-    there = {one.where: one for one in replicas}
+    there = {one.where: one for one in remote_partitions}
     told = _told(root, there, _ids(clusters, there.values())) if files.list_names(root) else {}
     return _proved(clusters, there.values(), told)
 
 
 def still_proved(
-    rows: Iterable[Mapping[str, Any]], clusters: Clusters, replicas: Iterable[Replica]
+    rows: Iterable[Mapping[str, Any]], clusters: Clusters, remote_partitions: Iterable[RemotePartition]
 ) -> list[dict[str, Any]]:
-    """Rows of the dataset ``kept_pairs`` that an earlier look has written, as far as the records still prove them.
+    """Rows of the dataset ``kept_mappings`` that an earlier look has written, as far as the records still prove them.
 
     Raises store errors.
     """
-    there = {one.where: one for one in replicas}
-    told: dict[TopicPartition, dict[Pair, None]] = {}
+    there = {one.where: one for one in remote_partitions}
+    told: dict[TopicPartition, dict[OffsetMapping, None]] = {}
     for row in rows:
-        where, pair = TopicPartition(row["topic"], row["kafka_partition"]), Pair(row["upstream"], row["downstream"])
-        if where in there and _within(there[where], pair):
-            told.setdefault(where, {})[pair] = None
+        where, mapping = (
+            TopicPartition(row["topic"], row["kafka_partition"]),
+            OffsetMapping(row["upstream"], row["downstream"]),
+        )
+        if where in there and _within(there[where], mapping):
+            told.setdefault(where, {})[mapping] = None
     return _proved(clusters, there.values(), told)
 
 
 def _proved(
-    clusters: Clusters, replicas: Iterable[Replica], pairs: Mapping[TopicPartition, Collection[Pair]]
+    clusters: Clusters,
+    remote_partitions: Iterable[RemotePartition],
+    mappings: Mapping[TopicPartition, Collection[OffsetMapping]],
 ) -> list[dict[str, Any]]:
-    found = same_records(clusters, replicas, pairs) if pairs else {}
+    found = same_records(clusters, remote_partitions, mappings) if mappings else {}
     return [
-        {"topic": where.topic, "kafka_partition": where.partition, **pair._asdict()}
+        {"topic": where.topic, "kafka_partition": where.partition, **mapping._asdict()}
         for where, some in found.items()
-        for pair in some
+        for mapping in some
     ]
 
 
-def _ids(clusters: Clusters, replicas: Iterable[Replica]) -> TopicIds:
-    listed = list(replicas)
+def _ids(clusters: Clusters, remote_partitions: Iterable[RemotePartition]) -> TopicIds:
+    listed = list(remote_partitions)
     source = {} if clusters.source is None else clusters.source.logs.topic_ids({one.where.topic for one in listed})
     return TopicIds(source, clusters.target.logs.topic_ids({one.target_topic for one in listed}))
 
 
-def _told(root: str, there: Mapping[TopicPartition, Replica], ids: TopicIds) -> dict[TopicPartition, list[Pair]]:
-    """What the resets say of these replicas, each pair once, as far as it lies in both logs."""
-    found: dict[TopicPartition, dict[Pair, None]] = {}
+def _told(
+    root: str, there: Mapping[TopicPartition, RemotePartition], ids: TopicIds
+) -> dict[TopicPartition, list[OffsetMapping]]:
+    """What the resets say of these remote topics, each pair once, as far as it lies in both logs."""
+    found: dict[TopicPartition, dict[OffsetMapping, None]] = {}
     for name in sorted(files.list_names(root))[-_RESETS:]:
         if not is_finished(join(root, name)):
             log.warning("Nothing is taken from %s: the reset that wrote it ended before its time.", join(root, name))
@@ -75,13 +83,13 @@ def _told(root: str, there: Mapping[TopicPartition, Replica], ids: TopicIds) -> 
             where = TopicPartition(row["topic"], row["kafka_partition"])
             if where not in there or not _same_topics(row, there[where], ids):
                 continue
-            for pair in _pairs(row):
-                if _within(there[where], pair):
-                    found.setdefault(where, {})[pair] = None
-    return {where: list(pairs) for where, pairs in found.items()}
+            for mapping in _mappings(row):
+                if _within(there[where], mapping):
+                    found.setdefault(where, {})[mapping] = None
+    return {where: list(mappings) for where, mappings in found.items()}
 
 
-def _same_topics(row: Mapping[str, Any], one: Replica, ids: TopicIds) -> bool:
+def _same_topics(row: Mapping[str, Any], one: RemotePartition, ids: TopicIds) -> bool:
     """Whether both topics have the ids that they had when the row was written, as far as it tells."""
     kept = (
         (row["topic_id"], ids.source.get(one.where.topic)),
@@ -90,18 +98,18 @@ def _same_topics(row: Mapping[str, Any], one: Replica, ids: TopicIds) -> bool:
     return all(then is None or then == now for then, now in kept)
 
 
-def _pairs(row: Mapping[str, Any]) -> Iterator[Pair]:
+def _mappings(row: Mapping[str, Any]) -> Iterator[OffsetMapping]:
     for moment in ("closing", "opening"):
         upstream, downstream = row[f"{moment}_upstream"], row[f"{moment}_downstream"]
         if upstream is not None and downstream is not None:
-            yield Pair(upstream, downstream)
+            yield OffsetMapping(upstream, downstream)
 
 
-def _within(one: Replica, pair: Pair) -> bool:
+def _within(one: RemotePartition, mapping: OffsetMapping) -> bool:
     source, target = one.source, one.target
     return (
         source is not None
         and target is not None
-        and source.log_start <= pair.upstream < source.log_end
-        and target.log_start <= pair.downstream < target.log_end
+        and source.log_start <= mapping.upstream < source.log_end
+        and target.log_start <= mapping.downstream < target.log_end
     )

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import pytest
 
 from airflow_provider_connect_offsets.exceptions import OutcomeUnknown, Unreachable
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.workspace import files
 
 #: Calls that change something: of them an answer that is lost tells nothing; any other simply failed.
@@ -73,11 +73,11 @@ class Faults:
     unwritable: bool = False
     _changing: threading.Lock = field(default_factory=threading.Lock)
 
-    def doors(self, doors: Doors) -> Doors:
+    def clients(self, clients: Clients) -> Clients:
         """The same doors, with the fault behind them."""
-        wrapped = {side: self.around(cluster) for side, cluster in doors.clusters.items()}
-        behind = {name: self.around(getattr(doors, name)) for name in ("offsets", "control", "logs", "groups")}
-        return replace(doors, clusters=wrapped, **behind)
+        wrapped = {side: self.around(cluster) for side, cluster in clients.clusters.items()}
+        behind = {name: self.around(getattr(clients, name)) for name in ("offsets", "control", "logs", "groups")}
+        return replace(clients, clusters=wrapped, **behind)
 
     def around(self, client: Value) -> Value:
         """A client, or a dataclass of some, whose calls are counted, and one of them broken."""

@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 
 from airflow_provider_connect_offsets.observe.flow.compared import write_compared
-from airflow_provider_connect_offsets.observe.flow.flow_look import GroupsOfFlow, write_look
-from airflow_provider_connect_offsets.observe.flow.replicas import ReadFrom, Replica, replicas_left, replicas_of
+from airflow_provider_connect_offsets.observe.flow.observed_groups import GroupsOfFlow, write_observation
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
+    ReadFrom,
+    RemotePartition,
+    remote_partitions_left,
+    remote_partitions_of,
+)
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Policy
@@ -36,9 +41,9 @@ def flow(
     )
 
 
-def seen(made_up: MadeUpFlow) -> list[Replica]:
+def seen(made_up: MadeUpFlow) -> list[RemotePartition]:
     """What a planned failover sees of groups that read the topic."""
-    return anchored(made_up.clusters, replicas_of(made_up.info(), made_up.doors, made_up.clusters, {HERE}))
+    return anchored(made_up.clusters, remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {HERE}))
 
 
 THREE = MadeUpLog.of("a", "b", "c")
@@ -95,7 +100,7 @@ def test_where_the_source_is_gone_the_remote_topic_tells_of_itself() -> None:
         {THERE: [THREE]}, {THERE: {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}}
     )
 
-    [one] = replicas_left(Flow(source_alias="here"), MadeUpFlow(target, target).clusters.target)
+    [one] = remote_partitions_left(Flow(source_alias="here"), MadeUpFlow(target, target).clusters.target)
 
     assert (one.where, one.source, one.ends_with_stored) == (WHERE, None, None)
     assert (one.gapless, one.transformed, one.timed) == (False, False, False)
@@ -109,7 +114,7 @@ def test_where_the_source_is_gone_no_topic_is_left_out_for_the_end_of_its_name(p
     never = {"here.checkpoints.internal", "mm2-offset-syncs.here.internal", "__hidden", flow.target_topic("__hidden")}
     target = MadeUpCluster({name: [THREE] for name in {*map(flow.target_topic, names), *never}})
 
-    found = replicas_left(flow, MadeUpFlow(target, target).clusters.target)
+    found = remote_partitions_left(flow, MadeUpFlow(target, target).clusters.target)
 
     assert {one.where.topic for one in found} == names
 
@@ -120,12 +125,12 @@ def test_rows_name_from_where_on_both_logs_were_read(tmp_path: Path) -> None:
     before, after = FailoverDirectory(f"{tmp_path.as_uri()}/1"), FailoverDirectory(f"{tmp_path.as_uri()}/2")
     place = {"topic": HERE, "target_topic": THERE, "kafka_partition": 0}
     write_dataset(before.compare_ranges, COMPARE_RANGES, [{**place, "source_from": 0, "target_from": 1}])
-    replicas = seen(made_up)
+    remote_partitions = seen(made_up)
 
-    read_from = write_compared(made_up.clusters, replicas, before, after)
+    read_from = write_compared(made_up.clusters, remote_partitions, before, after)
 
     assert read_from == {WHERE: ReadFrom(source=1, target=1)}
-    assert written(made_up, after, GroupsOfFlow({}, {}, replicas, read_from)) == [
+    assert written(made_up, after, GroupsOfFlow({}, {}, remote_partitions, read_from)) == [
         {
             **place,
             "source_start": 1,
@@ -144,7 +149,7 @@ def test_rows_name_from_where_on_both_logs_were_read(tmp_path: Path) -> None:
             "target_from": 1,
         }
     ]
-    [unread] = written(made_up, after, GroupsOfFlow({}, {}, replicas))
+    [unread] = written(made_up, after, GroupsOfFlow({}, {}, remote_partitions))
     assert (unread["source_from"], unread["target_from"]) == (None, None)
 
 
@@ -153,5 +158,5 @@ def written(made_up: MadeUpFlow, directory: FailoverDirectory, look: GroupsOfFlo
     request = FailoverRequest.parse(
         planned=True, flow=Flow.of(made_up.info().config), groups=".*", source_connector="mirror"
     )
-    write_look(request, directory, look)
+    write_observation(request, directory, look)
     return read_dataset(directory.mirror_partitions, MIRROR_PARTITIONS)

@@ -129,12 +129,12 @@ class Groups(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class Clients:
     """The store of a connector's offsets, the control over the connector, and what may be looked at beside them.
 
     ``logs`` is needed where a relative request (``shift``, ``skip``) has to be counted again from the stopped position;
     ``groups`` lets a sink's group be seen to be empty before Connect is asked, which else refuses until it is.
-    ``patience``: seconds that each state of the connector is waited for. ``origin``: what is behind ``offsets``.
+    ``timeout``: seconds that each state of the connector is waited for. ``origin``: what is behind ``offsets``.
     ``clusters``: both of a MirrorMaker 2 flow, for its reset; else none. ``cluster``: the id of the Kafka cluster that
     the connector's workers belong to, by which a journal tells one Connect cluster from another. ``connections``: the
     Airflow connections that all this was opened from, by the names of the parameters that give them; for people.
@@ -144,7 +144,7 @@ class Doors:
     control: ConnectorControl
     logs: Logs | None = None
     groups: Groups | None = None
-    patience: float = 120.0
+    timeout: float = 120.0
     origin: Origin = Origin.REST
     clock: Clock = SYSTEM_CLOCK
     clusters: Mapping[Side, FlowCluster] = field(default_factory=lambda: MappingProxyType({}))
@@ -152,8 +152,8 @@ class Doors:
     connections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def settle(self, read: Callable[[], Reading], *, until: Callable[[Reading], bool]) -> Reading:
-        """Read again and again until it is as wanted, or patience is at an end; give the last reading either way."""
-        deadline = self.clock.now() + self.patience
+        """Read again and again until it is as wanted, or timeout is at an end; give the last reading either way."""
+        deadline = self.clock.now() + self.timeout
         repeating = tenacity.Retrying(
             retry=tenacity.retry_if_result(lambda reading: not until(reading)),
             wait=_WAIT,
@@ -164,13 +164,13 @@ class Doors:
         return repeating(read)
 
 
-def until_patience_ends(doors: Doors, retry: retry_base) -> tenacity.Retrying:
+def until_timeout(clients: Clients, retry: retry_base) -> tenacity.Retrying:
     """Call again after each error that ``retry`` names; the last one is raised."""
-    deadline = doors.clock.now() + doors.patience
+    deadline = clients.clock.now() + clients.timeout
     return tenacity.Retrying(
         retry=retry,
         wait=_WAIT,
-        stop=lambda state: doors.clock.now() + state.upcoming_sleep > deadline,
-        sleep=doors.clock.sleep,
+        stop=lambda state: clients.clock.now() + state.upcoming_sleep > deadline,
+        sleep=clients.clock.sleep,
         reraise=True,
     )

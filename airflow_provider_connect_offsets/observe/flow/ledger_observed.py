@@ -8,7 +8,12 @@ from typing import Any
 from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.spans import Span
-from airflow_provider_connect_offsets.observe.flow.replicas import Clusters, ReadFrom, Replica, timed_topics
+from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
+    Clusters,
+    ReadFrom,
+    RemotePartition,
+    timed_topics,
+)
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
@@ -23,7 +28,7 @@ POSITIONS, BEFORE = 5, 3
 
 
 def records_before(
-    clusters: Clusters, replicas: Iterable[Replica], positions: Mapping[TopicPartition, set[int]]
+    clusters: Clusters, remote_partitions: Iterable[RemotePartition], positions: Mapping[TopicPartition, set[int]]
 ) -> Iterator[dict[str, Any]]:
     """Digests of the source's records right before the highest positions, as rows of ``record_digests``.
 
@@ -31,7 +36,7 @@ def records_before(
     """
     if clusters.source is None:
         return
-    known = [one for one in replicas if one.source is not None and one.target is not None]
+    known = [one for one in remote_partitions if one.source is not None and one.target is not None]
     wanted: dict[TopicPartition, list[int]] = {}
     for one in known:
         highest = sorted(positions.get(one.where, ()), reverse=True)[:POSITIONS]
@@ -48,7 +53,7 @@ def records_before(
 def write_left(
     request: FailoverRequest,
     target: KafkaCluster,
-    replicas: Iterable[Replica],
+    remote_partitions: Iterable[RemotePartition],
     root: str,
     directory: FailoverDirectory,
 ) -> dict[TopicPartition, ReadFrom]:
@@ -68,7 +73,7 @@ def write_left(
             raise DatasetError(f"{uri} was there a moment ago, and is gone: run mirror_failover again, to look anew")
         files.write_bytes(join(directory.ledger, f"part-{number:05}.parquet"), content)
     files.write_bytes(join(directory.ledger, MARKER), b"")
-    listed = list(replicas)
+    listed = list(remote_partitions)
     names = {one.where.topic: one.target_topic for one in listed}
     ids = target.logs.topic_ids(names.values())
     topics = [
@@ -89,9 +94,9 @@ def _ledgers(directory: str) -> list[str]:
 
 
 def _read_whole(
-    target: KafkaCluster, replicas: Iterable[Replica], compared: int, directory: FailoverDirectory
+    target: KafkaCluster, remote_partitions: Iterable[RemotePartition], compared: int, directory: FailoverDirectory
 ) -> dict[TopicPartition, ReadFrom]:
-    asked = [one for one in replicas if one.target and one.target.log_end - one.target.log_start <= compared]
+    asked = [one for one in remote_partitions if one.target and one.target.log_end - one.target.log_start <= compared]
     spans = {one.on_target: Span(one.target.log_start, one.target.log_end) for one in asked if one.target}
     names = {one.on_target: one.where for one in asked}
     with target.spans() as logs:

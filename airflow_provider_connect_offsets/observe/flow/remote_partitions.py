@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.spans import Isolation
-from airflow_provider_connect_offsets.observe.doors import Doors
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.lag import Replicated, isolation_of, replicated
+from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 
@@ -29,13 +30,6 @@ class Clusters:
         return self.source if side is Side.SOURCE else self.target
 
 
-class Pair(NamedTuple):
-    """The record at ``upstream`` of the source stands at ``downstream`` of the replica."""
-
-    upstream: int
-    downstream: int
-
-
 @dataclass(frozen=True, slots=True)
 class ReadFrom:
     """The offsets from which on the records of both logs of a partition were read; None: the source is gone."""
@@ -45,7 +39,7 @@ class ReadFrom:
 
 
 @dataclass(frozen=True, slots=True)
-class Replica:
+class RemotePartition:
     """One partition of a replicated topic: both of its logs, and how far replication has come.
 
     ``source`` is None where the source is gone, ``target`` where the target lacks the partition: its remote topic has
@@ -63,7 +57,7 @@ class Replica:
     target: LogBounds | None
     stored: int | None = None
     drained: bool = False
-    origin: Pair | None = None
+    origin: OffsetMapping | None = None
     ends_with_stored: bool | None = None
     gapless: bool = True
     transformed: bool = False
@@ -71,7 +65,7 @@ class Replica:
 
     @property
     def on_target(self) -> TopicPartition:
-        """The same partition of the replica."""
+        """The same partition of the remote topic."""
         return TopicPartition(self.target_topic, self.where.partition)
 
     def row(self, read_from: ReadFrom | None) -> dict[str, Any]:
@@ -97,7 +91,9 @@ class Replica:
         }
 
 
-def replicas_of(info: ConnectorInfo, doors: Doors, clusters: Clusters, topics: Container[str]) -> list[Replica]:
+def remote_partitions_of(
+    info: ConnectorInfo, clients: Clients, clusters: Clusters, topics: Container[str]
+) -> list[RemotePartition]:
     """Look at every partition of ``topics`` that MirrorSource ``info`` replicates, at both of its logs.
 
     That is what it is configured to replicate and what it has an offset for, whether or not the target has it. Drained
@@ -106,14 +102,14 @@ def replicas_of(info: ConnectorInfo, doors: Doors, clusters: Clusters, topics: C
     if clusters.source is None:
         return []
     # What it is configured to replicate is looked up at the source, whatever cluster the doors lead to.
-    doors = replace(doors, logs=clusters.source.logs)
-    found = replicated(doors, info, clusters.source.logs, selects=lambda topic: topic in topics)
-    return replicas_found(info, clusters, found)
+    clients = replace(clients, logs=clusters.source.logs)
+    found = replicated(clients, info, clusters.source.logs, selects=lambda topic: topic in topics)
+    return remote_partitions_found(info, clusters, found)
 
 
-def replicas_found(
+def remote_partitions_found(
     info: ConnectorInfo, clusters: Clusters, found: Mapping[TopicPartition, Replicated]
-) -> list[Replica]:
+) -> list[RemotePartition]:
     """Look at the remote topics of partitions of which it is known how far they are replicated.
 
     found: of ``observe.lag.replicated``, by partition of the source. Raises store errors.
@@ -128,7 +124,7 @@ def replicas_found(
     unread = clusters.source.logs.first_remaining(absent, isolation=isolation_of(info.config)) if absent else {}
     transformed = bool((info.config.get("transforms") or "").strip())
     return [
-        Replica(
+        RemotePartition(
             where,
             on_target.topic,
             found[where].bounds,
@@ -143,8 +139,8 @@ def replicas_found(
     ]
 
 
-def replicas_left(flow: Flow, target: KafkaCluster) -> list[Replica]:
-    """Look at the replicas where the source is gone: each topic of the target that this flow may have made."""
+def remote_partitions_left(flow: Flow, target: KafkaCluster) -> list[RemotePartition]:
+    """Look at the remote topics where the source is gone: each topic of the target that this flow may have made."""
     counts = target.logs.topics()
     named = {name: flow.source_topic(name) for name in counts if not flow.is_internal(name)}
     asked = {
@@ -156,7 +152,7 @@ def replicas_left(flow: Flow, target: KafkaCluster) -> list[Replica]:
     bounds = target.logs.bounds(asked)
     configs = target.logs.configs({where.topic for where in asked})
     return [
-        Replica(
+        RemotePartition(
             asked[where],
             where.topic,
             None,
@@ -168,9 +164,9 @@ def replicas_left(flow: Flow, target: KafkaCluster) -> list[Replica]:
     ]
 
 
-def timed_topics(replicas: Iterable[Replica]) -> dict[str, bool]:
-    """Tell of each topic (by its name on either side) whether its replica keeps the timestamps of the records."""
-    return {name: one.timed for one in replicas for name in (one.target_topic, one.where.topic)}
+def timed_topics(remote_partitions: Iterable[RemotePartition]) -> dict[str, bool]:
+    """Tell of each topic (by its name on either side) whether its remote topic keeps the timestamps of the records."""
+    return {name: one.timed for one in remote_partitions for name in (one.target_topic, one.where.topic)}
 
 
 def _remote_topics(
