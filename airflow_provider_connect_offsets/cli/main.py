@@ -67,8 +67,8 @@ def export(
     config: Path | None, connectors: str | None, *, from_beginning: bool, document: Path | None, flow: str | None
 ) -> None:
     """Write the stored offsets as JSON, sorted, one source partition a line."""
-    from airflow_provider_connect_offsets.cli import exporting  # noqa: PLC0415 - --help needs no Kafka client
-    from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
+    from airflow_provider_connect_offsets.cli import exporting
+    from airflow_provider_connect_offsets.cli.opened import open_storage
 
     opened = open_storage(_required(config), flow)
     exporting.export(opened, connectors=_names(connectors), from_beginning=from_beginning, target=document)
@@ -92,8 +92,8 @@ def import_(  # noqa: PLR0913 - one for each option
     Refused while a worker runs a connector that is listed: stop the connector, or the process. What an import has left
     that was killed in the midst is taken back first.
     """
-    from airflow_provider_connect_offsets.cli import importing  # noqa: PLC0415
-    from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
+    from airflow_provider_connect_offsets.cli import importing
+    from airflow_provider_connect_offsets.cli.opened import open_storage
 
     if dry_run and backup is not None:
         raise click.UsageError("--backup makes no sense with --dry-run: nothing is overwritten.")
@@ -123,8 +123,8 @@ def import_(  # noqa: PLR0913 - one for each option
 @with_options(CONFIG, CONNECTORS, FLOW)
 def diff(first: Path, second: Path | None, config: Path | None, connectors: str | None, flow: str | None) -> None:
     """Show how export A differs from export B; without B, from what is stored now (needs --config)."""
-    from airflow_provider_connect_offsets.cli import comparing, importing  # noqa: PLC0415
-    from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
+    from airflow_provider_connect_offsets.cli import comparing, importing
+    from airflow_provider_connect_offsets.cli.opened import open_storage
 
     if (second is None) == (config is None):
         raise click.UsageError("Name two exports, or one and the --config of the storage to compare it with.")
@@ -153,8 +153,8 @@ def orphans(
     remove: bool,
 ) -> None:
     """List offsets whose connector no longer exists."""
-    from airflow_provider_connect_offsets.cli import orphaned  # noqa: PLC0415
-    from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
+    from airflow_provider_connect_offsets.cli import orphaned
+    from airflow_provider_connect_offsets.cli.opened import open_storage
 
     if backup is not None and not remove:
         raise click.UsageError("--backup makes no sense without --remove: nothing is overwritten.")
@@ -172,8 +172,8 @@ def copy(config: Path | None, connectors: str | None, flow: str | None, *, force
 
     Connect itself does not look for them in the workers' topic, and would begin anew.
     """
-    from airflow_provider_connect_offsets.cli import copying  # noqa: PLC0415
-    from airflow_provider_connect_offsets.cli.opened import open_storage  # noqa: PLC0415
+    from airflow_provider_connect_offsets.cli import copying
+    from airflow_provider_connect_offsets.cli.opened import open_storage
 
     copying.copy(open_storage(_required(config), flow), sorted(_names(connectors)), forced=force)
 

@@ -81,7 +81,7 @@ def open_storage(path: Path, flow: str | None) -> WorkerStorage:
 
 def open_rest(configured: tuple[str, ...], urls: tuple[str, ...], timeout: float) -> ConnectRest:
     """Open the REST API of workers, with the environment's credentials for hosts of ``configured`` URLs."""
-    from airflow_provider_connect_offsets.connect.rest.client import ConnectRest  # noqa: PLC0415 - an export needs none
+    from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 
     login = os.environ.get("CONNECT_OFFSETS_LOGIN")
     auth = BasicAuth(login, os.environ.get("CONNECT_OFFSETS_PASSWORD", "")) if login else None

@@ -64,7 +64,7 @@ def show(
 
 def _finish(opened: WorkerStorage, topic: OffsetsTopic, workspace: str) -> None:
     """Finish what a dead removal has begun: it may have written all of its tombstones, so that nothing is found."""
-    from airflow_provider_connect_offsets.operations.orphans.orphan_stages import finish, orphans_journal  # noqa: PLC0415
+    from airflow_provider_connect_offsets.operations.orphans.orphan_stages import finish, orphans_journal
 
     journal = orphans_journal(workspace, topic)
     if journal.left() is None:
@@ -77,12 +77,12 @@ def _remove(
     opened: WorkerStorage, topic: OffsetsTopic, orphans: Sequence[Orphan], *, backup: Path | None, workspace: str
 ) -> None:
     # A list needs none of it.
-    from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (  # noqa: PLC0415
+    from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (
         RemoveOrphans,
         orphans_journal,
         remove_orphans,
     )
-    from airflow_provider_connect_offsets.operations.orphans.orphans import keep_found  # noqa: PLC0415
+    from airflow_provider_connect_offsets.operations.orphans.orphans import keep_found
 
     target, kept = importing.backup_file(backup), list[Path]()
 

@@ -65,8 +65,8 @@ def recover(  # noqa: PLR0913 - one for each option
     of orphaned offsets from that topic, on --kafka. With --config: take back what an import into that storage has left;
     without --workspace, one that had none either.
     """
-    from airflow_provider_connect_offsets.cli import recovering  # noqa: PLC0415 - --help needs no Kafka client
-    from airflow_provider_connect_offsets.saga.executor import Toward  # noqa: PLC0415
+    from airflow_provider_connect_offsets.cli import recovering
+    from airflow_provider_connect_offsets.saga.executor import Toward
 
     _refuse_unfit(click.get_current_context().params)
     if lists:

@@ -25,8 +25,8 @@ def progress_bar(what: str) -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console  # noqa: PLC0415 - half of the start-up time, for a terminal only
-    from rich.progress import Progress as Bar  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import Progress as Bar
 
     # Left to itself it takes hold of standard output too, where the document goes.
     with Bar(console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False) as bar:

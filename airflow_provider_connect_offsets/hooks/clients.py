@@ -46,8 +46,8 @@ class ConnectCluster:
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector of this Connect cluster."""
-        from airflow_provider_connect_offsets.saga.journal import Journal  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.layout import journal_root  # noqa: PLC0415
+        from airflow_provider_connect_offsets.saga.journal import Journal
+        from airflow_provider_connect_offsets.workspace.layout import journal_root
 
         return Journal(journal_root(workspace_uri()), cluster=self.cluster, connector=connector)
 
@@ -70,10 +70,10 @@ def open_clients(
     Raises :class:`InvalidInput`, and store errors.
     """
     # Late, as the Kafka provider's hook imports its client, which no DAG needs for being parsed.
-    from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_logs  # noqa: PLC0415
-    from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
-    from airflow_provider_connect_offsets.hooks.storage import open_storage  # noqa: PLC0415
-    from airflow_provider_connect_offsets.observe.clients import Clients, Origin  # noqa: PLC0415
+    from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_logs
+    from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
+    from airflow_provider_connect_offsets.hooks.storage import open_storage
+    from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 
     named = {"connect_conn_id": connect_conn_id, **({"kafka_conn_id": kafka_conn_id} if kafka_conn_id else {})}
     with ExitStack() as stack:

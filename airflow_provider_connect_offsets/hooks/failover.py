@@ -55,8 +55,8 @@ class FailoverClusters:
 
     def _ledger(self, request: FailoverRequest) -> str:
         """Where looks at the flow's readiness have kept their ledgers, where the source is gone."""
-        from airflow_provider_connect_offsets.offsets.requests.failover import Mode  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.layout import ledger_root  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.failover import Mode
+        from airflow_provider_connect_offsets.workspace.layout import ledger_root
 
         if request.mode is Mode.PLANNED:
             return ""
@@ -78,19 +78,19 @@ class FailoverClusters:
 
     def target_groups(self) -> TargetGroups:
         """The target's consumer groups, with their journal; raises store errors."""
-        from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups
 
         return TargetGroups.of(self.clients.clusters.target, workspace_uri(), target_kafka_conn_id=self.target)
 
     def members(self, request: FailoverRequest) -> list[Member]:
         """The same connectors, as one saga holds them."""
-        from airflow_provider_connect_offsets.operations.connector.held import Member  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.held import Member
 
         return [Member(opened.clients, opened.journal(name)) for opened, name in self.connectors(request)]
 
 
 def _rewinds(opened: ConnectCluster | None, connector: str) -> str:
-    from airflow_provider_connect_offsets.workspace.layout import rewinds_root  # noqa: PLC0415
+    from airflow_provider_connect_offsets.workspace.layout import rewinds_root
 
     if opened is None or not connector:
         return ""
@@ -100,9 +100,9 @@ def _rewinds(opened: ConnectCluster | None, connector: str) -> str:
 @contextmanager
 def open_failover(connections: FailoverConnections, *, timeout: float = 120.0) -> Iterator[FailoverClusters]:
     """Open what a failover goes through; raises :class:`InvalidInput` and store errors."""
-    from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster  # noqa: PLC0415
-    from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients  # noqa: PLC0415
-    from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters  # noqa: PLC0415
+    from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
+    from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients
+    from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 
     with ExitStack() as stack:
         target = stack.enter_context(kafka_cluster(connections.target))
@@ -138,7 +138,7 @@ class Described:
 
         Raises :class:`InvalidRequest` where they contradict each other, or neither names both clusters.
         """
-        from airflow_provider_connect_offsets.offsets.flow import Flow, Policy, Side  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.flow import Flow, Policy, Side
 
         if info is None:
             if not (self.source_alias and self.target_alias):

@@ -44,8 +44,8 @@ class FlowClusters:
 
     def held(self, reset: FlowReset) -> Held:
         """The journals that a reset holds: of both connectors, and of the topics that it empties."""
-        from airflow_provider_connect_offsets.operations.flow.flow_reset import Held  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.layout import rewinds_root  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import Held
+        from airflow_provider_connect_offsets.workspace.layout import rewinds_root
 
         beside = [self.opened.journal(reset.checkpoint_connector)] if reset.checkpoint_connector else []
         history = rewinds_root(workspace_uri(), cluster=self.cluster, connector=reset.source_connector)
@@ -53,8 +53,8 @@ class FlowClusters:
         return Held(self.opened.journal(reset.source_connector), locks, history)
 
     def _topic_journals(self, reset: FlowReset) -> Iterator[Journal]:
-        from airflow_provider_connect_offsets.saga.journal import Journal  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.layout import journal_root  # noqa: PLC0415
+        from airflow_provider_connect_offsets.saga.journal import Journal
+        from airflow_provider_connect_offsets.workspace.layout import journal_root
 
         for where in reset.emptied:
             cluster = self.clients.clusters[where.side].cluster_id()
@@ -65,9 +65,9 @@ class FlowClusters:
 def open_flow(connections: FlowConnections, *, timeout: float = 120.0) -> Iterator[FlowClusters]:
     """Open what a reset goes through; timeout: seconds for each state. Raises as ``hooks.clients.open_clients``."""
     # Late, as the Kafka provider's hook imports its client, which no DAG needs for being parsed.
-    from airflow_provider_connect_offsets.hooks.kafka import kafka_config  # noqa: PLC0415
-    from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster  # noqa: PLC0415
-    from airflow_provider_connect_offsets.offsets.flow import Side  # noqa: PLC0415
+    from airflow_provider_connect_offsets.hooks.kafka import kafka_config
+    from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
+    from airflow_provider_connect_offsets.offsets.flow import Side
 
     names = {Side.SOURCE: connections.source_kafka_conn_id, Side.TARGET: connections.target_kafka_conn_id}
     with (

@@ -42,14 +42,14 @@ def kafka_config(conn_id: str = DEFAULT_CONN_ID) -> dict[str, Any]:
 
 def kafka_logs(conn_id: str = DEFAULT_CONN_ID) -> KafkaLogs:
     """Open the logs of a ``kafka`` connection's cluster; raises as :func:`kafka_config` does."""
-    from airflow_provider_connect_offsets.kafka.logs import KafkaLogs  # noqa: PLC0415 - only where it is used
+    from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 
     return KafkaLogs(kafka_config(conn_id))
 
 
 def consumer_groups(conn_id: str = DEFAULT_CONN_ID) -> ConsumerGroups:
     """Open the consumer groups of a ``kafka`` connection's cluster; raises as :func:`kafka_config` does."""
-    from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups  # noqa: PLC0415 - only where it is used
+    from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 
     return ConsumerGroups(kafka_config(conn_id))
 
@@ -57,7 +57,7 @@ def consumer_groups(conn_id: str = DEFAULT_CONN_ID) -> ConsumerGroups:
 @contextmanager
 def kafka_cluster(conn_id: str) -> Iterator[KafkaCluster]:
     """Open the logs, groups and records of a ``kafka`` connection's cluster; raises as :func:`kafka_config` does."""
-    from airflow_provider_connect_offsets.kafka.cluster import open_cluster  # noqa: PLC0415 - only where it is used
+    from airflow_provider_connect_offsets.kafka.cluster import open_cluster
 
     with open_cluster(kafka_config(conn_id)) as cluster:
         yield cluster
@@ -65,7 +65,7 @@ def kafka_cluster(conn_id: str) -> Iterator[KafkaCluster]:
 
 def offsets_topic(conn_id: str, topic: str) -> OffsetsTopic:
     """Open the offsets topic of a Connect cluster that works on this Kafka; raises as :func:`kafka_config` does."""
-    from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic  # noqa: PLC0415 - as above
+    from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 
     return OffsetsTopic(kafka_config(conn_id), topic)
 

@@ -62,7 +62,7 @@ class KafkaConnectHook(BaseHook):
         )
 
     def _look_into_storage(self) -> str:
-        from airflow_provider_connect_offsets.hooks.storage import open_storage  # noqa: PLC0415 - it needs this module
+        from airflow_provider_connect_offsets.hooks.storage import open_storage
 
         opened = open_storage(self.connect_conn_id)
         running = len(opened.control.workers())
@@ -71,6 +71,6 @@ class KafkaConnectHook(BaseHook):
 
     def _open(self, timeout: float) -> ConnectRest:
         # Imported late: the hook's module is loaded where only its name and fields are wanted.
-        from airflow_provider_connect_offsets.connect.rest.client import ConnectRest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 
         return ConnectRest(self.endpoint(), timeout=timeout)

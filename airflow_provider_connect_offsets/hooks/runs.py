@@ -19,7 +19,7 @@ def directory_of(context: Context, *, part: str) -> RunDirectory:
 
 def directory_of_instance(instance: Any, *, part: str) -> RunDirectory:
     """The directory of a task instance's run."""
-    from airflow_provider_connect_offsets.workspace.layout import run_directory  # noqa: PLC0415
+    from airflow_provider_connect_offsets.workspace.layout import run_directory
 
     mapped = str(instance.map_index) if instance.map_index is not None and instance.map_index >= 0 else ""
     parts = "-".join(word for word in (part, mapped) if word)

@@ -57,8 +57,8 @@ def open_storage(connect_conn_id: str) -> ConnectStorage:
 
 
 def _file(connection: Connection, path: Path) -> ConnectStorage:
-    from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile  # noqa: PLC0415
-    from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl  # noqa: PLC0415
+    from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
+    from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 
     storage = StandaloneFile(path)
     urls = endpoint_of(connection).urls if connection.host else ()
@@ -67,8 +67,8 @@ def _file(connection: Connection, path: Path) -> ConnectStorage:
 
 
 def _topics(connection: Connection, extra: Mapping[str, Any]) -> ConnectStorage:
-    from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl  # noqa: PLC0415
-    from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics  # noqa: PLC0415
+    from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
+    from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage, WorkerTopics
 
     topic = str(extra["offsets_topic"])
     mirror_maker = _MIRROR_MAKER.fullmatch(topic)
@@ -94,6 +94,6 @@ def _topics(connection: Connection, extra: Mapping[str, Any]) -> ConnectStorage:
 
 
 def _rest(connection: Connection, urls: tuple[str, ...], timeout: float) -> ConnectRest:
-    from airflow_provider_connect_offsets.connect.rest.client import ConnectRest  # noqa: PLC0415
+    from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 
     return ConnectRest(endpoint_of(connection, found=urls), timeout=timeout)

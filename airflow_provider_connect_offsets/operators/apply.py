@@ -54,7 +54,7 @@ class ApproveOffsetPlanOperator(AskOperator):
         """Ask, go on, or skip the rest."""
         with failing_clearly():
             ask, plan_only = is_true(self.approval), is_true(self.plan_only)
-        from airflow_provider_connect_offsets.report import Pending  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import Pending
 
         if plan_only:
             self.page(Pending.DRY_RUN)
@@ -77,14 +77,14 @@ class ApproveOffsetPlanOperator(AskOperator):
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import Change, question  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import Change, question
 
         change = Change.read(_directory(self.summary["run_uri"]))
         return f"Change the offsets of {self.summary['connector']}?", question(change, link=self.link)
 
     def record_rejection(self) -> None:
         """Let log and report say that the plan was rejected."""
-        from airflow_provider_connect_offsets.report import Pending  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import Pending
 
         self.log.warning("Rejected, so nothing was stopped or changed: %s", self.question()[0])
         self.page(Pending.REJECTED)
@@ -123,8 +123,8 @@ class BeginOffsetChangeOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Record, and claim where ``hold`` says so."""
-        from airflow_provider_connect_offsets.operations.connector import stepwise  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import stepwise
+        from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
 
         with failing_clearly(), open_clients(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
             run = _directory(self.run_uri)
@@ -175,7 +175,7 @@ class ApplyOffsetPlanOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Apply the plan."""
-        from airflow_provider_connect_offsets.operations.connector.plans import read_plan  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 
         run, owner = _directory(self.run_uri), owner_of(context)
         with failing_clearly():
@@ -202,7 +202,7 @@ class ApplyOffsetPlanOperator(BaseOperator):
 
 def applied(plan: OffsetPlan, opened: ConnectCluster, owner: Owner, run: RunDirectory) -> Outcome:
     """Apply, and leave an outcome that tells the truth, however it ends; the page is the caller's."""
-    from airflow_provider_connect_offsets.operations.connector.apply import apply_plan  # noqa: PLC0415
+    from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 
     journal = opened.journal(plan.connector)
     return recorded(lambda: apply_plan(plan, opened.clients, journal, owner), plan, journal, owner, run)
@@ -223,7 +223,7 @@ def recorded(
 
 def _tell_of(error: BaseException, plan: OffsetPlan, journal: Journal, owner: Owner, run: RunDirectory) -> None:
     """Write the outcome of a change that failed with ``error``, which stays what the task fails with."""
-    from airflow_provider_connect_offsets.operations.connector import outcomes  # noqa: PLC0415
+    from airflow_provider_connect_offsets.operations.connector import outcomes
 
     try:
         earlier = journal.record_of(owner.run, outcomes.key_of(plan))
@@ -244,6 +244,6 @@ def summary_of(outcome: Outcome, page: str, *, dag_id: str) -> dict[str, Any]:
 
 
 def _directory(run_uri: str) -> RunDirectory:
-    from airflow_provider_connect_offsets.workspace.layout import RunDirectory  # noqa: PLC0415
+    from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
     return RunDirectory(run_uri)

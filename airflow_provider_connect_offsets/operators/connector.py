@@ -90,7 +90,7 @@ class _StateOperator(_ConnectorOperator):
 
     def step(self, opened: ConnectCluster, context: Context) -> str:
         """Ask for the state, and wait for it here or elsewhere; gives the state before."""
-        from airflow_provider_connect_offsets.operations.stages import steps  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.stages import steps
 
         del context
         target = self.target()
@@ -111,7 +111,7 @@ class _StateOperator(_ConnectorOperator):
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
         """Go on after a triggerer; where none was there to send an event, the state says how the task fails."""
         if next_method != "execute_complete":
-            from airflow_provider_connect_offsets.operations.stages import steps  # noqa: PLC0415
+            from airflow_provider_connect_offsets.operations.stages import steps
 
             with failing_clearly(), self._opened() as opened:
                 status = opened.clients.control.status(self.connector)
@@ -120,8 +120,8 @@ class _StateOperator(_ConnectorOperator):
         return super().resume_execution(next_method, next_kwargs, context)
 
     def _there(self, opened: ConnectCluster, target: State, before: str, *, tasks: int | None = None) -> str:
-        from airflow_provider_connect_offsets.connect.protocols import State  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.stages import steps  # noqa: PLC0415
+        from airflow_provider_connect_offsets.connect.protocols import State
+        from airflow_provider_connect_offsets.operations.stages import steps
 
         if target is State.STOPPED:
             steps.await_stopped(opened.clients, self.connector)
@@ -131,7 +131,7 @@ class _StateOperator(_ConnectorOperator):
         return self.answer(before)
 
     def _defer_until(self, target: State, before: str) -> NoReturn:
-        from airflow_provider_connect_offsets.triggers.waiting import StateChangeTrigger  # noqa: PLC0415
+        from airflow_provider_connect_offsets.triggers.waiting import StateChangeTrigger
 
         timeout = float(self.timeout)
         trigger = StateChangeTrigger(
@@ -155,7 +155,7 @@ class StopConnectorOperator(_StateOperator):
 
     def target(self) -> State:
         """STOPPED."""
-        from airflow_provider_connect_offsets.connect.protocols import State  # noqa: PLC0415
+        from airflow_provider_connect_offsets.connect.protocols import State
 
         return State.STOPPED
 
@@ -169,7 +169,7 @@ class PauseConnectorOperator(_StateOperator):
 
     def target(self) -> State:
         """PAUSED."""
-        from airflow_provider_connect_offsets.connect.protocols import State  # noqa: PLC0415
+        from airflow_provider_connect_offsets.connect.protocols import State
 
         return State.PAUSED
 
@@ -188,7 +188,7 @@ class ResumeConnectorOperator(_StateOperator):
 
     def target(self) -> State:
         """The state asked for; raises :class:`InvalidRequest` for another word."""
-        from airflow_provider_connect_offsets.connect.protocols import State  # noqa: PLC0415
+        from airflow_provider_connect_offsets.connect.protocols import State
 
         if self.state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
             raise InvalidRequest(f"{self.connector!r}: state {self.state!r} is none of RUNNING, PAUSED and STOPPED.")
@@ -212,11 +212,11 @@ class GetConnectorOffsetsOperator(_ConnectorOperator):
 
     def step(self, opened: ConnectCluster, context: Context) -> str:
         """Read."""
-        from airflow_provider_connect_offsets.hooks.runs import directory_of  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.document import kip199_document  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.connector import stepwise  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.files import write_bytes  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.paths import join, unique_segment  # noqa: PLC0415
+        from airflow_provider_connect_offsets.hooks.runs import directory_of
+        from airflow_provider_connect_offsets.offsets.document import kip199_document
+        from airflow_provider_connect_offsets.operations.connector import stepwise
+        from airflow_provider_connect_offsets.workspace.files import write_bytes
+        from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
         if self.run_uri:
             stepwise.read_back(opened.clients, opened.journal(self.connector), owner_of(context), seconds=HOLD)
@@ -250,10 +250,10 @@ class AlterConnectorOffsetsOperator(_ConnectorOperator):
 
     def step(self, opened: ConnectCluster, context: Context) -> int:
         """Write and prove."""
-        from airflow_provider_connect_offsets.offsets.document import parse_rest  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.connector import direct, stepwise  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.connector.plans import read_plan  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.layout import RunDirectory  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.document import parse_rest
+        from airflow_provider_connect_offsets.operations.connector import direct, stepwise
+        from airflow_provider_connect_offsets.operations.connector.plans import read_plan
+        from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
         if (self.offsets is None) == (not self.run_uri):
             raise InvalidRequest(f"{self.connector!r}: give either offsets or run_uri.")
@@ -274,6 +274,6 @@ class ResetConnectorOffsetsOperator(_ConnectorOperator):
 
     def step(self, opened: ConnectCluster, context: Context) -> int:
         """Reset and prove."""
-        from airflow_provider_connect_offsets.operations.connector import direct  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import direct
 
         return direct.reset(opened.clients, opened.journal(self.connector), owner_of(context))

@@ -131,8 +131,8 @@ class SnapshotFailoverOperator(FailoverOperator):
 
     def execute(self, context: Context) -> str:
         """Write what the translation needs."""
-        from airflow_provider_connect_offsets.observe.flow.failover import observe_failover  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.flow.failover import observe_failover
+        from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
         directory = FailoverDirectory(directory_of(context, part=self.part).uri)
         with failing_clearly():
@@ -153,10 +153,10 @@ class SnapshotFailoverOperator(FailoverOperator):
 
     def request(self, *, planned: bool, opened: FailoverClusters) -> FailoverRequest:
         """What was asked for; raises :class:`InvalidRequest`."""
-        from airflow_provider_connect_offsets.kafka.spans import Isolation  # noqa: PLC0415
-        from airflow_provider_connect_offsets.observe.lag import isolation_of  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.flow import Flow  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.kafka.spans import Isolation
+        from airflow_provider_connect_offsets.observe.lag import isolation_of
+        from airflow_provider_connect_offsets.offsets.flow import Flow
+        from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 
         if self.forward_connect_conn_id and not self.forward_connector:
             raise InvalidRequest("A failback needs the flow that brought the records: forward_connector must name it.")
@@ -216,14 +216,14 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
 
     def job(self) -> Path:
         """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import translate_job_path  # noqa: PLC0415
+        from airflow_provider_connect_offsets.pipeline.shipping import translate_job_path
 
         return translate_job_path()
 
     def judged(self) -> dict[str, Any]:
         """Show the translation; raises :class:`PlanRefused` where the gate is closed."""
-        from airflow_provider_connect_offsets.report import Failover, as_text, failover_table  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import Failover, as_text, failover_table
+        from airflow_provider_connect_offsets.workspace.files import read_json
 
         directory = directory_at(self.run_uri)
         summary = read_json(directory.summary)
@@ -247,7 +247,7 @@ class ApproveFailoverOperator(ApproveOffsetPlanOperator):
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import Failover, failover_question  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import Failover, failover_question
 
         found = Failover.read(directory_at(self.summary["run_uri"]))
         return f"Move {found.title[0].lower()}{found.title[1:]}?", failover_question(found, link=self.link)

@@ -70,29 +70,29 @@ class FailoverOperator(BaseOperator):
 
 def directory_at(run_uri: str) -> FailoverDirectory:
     """The directory of a look at a flow."""
-    from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory  # noqa: PLC0415
+    from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
     return FailoverDirectory(run_uri)
 
 
 def final_directory(run_uri: str) -> FailoverDirectory:
     """The directory of the last look, at a flow that stands still."""
-    from airflow_provider_connect_offsets.workspace.paths import join  # noqa: PLC0415
+    from airflow_provider_connect_offsets.workspace.paths import join
 
     return directory_at(join(run_uri, "final"))
 
 
 def request_in(directory: FailoverDirectory) -> FailoverRequest:
     """What was asked for."""
-    from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest  # noqa: PLC0415
-    from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
+    from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
+    from airflow_provider_connect_offsets.workspace.files import read_json
 
     return FailoverRequest.from_json(read_json(directory.request))
 
 
 def failover_page(directory: FailoverDirectory, *, pending: Pending | None = None) -> str:
     """Write the page and the CSV anew, and return where the page lies."""
-    from airflow_provider_connect_offsets.report import write_failover_page  # noqa: PLC0415
+    from airflow_provider_connect_offsets.report import write_failover_page
 
     return page_written(lambda: write_failover_page(directory, pending=pending), directory.report)
 
@@ -112,8 +112,8 @@ class OpenFailoverOperator(FailoverOperator):
 
     def execute(self, context: Context) -> None:
         """Look."""
-        from airflow_provider_connect_offsets.offsets.requests.failover import Mode  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.stages.steps import told_status  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.failover import Mode
+        from airflow_provider_connect_offsets.operations.stages.steps import told_status
 
         with failing_clearly():
             request = request_in(directory_at(self.run_uri))
@@ -142,9 +142,9 @@ class BeginFailoverOperator(FailoverOperator):
 
     def execute(self, context: Context) -> str:
         """Wait, stop, look."""
-        from airflow_provider_connect_offsets.observe.flow import failover  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.requests.failover import Mode  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.connector import held  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.flow import failover
+        from airflow_provider_connect_offsets.offsets.requests.failover import Mode
+        from airflow_provider_connect_offsets.operations.connector import held
 
         before, after = directory_at(self.run_uri), final_directory(self.run_uri)
         with failing_clearly():
@@ -178,8 +178,8 @@ class ReleaseFlowOperator(FailoverOperator):
 
     def execute(self, context: Context) -> str:
         """Release."""
-        from airflow_provider_connect_offsets.offsets.requests.failover import Mode  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.connector import held  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.failover import Mode
+        from airflow_provider_connect_offsets.operations.connector import held
 
         told = None
         with failing_clearly():

@@ -48,7 +48,7 @@ class SnapshotFleetOperator(SnapshotConnectorOffsetsOperator):
 
     def execute(self, context: Context) -> str:
         """Write the snapshots; fails before it touches anything where the request makes no sense."""
-        from airflow_provider_connect_offsets.operations.fleet import select, take_snapshots  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.fleet import select, take_snapshots
 
         fleet = _fleet(directory_of(context, part=self.part).uri)
         now = datetime.now(tz=UTC)
@@ -73,7 +73,7 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
 
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` that names the first connector with an error."""
-        from airflow_provider_connect_offsets.report import FleetChange, as_text, fleet_table  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import FleetChange, as_text, fleet_table
 
         change = FleetChange.read(_fleet(self.run_uri))
         self.log.info("The plans:\n%s", as_text(fleet_table(change)))
@@ -96,7 +96,7 @@ class ApproveFleetOperator(ApproveOffsetPlanOperator):
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import FleetChange, fleet_question  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import FleetChange, fleet_question
 
         change = FleetChange.read(_fleet(self.summary["run_uri"]))
         return f"Change the offsets of {len(change.members)} connectors?", fleet_question(change, link=self.link)
@@ -110,7 +110,7 @@ class BeginFleetChangeOperator(BeginOffsetChangeOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Refuse what has gone stale or overlaps."""
-        from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
 
         with failing_clearly(), open_clients(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
             members = _fleet(self.run_uri).members()
@@ -146,10 +146,10 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Apply the plans."""
-        from airflow_provider_connect_offsets.operations.connector.plans import read_plans  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.fleet import refuse_incomplete  # noqa: PLC0415
-        from airflow_provider_connect_offsets.report import Pending  # noqa: PLC0415
-        from airflow_provider_connect_offsets.saga.many import ManySagas  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.plans import read_plans
+        from airflow_provider_connect_offsets.operations.fleet import refuse_incomplete
+        from airflow_provider_connect_offsets.report import Pending
+        from airflow_provider_connect_offsets.saga.many import ManySagas
 
         owner = owner_of(context)
         with failing_clearly(), ExitStack() as stack:
@@ -233,13 +233,13 @@ def _through(clients: Sequence[ConnectCluster], owner: Owner) -> Callable[[_Memb
 
 
 def _fleet(run_uri: str) -> FleetDirectory:
-    from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory  # noqa: PLC0415
+    from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 
     return FleetDirectory(run_uri)
 
 
 def _page(run_uri: str, *, pending: Pending | None = None) -> str:
-    from airflow_provider_connect_offsets.report import write_fleet_page  # noqa: PLC0415
+    from airflow_provider_connect_offsets.report import write_fleet_page
 
     fleet = _fleet(run_uri)
     return page_written(lambda: write_fleet_page(fleet, pending=pending), fleet.report)

@@ -49,13 +49,13 @@ class FlowOperator(BaseOperator):
 
 def asked_of(source_connector: str, checkpoint_connector: str, *, checkpoints: bool | str) -> Asked:
     """Read what templates may have made texts; raises :class:`InvalidInput`."""
-    from airflow_provider_connect_offsets.observe.flow.flow_snapshot import Asked  # noqa: PLC0415
+    from airflow_provider_connect_offsets.observe.flow.flow_snapshot import Asked
 
     return Asked(source_connector, checkpoint_connector.strip(), checkpoints=is_true(checkpoints))
 
 
 def reset_directory(run_uri: str) -> ResetDirectory:
     """The directory of a reset."""
-    from airflow_provider_connect_offsets.workspace.layout import ResetDirectory  # noqa: PLC0415
+    from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 
     return ResetDirectory(run_uri)

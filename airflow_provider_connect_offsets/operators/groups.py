@@ -44,10 +44,10 @@ class CommitGroupOffsetsOperator(FailoverOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Commit."""
-        from airflow_provider_connect_offsets.offsets.requests.failover import Mode  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.connector import held  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.failover import Mode
+        from airflow_provider_connect_offsets.operations.connector import held
+        from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
+        from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups
 
         directory = directory_at(self.run_uri)
         with failing_clearly():
@@ -93,8 +93,8 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
 
     def execute(self, context: Context) -> int:
         """Restore."""
-        from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
+        from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups
 
         directory = directory_at(self.run_uri)
         with failing_clearly(), open_failover(self.connections(planned=False)) as opened:

@@ -81,8 +81,8 @@ class SnapshotMirrorFlowOperator(FlowOperator):
 
     def execute(self, context: Context) -> str:
         """Write the snapshot; fails before it touches anything where the request makes no sense."""
-        from airflow_provider_connect_offsets.observe.flow.flow_snapshot import find_flow, take_flow_snapshot  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.requests.request import Request  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.flow.flow_snapshot import find_flow, take_flow_snapshot
+        from airflow_provider_connect_offsets.offsets.requests.request import Request
 
         run = reset_directory(directory_of(context, part=self.part).uri)
         with failing_clearly():
@@ -114,15 +114,15 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
 
     def job(self) -> Path:
         """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import mirror_reset_job_path  # noqa: PLC0415
+        from airflow_provider_connect_offsets.pipeline.shipping import mirror_reset_job_path
 
         return mirror_reset_job_path()
 
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` where that is an error."""
-        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset  # noqa: PLC0415
-        from airflow_provider_connect_offsets.report import Reset, as_text, reset_table  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset
+        from airflow_provider_connect_offsets.report import Reset, as_text, reset_table
+        from airflow_provider_connect_offsets.workspace.files import read_json
 
         told, run = super().judged(), reset_directory(self.run_uri)
         self.log.info("Topic by topic:\n%s", as_text(reset_table(Reset.read(run))))
@@ -140,7 +140,7 @@ class ApproveMirrorResetOperator(ApproveOffsetPlanOperator):
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import Reset, reset_question  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import Reset, reset_question
 
         reset = Reset.read(reset_directory(self.summary["run_uri"]))
         return f"Reset the flow of {self.summary['connector']}?", reset_question(reset, link=self.link)
@@ -162,8 +162,8 @@ class BeginMirrorResetOperator(FlowOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Record."""
-        from airflow_provider_connect_offsets.operations.connector.plans import refuse_stale  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector.plans import refuse_stale
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset
 
         run = reset_directory(self.run_uri)
         with failing_clearly(), open_flow(self.connections) as opened:
@@ -203,7 +203,7 @@ class ApplyMirrorResetOperator(FlowOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Reset the flow."""
-        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, reset_flow  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, reset_flow
 
         run, owner = reset_directory(self.run_uri), owner_of(context)
         with failing_clearly():
@@ -240,7 +240,7 @@ class RestoreMirrorFlowOperator(FlowOperator):
 
     def execute(self, context: Context) -> str:
         """Restore where something is left to restore."""
-        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, take_back_reset  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, take_back_reset
 
         run = reset_directory(self.run_uri)
         with (
@@ -258,6 +258,6 @@ class RestoreMirrorFlowOperator(FlowOperator):
 
 
 def _page(run: ResetDirectory, *, pending: Pending | None = None) -> str:
-    from airflow_provider_connect_offsets.report import write_reset_page  # noqa: PLC0415
+    from airflow_provider_connect_offsets.report import write_reset_page
 
     return page_written(lambda: write_reset_page(run, pending=pending), run.report)

@@ -59,8 +59,8 @@ class ClearOffsetSyncsOperator(FlowOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Keep the records, and empty the topics."""
-        from airflow_provider_connect_offsets.observe.flow.flow_snapshot import find_flow  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.flow.clear_syncs import clear_syncs  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.flow.flow_snapshot import find_flow
+        from airflow_provider_connect_offsets.operations.flow.clear_syncs import clear_syncs
 
         run = reset_directory(directory_of(context, part=self.part).uri)
         with failing_clearly():

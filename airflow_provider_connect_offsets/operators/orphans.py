@@ -83,10 +83,10 @@ class SnapshotStoredOffsetsOperator(BaseOperator):
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
-        from airflow_provider_connect_offsets.hooks.kafka import offsets_topic  # noqa: PLC0415
-        from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.orphans.orphans import take_orphan_snapshot  # noqa: PLC0415
+        from airflow_provider_connect_offsets.hooks.kafka import offsets_topic
+        from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
+        from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
+        from airflow_provider_connect_offsets.operations.orphans.orphans import take_orphan_snapshot
 
         directory = _directory(directory_of(context, part=self.part).uri)
         with failing_clearly():
@@ -119,14 +119,14 @@ class FindOrphanedOffsetsOperator(OffsetsJobOperator):
 
     def job(self) -> Path:
         """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import orphans_job_path  # noqa: PLC0415
+        from airflow_provider_connect_offsets.pipeline.shipping import orphans_job_path
 
         return orphans_job_path()
 
     def judged(self) -> dict[str, Any]:
         """Show what was found; raises :class:`InvalidRequest` for a pattern that is none."""
-        from airflow_provider_connect_offsets.report import Orphans, as_text, orphans_table  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import Orphans, as_text, orphans_table
+        from airflow_provider_connect_offsets.workspace.files import read_json
 
         directory = _directory(self.run_uri)
         summary = read_json(directory.summary)
@@ -157,7 +157,7 @@ class ApproveRemovalOperator(AskOperator):
 
     def execute(self, context: Context) -> Any:
         """Ask, go on, or skip the rest."""
-        from airflow_provider_connect_offsets.report import OrphansPending  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import OrphansPending
 
         with failing_clearly():
             remove, ask = is_true(self.remove), is_true(self.approval)
@@ -192,7 +192,7 @@ class ApproveRemovalOperator(AskOperator):
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
-        from airflow_provider_connect_offsets.report import Orphans, orphans_question  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import Orphans, orphans_question
 
         found = Orphans.read(_directory(self.summary["run_uri"]))
         link = report_url(found.directory.report, dag_id=self.dag_id)
@@ -200,7 +200,7 @@ class ApproveRemovalOperator(AskOperator):
 
     def record_rejection(self) -> None:
         """Let log and report say that the removal was rejected."""
-        from airflow_provider_connect_offsets.report import OrphansPending  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import OrphansPending
 
         self.log.warning("Rejected, so nothing was removed. The report: %s", self.address)
         _page(_directory(self.summary["run_uri"]), pending=OrphansPending.REJECTED)
@@ -239,16 +239,16 @@ class RemoveOrphanedOffsetsOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Remove them."""
-        from airflow_provider_connect_offsets.hooks.kafka import offsets_topic  # noqa: PLC0415
-        from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook  # noqa: PLC0415
-        from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (  # noqa: PLC0415
+        from airflow_provider_connect_offsets.hooks.kafka import offsets_topic
+        from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
+        from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
+        from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (
             RemoveOrphans,
             orphans_journal,
             remove_orphans,
         )
-        from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on
+        from airflow_provider_connect_offsets.workspace.files import read_json
 
         directory = _directory(self.run_uri)
         with failing_clearly():
@@ -272,12 +272,12 @@ class RemoveOrphanedOffsetsOperator(BaseOperator):
 
 
 def _directory(run_uri: str) -> OrphansDirectory:
-    from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory  # noqa: PLC0415
+    from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
     return OrphansDirectory(run_uri)
 
 
 def _page(directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> str:
-    from airflow_provider_connect_offsets.report import write_orphans_page  # noqa: PLC0415
+    from airflow_provider_connect_offsets.report import write_orphans_page
 
     return page_written(lambda: write_orphans_page(directory, pending=pending), directory.report)

@@ -40,15 +40,15 @@ class PlanConnectorOffsetsOperator(OffsetsJobOperator):
 
     def job(self) -> Path:
         """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import plan_job_path  # noqa: PLC0415
+        from airflow_provider_connect_offsets.pipeline.shipping import plan_job_path
 
         return plan_job_path()
 
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` where that is an error."""
-        from airflow_provider_connect_offsets.report import Change, as_text, plan_table, verdict_table  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.files import read_json  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.layout import RunDirectory  # noqa: PLC0415
+        from airflow_provider_connect_offsets.report import Change, as_text, plan_table, verdict_table
+        from airflow_provider_connect_offsets.workspace.files import read_json
+        from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
         run = RunDirectory(self.run_uri)
         summary = read_json(run.summary)

@@ -95,9 +95,9 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
-        from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster  # noqa: PLC0415
-        from airflow_provider_connect_offsets.observe.flow.readiness import take_readiness_snapshot  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.readiness import Kept  # noqa: PLC0415
+        from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
+        from airflow_provider_connect_offsets.observe.flow.readiness import take_readiness_snapshot
+        from airflow_provider_connect_offsets.workspace.readiness import Kept
 
         directory = _directory(directory_of(context, part=self.part).uri)
         dag_id = str(context["ti"].dag_id)
@@ -121,7 +121,7 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
 
     def request(self) -> ReadinessRequest:
         """What was asked for; raises :class:`InvalidRequest`."""
-        from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
 
         return ReadinessRequest.parse(
             source_connector=self.source_connector,
@@ -151,7 +151,7 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
 
     def job(self) -> Path:
         """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import readiness_job_path  # noqa: PLC0415
+        from airflow_provider_connect_offsets.pipeline.shipping import readiness_job_path
 
         return readiness_job_path()
 
@@ -161,14 +161,14 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
 
     def judged(self) -> dict[str, Any]:
         """Write the page, remove what has expired, and give what the task returns."""
-        from airflow_provider_connect_offsets.observe.flow.readiness import forget_earlier  # noqa: PLC0415
-        from airflow_provider_connect_offsets.report import (  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.flow.readiness import forget_earlier
+        from airflow_provider_connect_offsets.report import (
             Readiness,
             as_text,
             readiness_table,
             write_readiness_page,
         )
-        from airflow_provider_connect_offsets.workspace.paths import join, unique_segment  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
         directory = _directory(self.run_uri)
         found = Readiness.read(directory)
@@ -205,6 +205,6 @@ class RequireMirrorReadyOperator(BaseOperator):
 
 
 def _directory(run_uri: str) -> ReadinessDirectory:
-    from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory  # noqa: PLC0415
+    from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 
     return ReadinessDirectory(run_uri)

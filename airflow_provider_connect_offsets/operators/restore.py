@@ -50,7 +50,7 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
 
     def execute(self, context: Context) -> str:
         """Restore where something is left to restore."""
-        from airflow_provider_connect_offsets.workspace.layout import RunDirectory  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
         with (
             failing_clearly(except_for=LeftStopped),
@@ -66,8 +66,8 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
 
         Raises :class:`RecordsDeleted` where the plan turns out applied, and records at its positions are gone.
         """
-        from airflow_provider_connect_offsets.operations.connector import stepwise  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.connector.plans import read_plan  # noqa: PLC0415
+        from airflow_provider_connect_offsets.operations.connector import stepwise
+        from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 
         plan = read_plan(run)
         outcome = stepwise.take_back(plan, opened.clients, opened.journal(plan.connector), owner_of(context))
@@ -81,7 +81,7 @@ class RestoreConnectorOffsetsOperator(BaseOperator):
 
 def refuse_deleted(outcome: Outcome) -> None:
     """Raise :class:`RecordsDeleted` for a change that was applied while records at its positions were deleted."""
-    from airflow_provider_connect_offsets.workspace.outcome import Result  # noqa: PLC0415
+    from airflow_provider_connect_offsets.workspace.outcome import Result
 
     if outcome.result is Result.RECORDS_DELETED:
         raise RecordsDeleted(outcome.message)

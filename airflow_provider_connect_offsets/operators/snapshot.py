@@ -76,7 +76,7 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
 
     def execute(self, context: Context) -> str:
         """Write the snapshot; fails before it touches anything where the request makes no sense."""
-        from airflow_provider_connect_offsets.observe.snapshot import take_snapshot  # noqa: PLC0415
+        from airflow_provider_connect_offsets.observe.snapshot import take_snapshot
 
         run = directory_of(context, part=self.part)
         with failing_clearly():
@@ -94,7 +94,7 @@ class SnapshotConnectorOffsetsOperator(BaseOperator):
 
     def request(self, connector: str, *, now: datetime) -> Request:
         """What was asked for of ``connector``; raises :class:`InvalidRequest`."""
-        from airflow_provider_connect_offsets.offsets.requests.request import Request  # noqa: PLC0415
+        from airflow_provider_connect_offsets.offsets.requests.request import Request
 
         asked = Request.parse(
             connector=connector,

@@ -23,6 +23,6 @@ class ReportsPlugin(AirflowPlugin):
         """The app, unless ``[connect_offsets] serve_reports`` is false."""
         if not reports_are_served():
             return []
-        from airflow_provider_connect_offsets.plugins.app import create_app  # noqa: PLC0415
+        from airflow_provider_connect_offsets.plugins.app import create_app
 
         return [{"app": create_app(), "url_prefix": PREFIX, "name": "Reports of connector offsets"}]

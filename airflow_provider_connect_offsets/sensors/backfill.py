@@ -49,7 +49,7 @@ class BackfillTurnSensor(BaseSensorOperator):
 
     def poke(self, context: Context) -> bool:
         """Take the turn, wait for it, or skip."""
-        from airflow_provider_connect_offsets.operations.connector.turns import Turns  # noqa: PLC0415 - parsing a DAG needs none
+        from airflow_provider_connect_offsets.operations.connector.turns import Turns
 
         instance: Any = context["ti"]
         with failing_clearly():
@@ -74,8 +74,8 @@ class BackfillTurnSensor(BaseSensorOperator):
         return False
 
     def _asking(self, context: Context) -> Asking:
-        from airflow_provider_connect_offsets.exceptions import InvalidRequest  # noqa: PLC0415
-        from airflow_provider_connect_offsets.operations.connector.turns import Asking, Interval  # noqa: PLC0415
+        from airflow_provider_connect_offsets.exceptions import InvalidRequest
+        from airflow_provider_connect_offsets.operations.connector.turns import Asking, Interval
 
         if not self.connector:
             raise InvalidRequest(

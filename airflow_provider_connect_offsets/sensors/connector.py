@@ -35,7 +35,7 @@ class ConnectorStateSensor(WaitingSensor):
 
     def trigger(self) -> WaitingTrigger:
         """Wait for the state."""
-        from airflow_provider_connect_offsets.triggers.waiting import ConnectorStateTrigger  # noqa: PLC0415
+        from airflow_provider_connect_offsets.triggers.waiting import ConnectorStateTrigger
 
         return ConnectorStateTrigger(
             connector=self.connector,
@@ -90,7 +90,7 @@ class ConnectorPositionSensor(WaitingSensor):
 
     def trigger(self) -> WaitingTrigger:
         """Wait for the positions."""
-        from airflow_provider_connect_offsets.triggers.waiting import ConnectorPositionTrigger  # noqa: PLC0415
+        from airflow_provider_connect_offsets.triggers.waiting import ConnectorPositionTrigger
 
         return ConnectorPositionTrigger(
             connector=self.connector,

@@ -23,7 +23,7 @@ class ConsumerGroupInactiveSensor(WaitingSensor):
 
     def trigger(self) -> WaitingTrigger:
         """Wait for its last member to go."""
-        from airflow_provider_connect_offsets.triggers.waiting import ConsumerGroupInactiveTrigger  # noqa: PLC0415
+        from airflow_provider_connect_offsets.triggers.waiting import ConsumerGroupInactiveTrigger
 
         return ConsumerGroupInactiveTrigger(
             group=self.group, kafka_conn_id=self.kafka_conn_id, most=float(self.poke_interval), until=self.until

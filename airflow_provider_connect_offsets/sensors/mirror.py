@@ -57,7 +57,7 @@ class MirrorLagSensor(WaitingSensor):
 
     def trigger(self) -> WaitingTrigger:
         """Wait for the lag to go."""
-        from airflow_provider_connect_offsets.triggers.mirror import MirrorLagTrigger  # noqa: PLC0415
+        from airflow_provider_connect_offsets.triggers.mirror import MirrorLagTrigger
 
         return MirrorLagTrigger(
             connector=self.connector,

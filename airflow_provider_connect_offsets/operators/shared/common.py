@@ -27,14 +27,14 @@ def run_key(context: Context) -> str:
 
 def owner_of(context: Context) -> Owner:
     """Who this task is to a journal."""
-    from airflow_provider_connect_offsets.saga.lease import Owner  # noqa: PLC0415 - parsing a DAG needs none of it
+    from airflow_provider_connect_offsets.saga.lease import Owner
 
     return Owner.here(run=run_key(context), task=str(context["ti"].task_id))
 
 
 def page_of(run: RunDirectory, *, pending: Pending | None = None) -> str:
     """Write the run's page anew, and return its URI; ``pending`` is why its plan is not applied yet."""
-    from airflow_provider_connect_offsets.report import write_page  # noqa: PLC0415
+    from airflow_provider_connect_offsets.report import write_page
 
     return page_written(lambda: write_page(run, pending=pending), run.report)
 

@@ -28,8 +28,8 @@ class ReportLink(BaseOperatorLink):
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
         """Return the report's URL; empty, which Airflow shows as no button, where there is none or it isn't served."""
-        from airflow_provider_connect_offsets.workspace.files import exists  # noqa: PLC0415
-        from airflow_provider_connect_offsets.workspace.layout import Directory  # noqa: PLC0415
+        from airflow_provider_connect_offsets.workspace.files import exists
+        from airflow_provider_connect_offsets.workspace.layout import Directory
 
         try:
             uri = Directory(_run_uri(operator, ti_key)).report

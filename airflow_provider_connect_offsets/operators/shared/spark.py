@@ -51,8 +51,8 @@ class OffsetsJobOperator(SparkSubmitOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         """Submit the job, then show and judge what it found."""
-        from airflow_provider_connect_offsets.pipeline.class_archive import quick_start  # noqa: PLC0415
-        from airflow_provider_connect_offsets.pipeline.shipping import (  # noqa: PLC0415
+        from airflow_provider_connect_offsets.pipeline.class_archive import quick_start
+        from airflow_provider_connect_offsets.pipeline.shipping import (
             spark_submit_path,
             write_py_files,
         )
