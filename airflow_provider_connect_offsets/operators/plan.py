@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import PlanRefused
 from airflow_provider_connect_offsets.operators.shared.common import page_of, report_at
@@ -36,7 +36,7 @@ class PlanConnectorOffsetsOperator(OffsetsJobOperator):
     its own too, so that ``plan.output["digest"]`` works.
     """
 
-    application_name = "connect-offsets-plan"
+    preset: ClassVar[dict[str, Any]] = {"name": "connect-offsets-plan"}
 
     def job(self) -> Path:
         """The file of the job."""

@@ -8,7 +8,7 @@ import tempfile
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
@@ -16,26 +16,26 @@ from airflow_provider_connect_offsets.hooks.clients import class_archive
 from airflow_provider_connect_offsets.hooks.connections import connection_of
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import RunParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class OffsetsJobOperator(SparkSubmitOperator):
+class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
     """Run one of this package's jobs on a run directory, then judge what it found; a ``SparkSubmitOperator``.
 
-    ``run_uri`` is what the snapshot returned. All other arguments are those of ``SparkSubmitOperator``, except
+    All other arguments are those of ``SparkSubmitOperator``, except
     ``application``, ``py_files`` and ``application_args``, which are the job's own. Fails where the Spark connection is
     missing: the Spark hook would go to YARN instead.
     """
 
-    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "run_uri", "_conn_id")
+    parameters: ClassVar[Models] = (RunParams,)
+    preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
+    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "_conn_id")
     operator_extra_links = (ReportLink(),)
-    application_name: str
-
-    def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
-        super().__init__(**{"name": self.application_name, "multiple_outputs": True, **kwargs})
-        self.run_uri = run_uri
+    run_uri: str
 
     @abstractmethod
     def job(self) -> Path:
