@@ -9,14 +9,13 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefu
 from airflow_provider_connect_offsets.hooks.failover import Described, FailoverClusters
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address
-from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
 from airflow_provider_connect_offsets.operators.failover_flow import (
     FailoverOperator,
     directory_at,
     failover_page,
 )
-from airflow_provider_connect_offsets.operators.shared.common import report_at
+from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.connections import FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import FailoverParams
@@ -65,7 +64,7 @@ class SnapshotFailoverOperator(FailoverOperator):
         from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
         with failing_clearly():
-            directory = FailoverDirectory(directory_of(context, part=self.given(PartParams).part).uri)
+            directory = FailoverDirectory(new_directory(self, context).uri)
             failover = self.given(FailoverParams)
             with self.opened(planned=failover.planned) as opened:
                 request = self.request(failover, opened)

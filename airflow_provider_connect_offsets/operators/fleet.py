@@ -14,7 +14,6 @@ from airflow.sdk import BaseOperator
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, PlanRefused, StoreError
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.operators.apply import (
     ApplyOffsetPlanOperator,
     ApproveOffsetPlanOperator,
@@ -24,6 +23,7 @@ from airflow_provider_connect_offsets.operators.apply import (
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.restore import RestoreConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.shared.common import (
+    new_directory,
     open_connect,
     owner_of,
     page_of,
@@ -72,7 +72,7 @@ class SnapshotFleetOperator(TakesParameters, BaseOperator):
 
         with failing_clearly():
             fleet, change = (
-                _fleet(directory_of(context, part=self.given(PartParams).part).uri),
+                _fleet(new_directory(self, context).uri),
                 self.given(FleetChangeParams),
             )
             now = datetime.now(tz=UTC)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow_provider_connect_offsets.exceptions import LeftStopped
 from airflow_provider_connect_offsets.hooks.clients import Control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.operators.apply import (
     ApplyOffsetPlanOperator,
     ApproveOffsetPlanOperator,
@@ -20,7 +19,13 @@ from airflow_provider_connect_offsets.operators.apply import (
 from airflow_provider_connect_offsets.operators.flow import FlowOperator, asked_of, reset_directory
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.restore import refuse_deleted
-from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_written, report_at, run_key
+from airflow_provider_connect_offsets.operators.shared.common import (
+    new_directory,
+    owner_of,
+    page_written,
+    report_at,
+    run_key,
+)
 from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
 from airflow_provider_connect_offsets.parameters.flow import FlowResetParams
 from airflow_provider_connect_offsets.parameters.taking import Models
@@ -56,7 +61,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
 
         with failing_clearly():
             run, given = (
-                reset_directory(directory_of(context, part=self.given(PartParams).part).uri),
+                reset_directory(new_directory(self, context).uri),
                 self.given(FlowResetParams),
             )
             request = given.request(given.source_connector, now=datetime.now(tz=UTC))

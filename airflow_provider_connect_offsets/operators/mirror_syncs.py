@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.operators.flow import FlowOperator, asked_of, reset_directory
-from airflow_provider_connect_offsets.operators.shared.common import owner_of
+from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of
 from airflow_provider_connect_offsets.parameters.flow import ClearedSyncsParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams
@@ -39,7 +38,7 @@ class ClearOffsetSyncsOperator(FlowOperator):
         from airflow_provider_connect_offsets.operations.flow.clear_syncs import clear_syncs
 
         with failing_clearly():
-            run = reset_directory(directory_of(context, part=self.given(PartParams).part).uri)
+            run = reset_directory(new_directory(self, context).uri)
             given = self.given(ClearedSyncsParams)
             with self.open_flow() as opened:
                 reset = find_flow(asked_of(given), opened.clients)

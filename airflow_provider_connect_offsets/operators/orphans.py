@@ -13,9 +13,8 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidReq
 from airflow_provider_connect_offsets.hooks.clients import workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
-from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
-from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_written, report_at
+from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of, page_written, report_at
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.connections import StorageConnectionParams
@@ -60,7 +59,7 @@ class SnapshotStoredOffsetsOperator(TakesParameters, BaseOperator):
         from airflow_provider_connect_offsets.operations.orphans.orphans import take_orphan_snapshot
 
         with failing_clearly():
-            directory = _directory(directory_of(context, part=self.given(PartParams).part).uri)
+            directory = _directory(new_directory(self, context).uri)
             request = self.given(OrphanedOffsetsParams).request(now=datetime.now(tz=UTC))
             connections = self.given(StorageConnectionParams)
             with (

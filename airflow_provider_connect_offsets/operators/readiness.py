@@ -10,8 +10,7 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.clients import open_clients, workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.runs import directory_of
-from airflow_provider_connect_offsets.operators.shared.common import page_written, report_at
+from airflow_provider_connect_offsets.operators.shared.common import new_directory, page_written, report_at
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
@@ -62,7 +61,7 @@ class SnapshotMirrorReadinessOperator(TakesParameters, BaseOperator):
 
         dag_id = str(context["ti"].dag_id)
         with failing_clearly():
-            directory = _directory(directory_of(context, part=self.given(PartParams).part).uri)
+            directory = _directory(new_directory(self, context).uri)
             request, named = self.given(ObservedFlowParams).request(), self.given(FlowConnectionParams)
             with (
                 open_clients(named.connect_conn_id, named.source_kafka_conn_id, control=named.control) as opened,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.runs import directory_of
-from airflow_provider_connect_offsets.operators.shared.common import open_connect
+from airflow_provider_connect_offsets.operators.shared.common import new_directory, open_connect
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.change import ConnectorChangeParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
@@ -35,7 +34,7 @@ class SnapshotConnectorOffsetsOperator(TakesParameters, BaseOperator):
         from airflow_provider_connect_offsets.observe.snapshot import take_snapshot
 
         with failing_clearly():
-            run, change = directory_of(context, part=self.given(PartParams).part), self.given(ConnectorChangeParams)
+            run, change = new_directory(self, context), self.given(ConnectorChangeParams)
             request = change.request(change.connector, now=datetime.now(tz=UTC))
             with open_connect(self.given(ConnectorConnectionParams)) as opened:
                 taken = take_snapshot(request, opened.clients, run, cluster=opened.cluster)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients
 from airflow_provider_connect_offsets.hooks.reports import report_url
+from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import TakesParameters
-from airflow_provider_connect_offsets.parameters.tasks import RunParams, WaitingParams
+from airflow_provider_connect_offsets.parameters.tasks import PartParams, RunParams, WaitingParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -35,6 +36,11 @@ def owner_of(context: Context) -> Owner:
     from airflow_provider_connect_offsets.saga.lease import Owner
 
     return Owner.here(run=run_key(context), task=str(context["ti"].task_id))
+
+
+def new_directory(operator: TakesParameters, context: Context) -> RunDirectory:
+    """Return the directory that this task writes to; raises :class:`InvalidInput`."""
+    return directory_of(context, part=operator.given(PartParams).part)
 
 
 def run_at(run_uri: str) -> RunDirectory:
