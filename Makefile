@@ -117,7 +117,7 @@ docs: setup  ## docs/reference.md from the docstrings
 
 lock: setup  ## requirements.lock anew
 	$(BIN)/uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-header --generate-hashes \
-	  --group dev -c constraints.txt -o requirements.lock pyproject.toml
+	  --group dev --group docs -c constraints.txt -o requirements.lock pyproject.toml
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(PYTHONS:%=.venv-%) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
