@@ -112,8 +112,9 @@ bench: setup  ## timings, as ratios
 	$(BIN)/python benchmarks/translation.py
 	$(BIN)/python benchmarks/stopped_time.py
 
+# Not --quiet, with which mkdocs overlooks warnings.
 docs: setup  ## the documentation's site in build/site, which opens from the disk; a warning is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 lock: setup  ## requirements.lock anew
 	$(BIN)/uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-header --generate-hashes \

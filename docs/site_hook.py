@@ -66,7 +66,7 @@ def _dags() -> Iterator[str]:
         yield from ("| Param | default | meaning |", "|---|---|---|")
         for param in dag.params:
             found = dag.params.get_param(param)
-            yield f"| `{param}` | {_default(found)} | {_cell(found.description)} |"
+            yield f"| `{param}` | {_default(found)} | {_cell(found.description)}{_choices(found)} |"
         yield ""
 
 
@@ -74,6 +74,11 @@ def _default(param: Any) -> str:
     if param.has_value:
         return f"`{param.value}`"
     return "" if "null" in param.schema["type"] else "required"
+
+
+def _choices(param: Any) -> str:
+    choices = [choice for choice in param.schema.get("enum", ()) if choice]
+    return f" One of {_names(choices)}." if choices else ""
 
 
 def _task_groups() -> Iterator[str]:
