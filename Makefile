@@ -112,12 +112,13 @@ bench: setup  ## timings, as ratios
 	$(BIN)/python benchmarks/translation.py
 	$(BIN)/python benchmarks/stopped_time.py
 
-docs: setup  ## docs/reference.md from the docstrings
-	$(BIN)/python docs/make_reference.py
+# Not --quiet, with which mkdocs overlooks warnings.
+docs: setup  ## the documentation's site in build/site, which opens from the disk; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 lock: setup  ## requirements.lock anew
 	$(BIN)/uv pip compile --universal --python-version 3.11 --no-emit-index-url --no-header --generate-hashes \
-	  --group dev -c constraints.txt -o requirements.lock pyproject.toml
+	  --group dev --group docs -c constraints.txt -o requirements.lock pyproject.toml
 
 clean:
 	rm -rf $(VENV) $(LOWEST) $(PYTHONS:%=.venv-%) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

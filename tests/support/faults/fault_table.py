@@ -23,8 +23,8 @@ class Ending(StrEnum):
 LEGEND = {
     Ending.APPLIED: "applied and proved by the attempt that met the fault",
     Ending.NEXT: "killed, so it said nothing; the next attempt applied the plan, once",
-    Ending.RESTORED: "prior offsets and state were put back; the next attempt applied the plan, once",
-    Ending.STOPPED: "left STOPPED, and the error says what stands and what to do; the next attempt applied the plan",
+    Ending.RESTORED: "prior offsets and state were restored; the next attempt applied the plan, once",
+    Ending.STOPPED: "left STOPPED, and the error says what is stored and what to do; the next attempt applied the plan",
     Ending.DRIFT: "drift: nothing was written, and the error names the partition",
     Ending.THEIRS: "someone else resumed or deleted it: the error says so, and it stays as they wanted it",
 }
