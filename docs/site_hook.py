@@ -9,7 +9,7 @@ import importlib
 import inspect
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,6 +22,7 @@ from mkdocs.structure.pages import Page
 from airflow_provider_connect_offsets import dags, task_groups
 from airflow_provider_connect_offsets.get_provider_info import get_provider_info
 from airflow_provider_connect_offsets.offsets.verdicts import Rule
+from airflow_provider_connect_offsets.parameters.fields import fields_of
 
 TOP = Path(__file__).parents[1]
 PACKAGE = "airflow_provider_connect_offsets"
@@ -83,8 +84,10 @@ def _choices(param: Any) -> str:
 
 def _task_groups() -> Iterator[str]:
     for name in task_groups.__all__:
-        function = inspect.unwrap(getattr(task_groups, name))
-        yield from (f"::: {function.__module__}.{name}", "")
+        group = getattr(task_groups, name)
+        yield from (f"::: {inspect.unwrap(group).__module__}.{name}", "")
+        descriptions = re.findall(r"^    (\w+): (.+)$", group.__doc__, re.MULTILINE)
+        yield from _arguments(inspect.signature(group).parameters, dict(descriptions))
 
 
 def _operators() -> Iterator[str]:
@@ -96,13 +99,15 @@ def _sensors() -> Iterator[str]:
 
 
 def _classes(kind: str) -> Iterator[str]:
-    """Give each public operator or sensor: docstring, signature, inherited arguments, templated fields."""
+    """Give each public operator or sensor: docstring, arguments, templated fields."""
     for module in _modules(kind):
         for operator in _operators_of(module):
             yield from (f"::: {module.__name__}.{operator.__name__}", "")
             yield from (f"`from {module.__name__} import {operator.__name__}`", "")
-            if inherited := _inherited(operator):
-                yield from (f"Further arguments: {', '.join(inherited)}.", "")
+            fields = fields_of(*getattr(operator, "parameters", ()))
+            yield from _arguments(
+                _signature_of(operator), {name: str(field.description) for name, field in fields.items()}
+            )
             yield from (f"Templated: {_names(operator.template_fields)}.", "")
 
 
@@ -116,16 +121,24 @@ def _operators_of(module: ModuleType) -> list[type[BaseOperator]]:
     return [member for member in found if member.__module__ == module.__name__ and issubclass(member, BaseOperator)]
 
 
-def _inherited(operator: type[BaseOperator]) -> list[str]:
-    """Give the arguments of base classes in this package, with defaults; the class's own signature shows the others."""
-    arguments: dict[str, str] = {}
+def _signature_of(operator: type[BaseOperator]) -> dict[str, inspect.Parameter]:
+    """Return the arguments that the operator has beside those of Airflow's."""
+    arguments: dict[str, inspect.Parameter] = {}
     for base in operator.__mro__:
         if base.__module__.startswith(PACKAGE) and "__init__" in vars(base):
             for name, argument in inspect.signature(inspect.unwrap(vars(base)["__init__"])).parameters.items():
                 if argument.kind is inspect.Parameter.KEYWORD_ONLY:
-                    default = "" if argument.default is inspect.Parameter.empty else f" = {argument.default!r}"
-                    arguments.setdefault(name, "" if base is operator else f"`{name}{default}`")
-    return [shown for shown in arguments.values() if shown]
+                    arguments.setdefault(name, argument)
+    return arguments
+
+
+def _arguments(signature: Mapping[str, inspect.Parameter], descriptions: Mapping[str, str]) -> Iterator[str]:
+    """Give the table of arguments."""
+    yield from ("| argument | default | meaning |", "|---|---|---|")
+    for name, argument in signature.items():
+        default = "required" if argument.default is inspect.Parameter.empty else f"`{argument.default!r}`"
+        yield f"| `{name}` | {default} | {_cell(descriptions.get(name))} |"
+    yield ""
 
 
 def _names(names: Any) -> str:
