@@ -43,8 +43,8 @@ class ConnectorStatus:
     trace: str | None = None
 
     @property
-    def stands_still(self) -> bool:
-        """STOPPED, and no task left: only then offsets may be changed."""
+    def is_stopped(self) -> bool:
+        """Whether the connector is STOPPED without tasks; only then its offsets may be changed."""
         return self.state is State.STOPPED and not self.tasks
 
     @property
