@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import tenacity
 from tenacity.retry import retry_base
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, OffsetStore
 from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
@@ -20,9 +20,6 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 
 Reading = TypeVar("Reading")
-
-# Short at first, and never longer than a tenth of a second: what is waited too long is downtime.
-_WAIT = tenacity.wait_exponential(multiplier=0.02, max=0.1)
 
 
 class Origin(StrEnum):
@@ -106,11 +103,11 @@ class FlowCluster(Logs, Protocol):
     def policy(self, topic: str) -> CleanupPolicy:
         """Ask for a topic's cleanup policy."""
 
-    def empty(self, topic: str, found: CleanupPolicy) -> int:
-        """Delete all records of a topic and prove it; the policy is ``found`` again, whatever happens."""
+    def empty(self, topic: str, policy: CleanupPolicy) -> int:
+        """Delete all records of a topic and prove it; its policy is always restored."""
 
-    def put_back(self, topic: str, found: CleanupPolicy) -> None:
-        """Give a topic its policy again."""
+    def restore_policy(self, topic: str, policy: CleanupPolicy) -> None:
+        """Restore the prior policy of a topic."""
 
 
 class Membership(Protocol):
@@ -153,24 +150,10 @@ class Clients:
 
     def settle(self, read: Callable[[], Reading], *, until: Callable[[Reading], bool]) -> Reading:
         """Read again and again until it is as wanted, or timeout is at an end; give the last reading either way."""
-        deadline = self.clock.now() + self.timeout
-        repeating = tenacity.Retrying(
-            retry=tenacity.retry_if_result(lambda reading: not until(reading)),
-            wait=_WAIT,
-            stop=lambda state: self.clock.now() + state.upcoming_sleep > deadline,
-            sleep=self.clock.sleep,
-            retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
-        )
-        return repeating(read)
+        retry = tenacity.retry_if_result(lambda reading: not until(reading))
+        return retrying(retry, timeout=self.timeout, clock=self.clock)(read)
 
 
 def until_timeout(clients: Clients, retry: retry_base) -> tenacity.Retrying:
     """Call again after each error that ``retry`` names; the last one is raised."""
-    deadline = clients.clock.now() + clients.timeout
-    return tenacity.Retrying(
-        retry=retry,
-        wait=_WAIT,
-        stop=lambda state: clients.clock.now() + state.upcoming_sleep > deadline,
-        sleep=clients.clock.sleep,
-        reraise=True,
-    )
+    return retrying(retry, timeout=clients.timeout, clock=clients.clock)

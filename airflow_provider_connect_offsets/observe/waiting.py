@@ -75,7 +75,7 @@ def consumed_partitions(clients: Clients, info: ConnectorInfo) -> list[TopicPart
 def is_in(status: ConnectorStatus, state: State, *, tasks: int | None = None) -> bool:
     """Whether a connector and its tasks are in ``state``; one that runs has tasks, unless it had none (``tasks`` 0)."""
     if state is State.STOPPED:
-        return status.stands_still
+        return status.is_stopped
     # From STOPPED a paused connector has no tasks; a running one gets them a moment after its state.
     awaited = state is State.RUNNING and tasks != 0
     if awaited and not status.tasks:

@@ -106,7 +106,7 @@ class OrphansCase:
     def standing(self) -> set[str]:
         """Connectors that have an offset."""
         with self.stored() as topic:
-            keys = (parse_key(raw) for raw, value in topic.stored().pairs.items() if value is not None)
+            keys = (parse_key(raw) for raw, value in topic.stored().records.items() if value is not None)
             return {key.connector for key in keys if key is not None}
 
 

@@ -94,7 +94,7 @@ def _at(topic: str, partition: int, offset: Any) -> Entry:
 
 def _stand_still(connect: ConnectRest, name: str) -> None:
     status = {"its status": lambda: connect.status(name)}
-    wait_until(lambda: connect.status(name).stands_still, 60, f"{name} did not stand still", progress=status)
+    wait_until(lambda: connect.status(name).is_stopped, 60, f"{name} did not stand still", progress=status)
 
 
 def test_a_new_sink_gets_its_offsets_before_it_runs(connect: ConnectRest, topic: str, new_name: str) -> None:

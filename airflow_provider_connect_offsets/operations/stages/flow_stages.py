@@ -95,7 +95,7 @@ class EmptyTopics(Stage):
         del undoing
         is_touched = self.find(captured).found is not Found.BEFORE
         for one in _topics_in(captured):
-            self._cluster(one.where).put_back(one.where.topic, one.policy)
+            self._cluster(one.where).restore_policy(one.where.topic, one.policy)
         if not is_touched:
             return ""
         return (

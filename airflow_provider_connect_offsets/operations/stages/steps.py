@@ -62,7 +62,7 @@ def stop(clients: Clients, connector: str) -> None:
 
 def await_stopped(clients: Clients, connector: str) -> None:
     """Wait until a connector that was asked to stop stands still; raises as :func:`stop` does."""
-    status = clients.settle(lambda: clients.control.status(connector), until=lambda seen: seen.stands_still)
+    status = clients.settle(lambda: clients.control.status(connector), until=lambda seen: seen.is_stopped)
     refuse_unless_in(status, connector, State.STOPPED, timeout=clients.timeout)
     group = clients.control.info(connector).group_id
     if group is None or clients.groups is None:

@@ -52,9 +52,9 @@ class Writes:
 class Dying(ConsumerGroups):
     """Each group that is committed or deleted is a write."""
 
-    def _asked_to_commit(self, group: str, offsets: Mapping[TopicPartition, int | Committed]) -> Any:
+    def _request_commit(self, group: str, offsets: Mapping[TopicPartition, int | Committed]) -> Any:
         Writes.one()
-        return super()._asked_to_commit(group, offsets)
+        return super()._request_commit(group, offsets)
 
     def delete(self, group: str) -> None:
         """Delete it, and perhaps die before."""

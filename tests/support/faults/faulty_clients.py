@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.workspace import files
 CHANGES = frozenset(
     {
         *("stop", "pause", "resume", "write_offsets", "reset_offsets", "write_all"),  # of Connect and its offsets
-        *("empty", "put_back", "remove_keys"),  # of topics
+        *("empty", "restore_policy", "remove_keys"),  # of topics
         *("commit", "delete"),  # of consumer groups
     }
 )

@@ -50,7 +50,7 @@ def single_steps(asked: Asked, clients: Clients, journal: Journal, owner: Owner)
     plan, name = asked.plan, asked.plan.connector
     prior = stepwise.begin(plan, clients, journal, owner, seconds=60)
     clients.control.stop(name)
-    clients.settle(lambda: clients.control.status(name), until=lambda seen: seen.stands_still)
+    clients.settle(lambda: clients.control.status(name), until=lambda seen: seen.is_stopped)
     stepwise.alter(plan, clients, journal, owner, seconds=60)
     stepwise.read_back(clients, journal, owner, seconds=60)
     if prior is not State.STOPPED:

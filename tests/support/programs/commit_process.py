@@ -25,11 +25,11 @@ class Dying(ConsumerGroups):
 
     left = 0
 
-    def _asked_to_commit(self, group: str, offsets: Mapping[TopicPartition, int | Committed]) -> Any:
+    def _request_commit(self, group: str, offsets: Mapping[TopicPartition, int | Committed]) -> Any:
         if not self.left:
             os.kill(os.getpid(), signal.SIGKILL)
         Dying.left -= 1
-        return super()._asked_to_commit(group, offsets)
+        return super()._request_commit(group, offsets)
 
 
 def main(bootstrap: str, uri: str, digest: str, count: str) -> None:

@@ -91,7 +91,7 @@ def test_status_shows_tasks_in_order_with_their_traces(connect_to: Connect, work
 
     assert [task.number for task in status.tasks] == [0, 1]
     assert [task.trace for task in status.failed_tasks] == ["boom"]
-    assert not status.stands_still
+    assert not status.is_stopped
 
 
 def test_changing(connect_to: Connect, worker: Worker) -> None:

@@ -44,7 +44,7 @@ def test_canonical_text_is_read_back(value: JsonMap) -> None:
 @given(OFFSETS)
 def test_rest_body_is_read_back(offsets: Offsets) -> None:
     """What is sent to Connect is what would be read from it."""
-    sent = json.dumps(offsets.rest_body())
+    sent = json.dumps(offsets.as_json())
 
     assert parse_rest(json.loads(sent)) == offsets
     assert parse_text(sent, "any") == offsets
@@ -122,8 +122,8 @@ def test_a_connector_may_be_called_offsets() -> None:
         ('{"offsets": [{"partition": {"a": 1e999}}]}', "which no JSON document can"),
         ('{"offsets": [{"partition": {"a": "\\ud800"}}]}', "which no JSON document can"),
         ('{"offsets": [{"partition": {"\\udfff": 1}}]}', "which no JSON document can"),
-        ('{"offsets": [{"partition": {"a": 1, "a": 2}}]}', "field 'a' stands twice in one object"),
-        ('{"sink": [], "sink": []}', "field 'sink' stands twice in one object"),
+        ('{"offsets": [{"partition": {"a": 1, "a": 2}}]}', "field 'a' occurs twice in one object"),
+        ('{"sink": [], "sink": []}', "field 'sink' occurs twice in one object"),
         ('{"offsets": [{"partition": {"a": {"b": 1}}}]}', "entry 1: the partition may hold only primitive values"),
         (
             '{"offsets": [{"partition": {}, "offset": {"a": [1]}}]}',
