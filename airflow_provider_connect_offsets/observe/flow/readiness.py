@@ -25,7 +25,7 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
 from airflow_provider_connect_offsets.observe.lag import Replicated, isolation_of, replicated
 from airflow_provider_connect_offsets.observe.snapshot import (
-    FoundConnector,
+    ObservedConnector,
     bounds_rows,
     connector_row,
     observe_connector,
@@ -161,7 +161,7 @@ def _stamp(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}"
 
 
-def _connectors(request: ReadinessRequest, clients: Clients) -> list[FoundConnector]:
+def _connectors(request: ReadinessRequest, clients: Clients) -> list[ObservedConnector]:
     wanted = [(request.source_connector, MirrorSource.name, "source_connector")]
     if request.checkpoint_connector:
         wanted.append((request.checkpoint_connector, MirrorCheckpoint.name, "checkpoint_connector"))
@@ -180,7 +180,7 @@ def _connectors(request: ReadinessRequest, clients: Clients) -> list[FoundConnec
     return seen
 
 
-def _stored_topics(seen: FoundConnector) -> set[str]:
+def _stored_topics(seen: ObservedConnector) -> set[str]:
     """Topics that something is stored for, also those that are gone."""
     family = seen.info.family
     places = (family.topic_partition(parse_map(entry.partition)) for entry in seen.offsets)

@@ -42,7 +42,7 @@ def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) ->
     refuse_unless_still(clients, connector)
     gone = log_positions.out_of_log(clients, log_positions.positions_in(info.family, changes))
     if gone:
-        raise InvalidRequest(f"Nothing was written: {log_positions.told(connector, gone)}")
+        raise InvalidRequest(f"Nothing was written: {log_positions.described(connector, gone)}")
 
     return len(_changed(clients, journal, owner, WriteOffsets(connector, clients, changes)).changes)
 
