@@ -131,9 +131,14 @@ class Offsets:
         stored = self.stored()
         return Offsets.of(Entry(partition, stored.get(partition)) for partition in sorted(set(partitions)))
 
-    def rest_body(self) -> dict[str, Any]:
-        """The body of ``PATCH /connectors/{c}/offsets``."""
+    def as_json(self) -> dict[str, Any]:
+        """Return the body of ``PATCH /connectors/{c}/offsets``."""
         return {"offsets": [entry.as_json() for entry in self.entries]}
+
+    @classmethod
+    def from_json(cls, body: object) -> Offsets:
+        """Read the body of ``GET /connectors/{c}/offsets``; raises :class:`InvalidDocument`."""
+        return parse_rest(body)
 
 
 def parse_rest(body: object) -> Offsets:

@@ -8,12 +8,12 @@ connect-mirror-client).
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.family import Config, plain
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 
 _HEARTBEATS = "heartbeats"
 _KEEPS_SEPARATOR = "replication.policy.internal.topic.separator.enabled"
@@ -34,7 +34,7 @@ class Policy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flow:
+class Flow(JsonRecord):
     """One direction of replication, as its connectors' configuration tells it.
 
     ``internal_separator`` stands in the names of offset-syncs and checkpoints; ``syncs_on`` is the cluster that the
@@ -96,23 +96,7 @@ class Flow:
 
     def reversed(self) -> Flow:
         """The flow of the other direction, by the same policy."""
-        return Flow(
-            source_alias=self.target_alias,
-            target_alias=self.source_alias,
-            policy=self.policy,
-            separator=self.separator,
-            internal_separator=self.internal_separator,
-            syncs_on=self.syncs_on,
-        )
-
-    def as_json(self) -> dict[str, str]:
-        """Write it; :meth:`from_json` reads it."""
-        return {name: str(value) for name, value in asdict(self).items()}
-
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> Flow:
-        """Read what :meth:`as_json` wrote."""
-        return cls(**{**fields, "policy": Policy(fields["policy"]), "syncs_on": Side(fields["syncs_on"])})
+        return replace(self, source_alias=self.target_alias, target_alias=self.source_alias)
 
     def _is_heartbeat(self, topic: str) -> bool:
         return topic.rsplit(self.separator, maxsplit=1)[-1] == _HEARTBEATS

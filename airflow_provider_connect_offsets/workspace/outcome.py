@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.workspace import files
 
 
@@ -40,7 +40,7 @@ class MovedOffset:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(JsonRecord):
     """The end of a change. States and downtime are None where nothing was stopped; ``run`` is ``dag_id/run_id``."""
 
     connector: str
@@ -55,31 +55,6 @@ class Outcome:
     finished_at: datetime
     warnings: tuple[str, ...]
     offsets: tuple[MovedOffset, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Write it; :meth:`from_json` reads it."""
-        return {
-            **asdict(self),
-            "result": self.result.value,
-            "started_at": self.started_at.isoformat(),
-            "finished_at": self.finished_at.isoformat(),
-            "warnings": list(self.warnings),
-            "offsets": [asdict(moved) for moved in self.offsets],
-        }
-
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> Outcome:
-        """Read what :meth:`as_json` wrote."""
-        return cls(
-            **{
-                **fields,
-                "result": Result(fields["result"]),
-                "started_at": datetime.fromisoformat(fields["started_at"]),
-                "finished_at": datetime.fromisoformat(fields["finished_at"]),
-                "warnings": tuple(fields["warnings"]),
-                "offsets": tuple(MovedOffset(**moved) for moved in fields["offsets"]),
-            }
-        )
 
     def write(self, uri: str) -> None:
         """Publish it."""

@@ -128,7 +128,7 @@ class ConnectRest:
 
         Whatever is raised, read back: where a sink's changes hold alters and removals, a part may have been applied.
         """
-        body = changes.rest_body()
+        body = changes.as_json()
         call = _call("PATCH", connector, "/offsets", "change the offsets of", body=body, needs=Feature.CHANGE_OFFSETS)
         return self._read(call, _reply)
 

@@ -76,8 +76,8 @@ class Alteration:
         """Write it; :meth:`of` reads it."""
         return {
             "prior_state": self.prior_state.value,
-            "prior_offsets": self.prior.rest_body(),
-            "changes": self.changes.rest_body(),
+            "prior_offsets": self.prior.as_json(),
+            "changes": self.changes.as_json(),
             "positions": [one.as_json() for one in self.positions],
         }
 
@@ -129,7 +129,7 @@ def deleted_in(record: SagaRecord) -> str:
 
 def by_hand(clients: Clients, connector: str, found: Alteration, undoing: Undoing) -> str:
     """How a person puts the prior offsets back, which are kept for that beside the journal, or else in the log."""
-    body = found.back.rest_body()
+    body = found.back.as_json()
     try:
         kept = undoing.keep("prior_offsets", body)
     except Exception:  # whatever a file system raises: what stands is to be said all the same

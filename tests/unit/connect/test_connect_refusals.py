@@ -127,7 +127,7 @@ def test_a_change_is_repeated_where_the_refusal_says_nothing_was_done(
     assert connect_to(worker.url).write_offsets("c", CHANGES).message == "altered"
 
     assert worker.calls == [PATCH] * 3
-    assert [request.body for request in worker.requests] == [CHANGES.rest_body()] * 3
+    assert [request.body for request in worker.requests] == [CHANGES.as_json()] * 3
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_canonical_text_is_read_back(value: JsonMap) -> None:
 @given(OFFSETS)
 def test_rest_body_is_read_back(offsets: Offsets) -> None:
     """What is sent to Connect is what would be read from it."""
-    sent = json.dumps(offsets.rest_body())
+    sent = json.dumps(offsets.as_json())
 
     assert parse_rest(json.loads(sent)) == offsets
     assert parse_text(sent, "any") == offsets
