@@ -158,7 +158,7 @@ class Clients:
     connections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def settle(self, read: Callable[[], Reading], *, until: Callable[[Reading], bool]) -> Reading:
-        """Repeat ``read`` until ``until`` accepts the result or ``timeout`` seconds have passed; return the last one."""
+        """Repeat ``read`` until ``until`` accepts the result or ``timeout`` seconds have passed; return the last."""
         deadline = self.clock.now() + self.timeout
         repeating = tenacity.Retrying(
             retry=tenacity.retry_if_result(lambda reading: not until(reading)),

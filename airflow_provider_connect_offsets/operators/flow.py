@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.offsets.requests.flags import is_true
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.observe.flow.flow_snapshot import Asked
+    from airflow_provider_connect_offsets.observe.flow.flow_snapshot import FlowConnectors
     from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 
 CONNECTIONS = ("connect_conn_id", "source_kafka_conn_id", "target_kafka_conn_id", "control")
@@ -47,11 +47,11 @@ class FlowOperator(BaseOperator):
         )
 
 
-def asked_of(source_connector: str, checkpoint_connector: str, *, checkpoints: bool | str) -> Asked:
+def asked_of(source_connector: str, checkpoint_connector: str, *, checkpoints: bool | str) -> FlowConnectors:
     """Read what templates may have made texts; raises :class:`InvalidInput`."""
-    from airflow_provider_connect_offsets.observe.flow.flow_snapshot import Asked
+    from airflow_provider_connect_offsets.observe.flow.flow_snapshot import FlowConnectors
 
-    return Asked(source_connector, checkpoint_connector.strip(), checkpoints=is_true(checkpoints))
+    return FlowConnectors(source_connector, checkpoint_connector.strip(), checkpoints=is_true(checkpoints))
 
 
 def reset_directory(run_uri: str) -> ResetDirectory:

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.flow.flow_snapshot import Asked, find_flow, take_flow_snapshot
+from airflow_provider_connect_offsets.observe.flow.flow_snapshot import FlowConnectors, find_flow, take_flow_snapshot
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.requests.request import Request
@@ -70,7 +70,7 @@ class FlowChanger:
         now = datetime.now(tz=UTC)
         request = Request.parse(connector=asked["source_connector"], to=to, value=value, now=now, **selection)
         with self.clients() as clients:
-            reset = find_flow(Asked(**asked), clients)
+            reset = find_flow(FlowConnectors(**asked), clients)
             take_flow_snapshot(request, reset, clients, run, cluster=self.cluster_id)
         assert self.spark is not None
         return run, mirror_reset_job.run(self.spark, run)
