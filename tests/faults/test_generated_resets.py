@@ -160,7 +160,7 @@ def _settle(case: Case, clients: Clients, flows: FlowChanger, owner: Owner, succ
         name = case.plan.reset.source_connector
         recovering.recover(flows.workspace, name, systems, toward=Toward.BACK, run=owner.run)
     else:
-        with held.journal.claim(_owner(), beside=held.locks) as entry:
+        with held.journal.claim(_owner(), others=held.locks) as entry:
             recovery.recover(entry, Toward.FORWARD, clients)
 
 

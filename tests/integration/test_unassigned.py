@@ -100,7 +100,7 @@ def test_it_is_not_taken_for_resumed_by_someone(own: Sandbox, second: ConnectWor
     with changer.clients() as clients:
         member = held.Member(clients, changer.journal(sink))
         held.hold_stopped([member], dead, seconds=60)
-        with changer.journal(sink).held(dead, seconds=60) as entry:
+        with changer.journal(sink).continued(dead, seconds=60) as entry:
             alter = AlterOffsets(sink, clients, plan)
             entry.add([alter])
             recovery.executor(clients, entry, [alter]).announce(alter)

@@ -61,7 +61,7 @@ def reset(clients: Clients, journal: Journal, owner: Owner) -> int:
 
 def _changed(clients: Clients, journal: Journal, owner: Owner, stage: AlterOffsets) -> Alteration:
     """Make the stage as a saga of its own; gives what it captured."""
-    if journal.is_held_by(owner.run):
+    if journal.is_claimed_for(owner.run):
         raise InvalidRequest(
             f"Nothing was written: this run holds {journal.connector!r} for the plan that it has begun. Give run_uri "
             "and digest of that plan, or leave the begin out."

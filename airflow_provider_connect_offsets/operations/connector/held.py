@@ -43,7 +43,7 @@ def hold_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
             "connector, each with its own Connect connection."
         )
     home, *others = members
-    entry = home.journal.hold(owner, seconds=seconds, beside=[one.journal for one in others])
+    entry = home.journal.claim_for_run(owner, seconds=seconds, others=[one.journal for one in others])
     recovery.recover(entry, Toward.BACK, *_clients(members))
     stages = [StopConnector(one.journal.connector, one.clients) for one in members]
     entry.begin(owner, operation="the failover", key="", stages=stages)
@@ -56,7 +56,7 @@ def hold_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
 def leave_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
     """End the hold with the connectors as they are: STOPPED."""
     if members:
-        with members[0].journal.held(owner, seconds=seconds) as entry:
+        with members[0].journal.continued(owner, seconds=seconds) as entry:
             recovery.executor(members[0].clients, entry, []).finish()
 
 
@@ -64,7 +64,7 @@ def give_back(members: Sequence[Member], owner: Owner, *, seconds: float) -> Non
     """End the hold, with the connectors in the states that they had; raises :class:`NotRunning` and store errors."""
     if not members:
         return
-    with members[0].journal.held(owner, seconds=seconds) as entry:
+    with members[0].journal.continued(owner, seconds=seconds) as entry:
         stages = [ResumeConnector(one.journal.connector, one.clients) for one in members]
         entry.add(stages)
         recovery.executor(members[0].clients, entry, [*recovery.built(entry.record, *_clients(members))]).run()
@@ -79,7 +79,7 @@ def take_back(members: Sequence[Member], owner: Owner) -> str | None:
     if not members:
         return None
     home, *others = members
-    with home.journal.claim(owner, beside=[one.journal for one in others]) as entry:
+    with home.journal.claim(owner, others=[one.journal for one in others]) as entry:
         told = recovery.recover(entry, Toward.BACK, *_clients(members))
         if told is not None and entry.record.state is SagaState.ABANDONED:
             raise Interfered(told)

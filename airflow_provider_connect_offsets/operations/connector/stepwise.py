@@ -35,7 +35,7 @@ def begin(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *,
         told = recovery.recover(left, Toward.BACK, clients)
         if told is not None:
             refuse_planned_on(left.record, plan, told)
-    entry = journal.hold(owner, seconds=seconds)
+    entry = journal.claim_for_run(owner, seconds=seconds)
     stages = change_stages(plan, clients)
     entry.begin(owner, operation="the change of offsets", key=outcomes.key_of(plan), stages=stages)
     recovery.executor(clients, entry, list(stages)).announce(stages[0])
@@ -57,7 +57,7 @@ def alter(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *,
     Raises :class:`NotStopped`, :class:`Overlap`, :class:`Drift` before anything is written, and :class:`NotApplied`,
     after which ``take_back`` restores.
     """
-    with journal.held(owner, seconds=seconds) as entry:
+    with journal.continued(owner, seconds=seconds) as entry:
         refuse_unless_still(clients, plan.connector)
         stage = AlterOffsets(plan.connector, clients, plan)
         recovery.executor(clients, entry, [stage]).make(stage)
@@ -70,7 +70,7 @@ def read_back(clients: Clients, journal: Journal, owner: Owner, *, seconds: floa
 
     Raises :class:`NotApplied`, and :class:`Drift` where records were deleted, after which ``take_back`` restores.
     """
-    with journal.held(owner, seconds=seconds) as entry:
+    with journal.continued(owner, seconds=seconds) as entry:
         stages = {one.title: one for one in recovery.built(entry.record, clients)}
         change = recovery.executor(clients, entry, [stages[ALTER], stages[RESUME]])
         change.check()

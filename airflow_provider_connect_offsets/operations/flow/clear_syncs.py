@@ -26,7 +26,7 @@ def clear_syncs(
     first. Raises :class:`NotStopped` and :class:`InvalidInput` before anything is touched, :class:`Overlap`, and store
     errors, after which some records may be gone.
     """
-    with held.journal.claim(owner, beside=held.locks) as entry:
+    with held.journal.claim(owner, others=held.locks) as entry:
         recovery.recover(entry, Toward.BACK, clients)
         for connector in filter(None, (reset.source_connector, reset.checkpoint_connector)):
             refuse_unless_still(clients, connector)

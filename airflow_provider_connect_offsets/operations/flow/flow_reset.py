@@ -83,7 +83,7 @@ def reset_flow(
     """
     offsets = plan.offsets
     _refuse_unforeseen(plan, clients, run)
-    with held.journal.claim(owner, beside=held.locks) as entry:
+    with held.journal.claim(owner, others=held.locks) as entry:
         stages = reset_stages(plan, clients, run)
         outcome = carry_out(offsets, clients, held.journal, entry, owner, stages, operation="the reset of the flow")
     if outcome.result is not Result.APPLIED:
@@ -110,7 +110,7 @@ def reset_stages(plan: ResetPlan, clients: Clients, run: ResetDirectory) -> list
 
 def take_back_reset(plan: ResetPlan, clients: Clients, held: Held, owner: Owner) -> Outcome | None:
     """Restore what a reset of the same run left unfinished; None where nothing was left."""
-    with held.journal.claim(owner, beside=held.locks) as entry:
+    with held.journal.claim(owner, others=held.locks) as entry:
         told = recovery.recover(entry, Toward.BACK, clients)
         return None if told is None else outcomes.recovered(plan.offsets, entry.record, told)
 

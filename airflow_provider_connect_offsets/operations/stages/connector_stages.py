@@ -90,9 +90,9 @@ class StopConnector(_StageOfConnector):
         process that lost the answer once more behind a second stop.
         """
         try:
-            if not undoing.came_back and _is_in_doubt(undoing.error):
+            if not undoing.returned and _is_in_doubt(undoing.error):
                 steps.stop(self._clients, self.subject)
-            give_back(self._clients, self.subject, PriorState.of(captured), ask=not undoing.came_back)
+            give_back(self._clients, self.subject, PriorState.of(captured), ask=not undoing.returned)
         except UnknownConnector as error:
             self._pass_over(error, otherwise=deleted(error))
         return ""

@@ -69,7 +69,7 @@ def test_the_way_back_is_told_where_it_can_not_be_kept(
     found = Alteration(State.RUNNING, prior, prior.removed())
     clients = Clients(NO_CLIENT, NO_CLIENT, origin=origin)
 
-    told = by_hand(clients, "mirror", found, Undoing(came_back=False, error=None, keep=keep))
+    told = by_hand(clients, "mirror", found, Undoing(returned=False, error=None, keep=keep))
 
     assert told.endswith(advice)
     assert '"offset": {"offset": 7}' in caplog.text
