@@ -15,7 +15,7 @@ from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, Ka
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, retrying
 from airflow_provider_connect_offsets.exceptions import StoreError, Unreachable
 from airflow_provider_connect_offsets.kafka.brokers import Brokers
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -97,15 +97,8 @@ class ConsumerGroups(Brokers):
 
     def _until_coordinated(self, asking: Callable[[], T]) -> T:
         """Ask again while a coordinator is on its way, as on a cluster that was never asked for a group before."""
-        deadline = SYSTEM_CLOCK.now() + self.timeout
-        repeating = tenacity.Retrying(
-            retry=tenacity.retry_if_exception(_is_on_its_way),
-            wait=tenacity.wait_fixed(_PAUSE),
-            stop=lambda _state: SYSTEM_CLOCK.now() > deadline,
-            sleep=SYSTEM_CLOCK.sleep,
-            reraise=True,
-        )
-        return repeating(asking)
+        retry = tenacity.retry_if_exception(_is_on_its_way)
+        return retrying(retry, timeout=self.timeout, wait=tenacity.wait_fixed(_PAUSE))(asking)
 
     def offsets(self, group: str) -> dict[TopicPartition, int]:
         """Read what ``group`` has committed: the next record to be read, of each partition it has one for."""

@@ -18,7 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ConfigSource,
 )
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
 from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader, TopicRecord
@@ -136,14 +136,7 @@ class MirrorCluster(KafkaLogs):
 
     def _while_it_spreads(self) -> tenacity.Retrying:
         """Attempts until a setting, of which a broker hears a moment after it was made, has taken effect."""
-        deadline = self._clock.now() + self.timeout
-        return tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(_NotYet),
-            wait=tenacity.wait_exponential(multiplier=0.01, max=0.1),
-            stop=lambda _state: self._clock.now() > deadline,
-            sleep=self._clock.sleep,
-            reraise=True,
-        )
+        return retrying(tenacity.retry_if_exception_type(_NotYet), timeout=self.timeout, clock=self._clock)
 
 
 class _NotYet(StoreError):

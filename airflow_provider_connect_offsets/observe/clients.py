@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import tenacity
 from tenacity.retry import retry_base
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, OffsetStore
 from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
@@ -20,9 +20,6 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
 
 Reading = TypeVar("Reading")
-
-# Seconds. Short at first, and never longer than a tenth of a second: each wait prolongs the downtime.
-_WAIT = tenacity.wait_exponential(multiplier=0.02, max=0.1)
 
 
 class Origin(StrEnum):
@@ -159,27 +156,11 @@ class Clients:
 
     def settle(self, read: Callable[[], Reading], *, until: Callable[[Reading], bool]) -> Reading:
         """Repeat ``read`` until ``until`` accepts the result or ``timeout`` seconds have passed; return the last."""
-        deadline = self.clock.now() + self.timeout
-        repeating = tenacity.Retrying(
-            retry=tenacity.retry_if_result(lambda reading: not until(reading)),
-            wait=_WAIT,
-            stop=lambda state: self.clock.now() + state.upcoming_sleep > deadline,
-            sleep=self.clock.sleep,
-            retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
-        )
-        return repeating(read)
+        return self.retrying(tenacity.retry_if_result(lambda reading: not until(reading)))(read)
 
+    def retrying(self, retry: retry_base) -> tenacity.Retrying:
+        """Return attempts while ``retry`` accepts their results or errors, for up to ``timeout`` seconds.
 
-def until_timeout(clients: Clients, retry: retry_base) -> tenacity.Retrying:
-    """Repeat a call after each error that ``retry`` accepts, for up to ``clients.timeout`` seconds.
-
-    Raises the last error.
-    """
-    deadline = clients.clock.now() + clients.timeout
-    return tenacity.Retrying(
-        retry=retry,
-        wait=_WAIT,
-        stop=lambda state: clients.clock.now() + state.upcoming_sleep > deadline,
-        sleep=clients.clock.sleep,
-        reraise=True,
-    )
+        They end as their last attempt did: with its result, or with its error.
+        """
+        return retrying(retry, timeout=self.timeout, clock=self.clock)

@@ -16,7 +16,7 @@ from typing import Any
 import tenacity
 
 from airflow_provider_connect_offsets.exceptions import AccessDenied, Drift, StoreError, Unreachable
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, until_timeout
+from airflow_provider_connect_offsets.observe.clients import Bounds, Clients
 from airflow_provider_connect_offsets.observe.partitions import existing, first_few
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, TopicPartition
@@ -188,7 +188,7 @@ def _bounds(clients: Clients, partitions: Iterable[TopicPartition]) -> Mapping[T
                 raise
             return logs.bounds(present)
 
-    return until_timeout(clients, tenacity.retry_if_exception_type(Unreachable))(read)
+    return clients.retrying(tenacity.retry_if_exception_type(Unreachable))(read)
 
 
 def _named(gone: Iterable[OutOfLog]) -> str:

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 import tenacity
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
 from airflow_provider_connect_offsets.saga import overlaps
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, Heartbeat, Lease, Owner, living
@@ -221,12 +221,8 @@ class Journal:
             self._end_lease(entry.number, owner, seconds=seconds_after)
 
     def _claim(self, owner: Owner, timeout: float, *, home: str = "") -> JournalEntry:
-        waiting = tenacity.Retrying(
-            retry=tenacity.retry_if_result(lambda entry: entry is None),
-            wait=tenacity.wait_fixed(0.5),
-            stop=tenacity.stop_after_delay(timeout),
-            retry_error_callback=lambda _state: None,
-        )
+        retry = tenacity.retry_if_result(lambda entry: entry is None)
+        waiting = retrying(retry, timeout=timeout, clock=self._clock, wait=tenacity.wait_fixed(0.5))
         entry = waiting(self._try_claim, owner, home)
         if entry is None:
             raise overlaps.under_way(self.connector, holder=self.holder(self.newest()))

@@ -21,7 +21,7 @@ import tenacity
 import urllib3.exceptions
 from requests.utils import get_environ_proxies
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
 from airflow_provider_connect_offsets.connect.rest.endpoint import (
     BasicAuth,
     BearerToken,
@@ -40,9 +40,6 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 
 log = logging.getLogger(__name__)
-
-# Mostly a connector stands still meanwhile: what is waited longer than the rebalance takes is downtime.
-_WAIT = tenacity.wait_exponential(multiplier=0.02, max=0.1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +79,8 @@ class Transport:
 
         Raises the :class:`StoreError` that fits the refusal.
         """
-        deadline = self._clock.now() + self._timeout
-
-        def before_repetition(state: tenacity.RetryCallState) -> None:
-            log.info("%s Trying again in %.1f s.", _refusal(state).error, state.upcoming_sleep)
-
-        repeating = tenacity.Retrying(
-            retry=tenacity.retry_if_result(lambda outcome: isinstance(outcome, Refusal) and outcome.repeat),
-            wait=_WAIT,
-            stop=lambda state: self._clock.now() + state.upcoming_sleep > deadline,
-            sleep=self._clock.sleep,
-            before_sleep=before_repetition,
-            retry_error_callback=_refusal,
-        )
+        retry = tenacity.retry_if_result(lambda outcome: isinstance(outcome, Refusal) and outcome.repeat)
+        repeating = retrying(retry, timeout=self._timeout, clock=self._clock, before_sleep=_log_refusal)
         outcome = repeating(self._send_surely, call)
         if isinstance(outcome, Refusal):
             raise outcome.error
@@ -208,12 +194,9 @@ def _proxies(url: str) -> dict[str, str]:
     return dict(get_environ_proxies(url))
 
 
-def _refusal(state: tenacity.RetryCallState) -> Refusal:
-    """Give the refusal that an attempt ended with (it did: only refusals are repeated)."""
-    if state.outcome is None:
-        raise RuntimeError("an attempt without an outcome was to be judged")
-    refusal: Refusal = state.outcome.result()
-    return refusal
+def _log_refusal(state: tenacity.RetryCallState) -> None:
+    if state.outcome is not None:
+        log.info("%s Trying again in %.1f s.", state.outcome.result().error, state.upcoming_sleep)
 
 
 def _read(url: str, call: Call, response: requests.Response) -> _Done | Refusal:

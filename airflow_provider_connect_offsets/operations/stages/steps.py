@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.exceptions import (
     OutcomeUnknown,
     StoreError,
 )
-from airflow_provider_connect_offsets.observe.clients import Clients, until_timeout
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.waiting import is_in
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
@@ -121,7 +121,7 @@ def ask_for(clients: Clients, connector: str, state: State) -> None:
         State.PAUSED: clients.control.pause,
         State.STOPPED: clients.control.stop,
     }
-    until_timeout(clients, tenacity.retry_if_exception_type(OutcomeUnknown))(asked[state], connector)
+    clients.retrying(tenacity.retry_if_exception_type(OutcomeUnknown))(asked[state], connector)
 
 
 def until_it_stands(clients: Clients) -> tenacity.Retrying:
@@ -163,7 +163,7 @@ def write(clients: Clients, connector: str, changes: Offsets) -> WriteReply:
     def is_stopping(error: BaseException) -> bool:
         return isinstance(error, NotStopped) and told_status(clients, connector).state is State.STOPPED
 
-    repeating = until_timeout(clients, tenacity.retry_if_exception(is_stopping))
+    repeating = clients.retrying(tenacity.retry_if_exception(is_stopping))
     return repeating(clients.offsets.write_offsets, connector, changes)
 
 
