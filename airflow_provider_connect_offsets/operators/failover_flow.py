@@ -113,7 +113,7 @@ class OpenFailoverOperator(FailoverOperator):
     def execute(self, context: Context) -> None:
         """Look."""
         from airflow_provider_connect_offsets.offsets.requests.failover import Mode
-        from airflow_provider_connect_offsets.operations.stages.steps import told_status
+        from airflow_provider_connect_offsets.operations.stages.steps import lasting_status
 
         with failing_clearly():
             request = request_in(directory_at(self.run_uri))
@@ -121,7 +121,7 @@ class OpenFailoverOperator(FailoverOperator):
             with open_failover(self.connections(planned=planned), timeout=float(self.timeout)) as opened:
                 for connect, name in opened.connectors(request):
                     connect.journal(name).refuse_overlap(owner_of(context).run)
-                    self.log.info("%r is %s.", name, told_status(connect.clients, name).state)
+                    self.log.info("%r is %s.", name, lasting_status(connect.clients, name).state)
 
 
 class BeginFailoverOperator(FailoverOperator):
@@ -144,7 +144,7 @@ class BeginFailoverOperator(FailoverOperator):
         """Wait, stop, look."""
         from airflow_provider_connect_offsets.observe.flow import failover
         from airflow_provider_connect_offsets.offsets.requests.failover import Mode
-        from airflow_provider_connect_offsets.operations.connector import held
+        from airflow_provider_connect_offsets.operations.connector import stopped
 
         before, after = directory_at(self.run_uri), final_directory(self.run_uri)
         with failing_clearly():
@@ -153,7 +153,7 @@ class BeginFailoverOperator(FailoverOperator):
             with open_failover(self.connections(planned=planned), timeout=float(self.timeout)) as opened:
                 if planned:
                     failover.await_drained(request, opened.clients, timeout=float(self.drain_timeout))
-                prior = held.hold_stopped(opened.members(request), owner_of(context), seconds=HOLD)
+                prior = stopped.stop_for_run(opened.members(request), owner_of(context), seconds=HOLD)
                 for name, state in prior:
                     self.log.info("%r was %s and is STOPPED.", name, state)
                 failover.observe_failover(
@@ -179,12 +179,12 @@ class ReleaseFlowOperator(FailoverOperator):
     def execute(self, context: Context) -> str:
         """Release."""
         from airflow_provider_connect_offsets.offsets.requests.failover import Mode
-        from airflow_provider_connect_offsets.operations.connector import held
+        from airflow_provider_connect_offsets.operations.connector import stopped
 
         told = None
         with failing_clearly():
             request = request_in(directory_at(self.run_uri))
             if request.mode is Mode.PLANNED:
                 with open_failover(self.connections(planned=True), timeout=float(self.timeout)) as opened:
-                    told = held.take_back(opened.members(request), owner_of(context))
+                    told = stopped.restore(opened.members(request), owner_of(context))
         return told or "Nothing was left to release."

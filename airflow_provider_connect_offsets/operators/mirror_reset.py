@@ -240,7 +240,7 @@ class RestoreMirrorFlowOperator(FlowOperator):
 
     def execute(self, context: Context) -> str:
         """Restore where something is left to restore."""
-        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, take_back_reset
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, undo_reset
 
         run = reset_directory(self.run_uri)
         with (
@@ -248,7 +248,7 @@ class RestoreMirrorFlowOperator(FlowOperator):
             open_flow(self.connections, timeout=float(self.timeout)) as opened,
         ):
             plan = read_reset(run)
-            outcome = take_back_reset(plan, opened.clients, opened.held(plan.reset), owner_of(context))
+            outcome = undo_reset(plan, opened.clients, opened.held(plan.reset), owner_of(context))
             if outcome is None:
                 return "Nothing was left to restore."
             outcome.write(run.outcome)

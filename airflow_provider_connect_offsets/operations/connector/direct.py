@@ -66,7 +66,7 @@ def _changed(clients: Clients, journal: Journal, owner: Owner, stage: AlterOffse
             f"Nothing was written: this run holds {journal.connector!r} for the plan that it has begun. Give run_uri "
             "and digest of that plan, or leave the begin out."
         )
-    recovery.take_back_import(journal, owner, clients)
+    recovery.undo_import(journal, owner, clients)
     with journal.claim(owner) as entry:
         recovery.recover(entry, Toward.BACK, clients)
         refuse_unless_still(clients, journal.connector)

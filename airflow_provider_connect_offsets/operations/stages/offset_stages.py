@@ -176,7 +176,7 @@ class AlterOffsets(Stage):
             )
 
     def _is_resumed(self) -> bool:
-        return steps.told_status(self._clients, self.subject).state is not State.STOPPED
+        return steps.lasting_status(self._clients, self.subject).state is not State.STOPPED
 
     def _reads(self, expected: Offsets) -> bool:
         return not steps.differences(self._clients.offsets.read_offsets(self.subject), expected)

@@ -19,7 +19,12 @@ from airflow_provider_connect_offsets.observe.flow.flow_snapshot import FlowConn
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.requests.request import Request
-from airflow_provider_connect_offsets.operations.flow.flow_reset import Held, read_reset, reset_flow, take_back_reset
+from airflow_provider_connect_offsets.operations.flow.flow_reset import (
+    ResetJournals,
+    read_reset,
+    reset_flow,
+    undo_reset,
+)
 from airflow_provider_connect_offsets.pipeline.flow import mirror_reset_job
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -86,14 +91,14 @@ class FlowChanger:
         """Restore what an earlier task of the run left unfinished."""
         plan = read_reset(run)
         with self.clients() as clients:
-            return take_back_reset(plan, clients, self.held(plan.reset), Owner.here(run=name, task="restore"))
+            return undo_reset(plan, clients, self.held(plan.reset), Owner.here(run=name, task="restore"))
 
-    def held(self, reset: FlowReset) -> Held:
+    def held(self, reset: FlowReset) -> ResetJournals:
         """The journals that a reset holds."""
         names = [reset.checkpoint_connector, *(f"topic {where.topic}" for where in reset.emptied)]
         locks = [self.journal(name) for name in names if name]
         history = rewinds_root(self.workspace, cluster=self.cluster_id, connector=reset.source_connector)
-        return Held(self.journal(reset.source_connector), locks, history)
+        return ResetJournals(self.journal(reset.source_connector), locks, history)
 
     def journal(self, name: str) -> Journal:
         """The journal of a connector."""

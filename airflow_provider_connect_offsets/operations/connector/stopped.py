@@ -26,7 +26,7 @@ class Member:
     journal: Journal
 
 
-def hold_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> list[tuple[str, State]]:
+def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> list[tuple[str, State]]:
     """Hold the connectors for ``seconds``, stop them and wait until they are; gives each one's name and prior state.
 
     Raises :class:`Overlap` where another run holds one, :class:`NotStopped`, and store errors; ``take_back`` gives all
@@ -60,7 +60,7 @@ def leave_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) ->
             recovery.executor(members[0].clients, entry, []).finish()
 
 
-def give_back(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
+def resume(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
     """End the hold, with the connectors in the states that they had; raises :class:`NotRunning` and store errors."""
     if not members:
         return
@@ -70,7 +70,7 @@ def give_back(members: Sequence[Member], owner: Owner, *, seconds: float) -> Non
         recovery.executor(members[0].clients, entry, [*recovery.built(entry.record, *_clients(members))]).run()
 
 
-def take_back(members: Sequence[Member], owner: Owner) -> str | None:
+def restore(members: Sequence[Member], owner: Owner) -> str | None:
     """End the hold and give the connectors the states that they had; None where nothing was left to give back.
 
     One that can't be given back keeps none of the others from it; the error names it. Raises :class:`Interfered` where
