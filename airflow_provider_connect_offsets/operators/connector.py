@@ -86,10 +86,9 @@ class _StateOperator(_ConnectorOperator):
         del context
         target = self.target()
         before = opened.clients.control.status(self.connector).state.value
-        steps.ask_for(opened.clients, self.connector, target)
-        if (
-            self.deferrable and self.given(StepConnectionParams).control == Control.REST
-        ):  # in a storage there is nothing to wait for
+        steps.request_state(opened.clients, self.connector, target)
+        # In a storage there is nothing to wait for.
+        if self.deferrable and self.given(StepConnectionParams).control == Control.REST:
             self._defer_until(target, before)
         return self._there(opened, target, before)
 

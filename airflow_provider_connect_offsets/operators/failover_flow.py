@@ -91,7 +91,7 @@ class OpenFailoverOperator(FailoverOperator):
     def execute(self, context: Context) -> None:
         """Look."""
         from airflow_provider_connect_offsets.offsets.requests.failover import Mode
-        from airflow_provider_connect_offsets.operations.stages.steps import told_status
+        from airflow_provider_connect_offsets.operations.stages.steps import lasting_status
 
         with failing_clearly():
             request = request_in(directory_at(self.given(RunParams).run_uri))
@@ -99,7 +99,7 @@ class OpenFailoverOperator(FailoverOperator):
             with self.opened(planned=planned) as opened:
                 for connect, name in opened.connectors(request):
                     connect.journal(name).refuse_overlap(owner_of(context).run)
-                    self.log.info("%r is %s.", name, told_status(connect.clients, name).state)
+                    self.log.info("%r is %s.", name, lasting_status(connect.clients, name).state)
 
 
 class BeginFailoverOperator(FailoverOperator):
@@ -117,7 +117,7 @@ class BeginFailoverOperator(FailoverOperator):
         """Wait, stop, look."""
         from airflow_provider_connect_offsets.observe.flow import failover
         from airflow_provider_connect_offsets.offsets.requests.failover import Mode
-        from airflow_provider_connect_offsets.operations.connector import held
+        from airflow_provider_connect_offsets.operations.connector import stopped
 
         before, after = directory_at(self.given(RunParams).run_uri), final_directory(self.given(RunParams).run_uri)
         with failing_clearly():
@@ -126,7 +126,7 @@ class BeginFailoverOperator(FailoverOperator):
             with self.opened(planned=planned) as opened:
                 if planned:
                     failover.await_drained(request, opened.clients, timeout=self.given(DrainingParams).drain_timeout)
-                prior = held.hold_stopped(opened.members(request), owner_of(context), seconds=HOLD)
+                prior = stopped.stop_for_run(opened.members(request), owner_of(context), seconds=HOLD)
                 for name, state in prior:
                     self.log.info("%r was %s and is STOPPED.", name, state)
                 failover.observe_failover(
@@ -148,12 +148,12 @@ class ReleaseFlowOperator(FailoverOperator):
     def execute(self, context: Context) -> str:
         """Release."""
         from airflow_provider_connect_offsets.offsets.requests.failover import Mode
-        from airflow_provider_connect_offsets.operations.connector import held
+        from airflow_provider_connect_offsets.operations.connector import stopped
 
         told = None
         with failing_clearly():
             request = request_in(directory_at(self.given(RunParams).run_uri))
             if request.mode is Mode.PLANNED:
                 with self.opened(planned=True) as opened:
-                    told = held.take_back(opened.members(request), owner_of(context))
+                    told = stopped.restore(opened.members(request), owner_of(context))
         return told or "Nothing was left to release."

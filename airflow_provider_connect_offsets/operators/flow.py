@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.parameters.tasks import WaitingParams
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.hooks.flow import FlowClusters
-    from airflow_provider_connect_offsets.observe.flow.flow_snapshot import Asked
+    from airflow_provider_connect_offsets.observe.flow.flow_snapshot import FlowConnectors
     from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 
 
@@ -40,11 +40,11 @@ class FlowOperator(TakesParameters, BaseOperator):
         )
 
 
-def asked_of(connectors: FlowConnectorsParams) -> Asked:
+def requested_flow(connectors: FlowConnectorsParams) -> FlowConnectors:
     """Return the connectors of the flow that are requested, and whether its checkpoints are removed."""
-    from airflow_provider_connect_offsets.observe.flow.flow_snapshot import Asked
+    from airflow_provider_connect_offsets.observe.flow.flow_snapshot import FlowConnectors
 
-    return Asked(
+    return FlowConnectors(
         connectors.source_connector, connectors.checkpoint_connector.strip(), checkpoints=connectors.checkpoints
     )
 

@@ -40,7 +40,7 @@ class CommitGroupOffsetsOperator(FailoverOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Commit."""
         from airflow_provider_connect_offsets.offsets.requests.failover import Mode
-        from airflow_provider_connect_offsets.operations.connector import held
+        from airflow_provider_connect_offsets.operations.connector import stopped
         from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
         from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups
 
@@ -63,7 +63,7 @@ class CommitGroupOffsetsOperator(FailoverOperator):
                 finally:
                     page = failover_page(directory)
                 members = opened.members(request)
-                end = held.give_back if resume else held.leave_stopped
+                end = stopped.resume if resume else stopped.leave_stopped
                 end(members, owner_of(context), seconds=HOLD)
                 for member in () if resume else members:
                     name = member.journal.connector

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.operators.apply import (
     recorded,
     summary_of,
 )
-from airflow_provider_connect_offsets.operators.flow import FlowOperator, asked_of, reset_directory
+from airflow_provider_connect_offsets.operators.flow import FlowOperator, requested_flow, reset_directory
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.restore import refuse_deleted
 from airflow_provider_connect_offsets.operators.shared.common import (
@@ -66,7 +66,7 @@ class SnapshotMirrorFlowOperator(FlowOperator):
             )
             request = given.request(given.source_connector, now=datetime.now(tz=UTC))
             with self.open_flow() as opened:
-                reset = find_flow(asked_of(given), opened.clients)
+                reset = find_flow(requested_flow(given), opened.clients)
                 take_flow_snapshot(request, reset, opened.clients, run, cluster=opened.cluster)
         self.log.info("Syncs: topic %r on the %s; datasets under %s", reset.syncs.topic, reset.syncs.side, run.uri)
         return run.uri
@@ -201,12 +201,12 @@ class RestoreMirrorFlowOperator(FlowOperator):
 
     def execute(self, context: Context) -> str:
         """Restore where something is left to restore."""
-        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, take_back_reset
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, undo_reset
 
         with failing_clearly(except_for=LeftStopped), self.open_flow(self.given(WaitingParams)) as opened:
             run = reset_directory(self.given(RunParams).run_uri)
             plan = read_reset(run)
-            outcome = take_back_reset(plan, opened.clients, opened.held(plan.reset), owner_of(context))
+            outcome = undo_reset(plan, opened.clients, opened.held(plan.reset), owner_of(context))
             if outcome is None:
                 return "Nothing was left to restore."
             outcome.write(run.outcome)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.flow import FlowOperator, asked_of, reset_directory
+from airflow_provider_connect_offsets.operators.flow import FlowOperator, requested_flow, reset_directory
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of
 from airflow_provider_connect_offsets.parameters.flow import ClearedSyncsParams
 from airflow_provider_connect_offsets.parameters.taking import Models
@@ -41,7 +41,7 @@ class ClearOffsetSyncsOperator(FlowOperator):
             run = reset_directory(new_directory(self, context).uri)
             given = self.given(ClearedSyncsParams)
             with self.open_flow() as opened:
-                reset = find_flow(asked_of(given), opened.clients)
+                reset = find_flow(requested_flow(given), opened.clients)
                 held = opened.held(reset)
                 emptied = clear_syncs(reset, opened.clients, held, owner_of(context), run, foreign=given.foreign)
         self.log.info("Emptied: %s. Their records are kept under %s", emptied, run.uri)

@@ -51,7 +51,7 @@ class RestoreConnectorOffsetsOperator(TakesParameters, BaseOperator):
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 
         plan = read_plan(run)
-        outcome = stepwise.take_back(plan, opened.clients, opened.journal(plan.connector), owner_of(context))
+        outcome = stepwise.undo(plan, opened.clients, opened.journal(plan.connector), owner_of(context))
         if outcome is None:
             return None
         outcome.write(run.outcome)

@@ -112,7 +112,7 @@ def test_what_can_not_be_awaited_is_one_sentence(mirror: MirrorFlow) -> None:
     asked: dict[str, dict[str, Any]] = {
         "has no partition of topics 'no-such-topic' to wait for": {"topics": "no-such-topic"},
         r"'a\(' is no regular expression": {"topics": "a("},
-        "max_lag_records: 'few' is no whole number": {"max_lag_records": "few"},
+        "max_lag_records: 'few' is not a whole number": {"max_lag_records": "few"},
     }
     for sentence, arguments in asked.items():
         with pytest.raises(AirflowFailException, match=sentence):
@@ -134,7 +134,7 @@ def test_a_deferred_sensor_sees_the_flow_drain(mirror: MirrorFlow) -> None:
     async def events() -> list[Any]:
         return [event.payload async for event in MirrorLagTrigger(**{**arguments, "most": 0.5}).run()]
 
-    message = f"'{mirror.name}' is there in all of 2 partitions."
+    message = f"'{mirror.name}' has come far enough in all of 2 partitions."
     assert asyncio.run(events()) == [{"reached": True, "message": message, "before": "", "error": ""}]
     assert mirror.positions()[0] == RECORDS + 1
 

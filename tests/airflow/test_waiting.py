@@ -97,8 +97,8 @@ def test_positions_are_awaited_by_lag_and_by_number(sink: SinkFlow, mirror: Mirr
         ({"topics": "no-such-topic"}, "has no partition of topics 'no-such-topic' to wait for"),
         ({"topics": "a("}, "'a\\(' is no regular expression"),
         ({"partitions": "3-"}, "neither a number nor a range"),
-        ({"position": "-1"}, "position: '-1' is no number of records"),
-        ({"max_lag": "few"}, "max_lag: 'few' is no number of records"),
+        ({"position": "-1"}, "position: '-1' is not a whole number, 0 or greater"),
+        ({"max_lag": "few"}, "max_lag: 'few' is not a whole number, 0 or greater"),
     ],
 )
 def test_what_can_not_be_awaited_is_one_sentence(sink: SinkFlow, asked: dict[str, Any], sentence: str) -> None:

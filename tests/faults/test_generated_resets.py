@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.operations.flow.flow_reset import (
     ResetPlan,
     read_reset,
     reset_flow,
-    take_back_reset,
+    undo_reset,
 )
 from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.saga.executor import Toward
@@ -154,13 +154,13 @@ def _settle(case: Case, clients: Clients, flows: FlowChanger, owner: Owner, succ
     """As the teardown of the run does, a person, or another run."""
     held = flows.held(case.plan.reset)
     if successor is Successor.TEARDOWN:
-        take_back_reset(case.plan, clients, held, owner)
+        undo_reset(case.plan, clients, held, owner)
     elif successor is Successor.PERSON:
         systems = recovering.Systems(flows.worker, source=flows.source, target=flows.target)
         name = case.plan.reset.source_connector
         recovering.recover(flows.workspace, name, systems, toward=Toward.BACK, run=owner.run)
     else:
-        with held.journal.claim(_owner(), beside=held.locks) as entry:
+        with held.journal.claim(_owner(), others=held.locks) as entry:
             recovery.recover(entry, Toward.FORWARD, clients)
 
 

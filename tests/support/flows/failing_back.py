@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.observe.flow.failover import FailoverClien
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
-from airflow_provider_connect_offsets.operations.connector import held
+from airflow_provider_connect_offsets.operations.connector import stopped
 from airflow_provider_connect_offsets.operations.groups.group_commit import Moved, commit_translation
 from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
@@ -123,8 +123,8 @@ class FailingBack:
             failover.await_drained(request, clients, timeout=60)
             assert clients.connect is not None
             names = filter(None, (request.source_connector, request.forward_connector))
-            members = [held.Member(clients.connect, self.there.journal(name)) for name in names]
-            held.hold_stopped(members, self.there.owner(), seconds=600)
+            members = [stopped.Member(clients.connect, self.there.journal(name)) for name in names]
+            stopped.stop_for_run(members, self.there.owner(), seconds=600)
             failover.observe_failover(request, clients, after, ranges=before)
         return after, translate_job.run(self.there.spark, after)
 

@@ -22,7 +22,7 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clus
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
-from airflow_provider_connect_offsets.operations.connector import held
+from airflow_provider_connect_offsets.operations.connector import stopped
 from airflow_provider_connect_offsets.operations.groups.group_commit import Moved, commit_translation
 from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.saga.journal import Journal
@@ -205,8 +205,8 @@ class FailingOver:
             failover.await_drained(request, clients, timeout=60)
             assert clients.connect is not None
             names = (self.flowing.source_connector, self.flowing.checkpoint_connector)
-            members = [held.Member(clients.connect, self.journal(name)) for name in names]
-            held.hold_stopped(members, self.owner(), seconds=600)
+            members = [stopped.Member(clients.connect, self.journal(name)) for name in names]
+            stopped.stop_for_run(members, self.owner(), seconds=600)
             failover.observe_failover(request, clients, after, ranges=before)
         return after, translate_job.run(self.spark, after)
 

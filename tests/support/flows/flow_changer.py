@@ -15,11 +15,16 @@ from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.flow.flow_snapshot import Asked, find_flow, take_flow_snapshot
+from airflow_provider_connect_offsets.observe.flow.flow_snapshot import FlowConnectors, find_flow, take_flow_snapshot
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.requests.request import Request
-from airflow_provider_connect_offsets.operations.flow.flow_reset import Held, read_reset, reset_flow, take_back_reset
+from airflow_provider_connect_offsets.operations.flow.flow_reset import (
+    ResetJournals,
+    read_reset,
+    reset_flow,
+    undo_reset,
+)
 from airflow_provider_connect_offsets.pipeline.flow import mirror_reset_job
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -70,7 +75,7 @@ class FlowChanger:
         now = datetime.now(tz=UTC)
         request = Request.parse(connector=asked["source_connector"], to=to, value=value, now=now, **selection)
         with self.clients() as clients:
-            reset = find_flow(Asked(**asked), clients)
+            reset = find_flow(FlowConnectors(**asked), clients)
             take_flow_snapshot(request, reset, clients, run, cluster=self.cluster_id)
         assert self.spark is not None
         return run, mirror_reset_job.run(self.spark, run)
@@ -86,14 +91,14 @@ class FlowChanger:
         """Restore what an earlier task of the run left unfinished."""
         plan = read_reset(run)
         with self.clients() as clients:
-            return take_back_reset(plan, clients, self.held(plan.reset), Owner.here(run=name, task="restore"))
+            return undo_reset(plan, clients, self.held(plan.reset), Owner.here(run=name, task="restore"))
 
-    def held(self, reset: FlowReset) -> Held:
+    def held(self, reset: FlowReset) -> ResetJournals:
         """The journals that a reset holds."""
         names = [reset.checkpoint_connector, *(f"topic {where.topic}" for where in reset.emptied)]
         locks = [self.journal(name) for name in names if name]
         history = rewinds_root(self.workspace, cluster=self.cluster_id, connector=reset.source_connector)
-        return Held(self.journal(reset.source_connector), locks, history)
+        return ResetJournals(self.journal(reset.source_connector), locks, history)
 
     def journal(self, name: str) -> Journal:
         """The journal of a connector."""

@@ -97,7 +97,7 @@ class Changer:
         plan = read_plan(run)
         with self.clients() as clients:
             owner = Owner.here(run=name, task="restore")
-            return stepwise.take_back(plan, clients, self.journal(plan.connector), owner)
+            return stepwise.undo(plan, clients, self.journal(plan.connector), owner)
 
     def change(self, connector: str, to: str, value: str = "", **selection: str) -> Outcome:
         """Plan and apply."""

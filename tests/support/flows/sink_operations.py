@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
-from airflow_provider_connect_offsets.operations.connector import direct, held, stepwise
+from airflow_provider_connect_offsets.operations.connector import direct, stepwise, stopped
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -55,16 +55,16 @@ def single_steps(asked: Asked, clients: Clients, journal: Journal, owner: Owner)
     stepwise.read_back(clients, journal, owner, seconds=60)
     if prior is not State.STOPPED:
         (clients.control.pause if prior is State.PAUSED else clients.control.resume)(name)
-    return stepwise.take_back(plan, clients, journal, owner)
+    return stepwise.undo(plan, clients, journal, owner)
 
 
 def hold(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
     """A connector that is held STOPPED, as a failover does, and given back."""
     del asked
-    members = [held.Member(clients, journal)]
-    held.hold_stopped(members, owner, seconds=60)
-    held.give_back(members, owner, seconds=60)
-    return held.take_back(members, owner)
+    members = [stopped.Member(clients, journal)]
+    stopped.stop_for_run(members, owner, seconds=60)
+    stopped.resume(members, owner, seconds=60)
+    return stopped.restore(members, owner)
 
 
 @dataclass(frozen=True)

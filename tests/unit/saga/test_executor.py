@@ -438,7 +438,7 @@ def test_what_someone_else_has_taken_over_is_left_to_them(world: World, journal:
 
 def test_a_saga_is_left_open_and_taken_up_by_a_stranger(world: World, journal: Journal) -> None:
     """Between two tasks nothing but the journal knows of it; whoever comes instead of the second one undoes it."""
-    entry = journal.hold(OWNER, seconds=60)
+    entry = journal.claim_for_run(OWNER, seconds=60)
     change = executor(world, entry, "plain")
     entry.begin(OWNER, operation="a failover", key="key", stages=change.stages[:1])
     change.make(change.stages[0])

@@ -254,22 +254,22 @@ def test_whoever_was_taken_over_may_not_go_on(journal: Journal, time: Time) -> N
 def test_a_hold_is_kept_for_the_next_task_of_the_run_and_no_other(journal: Journal, time: Time) -> None:
     """Single-step changes hold a connector from task to task."""
     begin, alter = Owner.here(run="dag/steps", task="begin"), Owner.here(run="dag/steps", task="alter")
-    held = journal.hold(begin, seconds=100)
+    held = journal.claim_for_run(begin, seconds=100)
     held.write(replace(held.record, state=SagaState.FORWARD, stages=(STAGE,)))
 
     with pytest.raises(Overlap, match="dag/steps"):
         journal.refuse_overlap("dag/other")
     with (
-        pytest.raises(Overlap, match="not held by this run"),
-        journal.held(Owner.here(run="dag/other", task="alter"), seconds=100),
+        pytest.raises(Overlap, match="this run no longer has the lease"),
+        journal.continued(Owner.here(run="dag/other", task="alter"), seconds=100),
     ):
         pass
-    with journal.held(alter, seconds=100) as entry:
+    with journal.continued(alter, seconds=100) as entry:
         assert entry.record.stages == (STAGE,)
 
     time.now += 101
     journal.refuse_overlap("dag/other")
-    with pytest.raises(Overlap, match="not held by this run"), journal.held(alter, seconds=100):
+    with pytest.raises(Overlap, match="this run no longer has the lease"), journal.continued(alter, seconds=100):
         pass
 
 
@@ -302,7 +302,7 @@ def test_a_saga_of_several_resources_has_one_lease(tmp_path: Path, time: Time) -
     home, *beside = made
     mine, other = Owner("dag/1", "apply", ELSEWHERE, 1), Owner("dag/2", "apply", ELSEWHERE, 2)
 
-    with home.claim(mine, beside=beside):
+    with home.claim(mine, others=beside):
         for journal in made:
             with pytest.raises(Overlap, match="being changed by run 'dag/1'"), journal.claim(other):
                 pass
@@ -318,13 +318,13 @@ def test_what_a_saga_of_several_resources_left_is_not_hidden_from_any(tmp_path: 
         Journal(tmp_path.as_uri(), cluster="c", connector=name, wall=time, clock=time.clock) for name in ("a", "b")
     )
     mine, next_one = Owner("dag/1", "apply", ELSEWHERE, 1), Owner.here(run="dag/2", task="apply")
-    with home.claim(mine, beside=[other]) as entry:
+    with home.claim(mine, others=[other]) as entry:
         entry.begin(mine, operation="the reset", key="left", stages=())
         entry.note(SagaState.FORWARD)
 
     with pytest.raises(Overlap, match="the reset by run 'dag/1' ended before its time, and 'b'"), other.claim(next_one):
         pass
-    with home.claim(next_one, beside=[other]) as entry:
+    with home.claim(next_one, others=[other]) as entry:
         assert entry.record.key == "left"
         entry.note(SagaState.UNDONE)
     with other.claim(next_one) as entry:
@@ -338,10 +338,10 @@ def test_the_dead_are_watched_once(tmp_path: Path, time: Time) -> None:
         for number in range(20)
     )
     dead = Owner("dag/dead", "apply", ELSEWHERE, 1)
-    home._claim_beside(home._claim(dead, 0), dead, beside, 0)
+    home._claim_others(home._claim(dead, 0), dead, beside, 0)
     time.now += DEAD_AFTER + 1
 
-    with home.claim(OTHER, beside=beside):
+    with home.claim(OTHER, others=beside):
         assert DEAD_AFTER <= time.slept < 2 * DEAD_AFTER
     for journal in beside:
         assert journal.newest() == 2
@@ -357,7 +357,7 @@ def test_a_saga_does_not_hide_what_was_left_of_one_of_its_resources(tmp_path: Pa
 
     with (
         pytest.raises(Overlap, match="'b' belongs to what it has left"),
-        home.claim(Owner.here(run="dag/2", task="apply"), beside=[other]),
+        home.claim(Owner.here(run="dag/2", task="apply"), others=[other]),
     ):
         pass
     with other.claim(Owner.here(run="dag/3", task="apply")) as entry:

@@ -26,7 +26,7 @@ class Member:
     journal: Journal
 
 
-def hold_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> list[tuple[str, State]]:
+def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> list[tuple[str, State]]:
     """Hold the connectors for ``seconds``, stop them and wait until they are; gives each one's name and prior state.
 
     Raises :class:`Overlap` where another run holds one, :class:`NotStopped`, and store errors; ``take_back`` gives all
@@ -43,7 +43,7 @@ def hold_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
             "connector, each with its own Connect connection."
         )
     home, *others = members
-    entry = home.journal.hold(owner, seconds=seconds, beside=[one.journal for one in others])
+    entry = home.journal.claim_for_run(owner, seconds=seconds, others=[one.journal for one in others])
     recovery.recover(entry, Toward.BACK, *_clients(members))
     stages = [StopConnector(one.journal.connector, one.clients) for one in members]
     entry.begin(owner, operation="the failover", key="", stages=stages)
@@ -56,21 +56,21 @@ def hold_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
 def leave_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
     """End the hold with the connectors as they are: STOPPED."""
     if members:
-        with members[0].journal.held(owner, seconds=seconds) as entry:
+        with members[0].journal.continued(owner, seconds=seconds) as entry:
             recovery.executor(members[0].clients, entry, []).finish()
 
 
-def give_back(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
+def resume(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
     """End the hold, with the connectors in the states that they had; raises :class:`NotRunning` and store errors."""
     if not members:
         return
-    with members[0].journal.held(owner, seconds=seconds) as entry:
+    with members[0].journal.continued(owner, seconds=seconds) as entry:
         stages = [ResumeConnector(one.journal.connector, one.clients) for one in members]
         entry.add(stages)
         recovery.executor(members[0].clients, entry, [*recovery.built(entry.record, *_clients(members))]).run()
 
 
-def take_back(members: Sequence[Member], owner: Owner) -> str | None:
+def restore(members: Sequence[Member], owner: Owner) -> str | None:
     """End the hold and give the connectors the states that they had; None where nothing was left to give back.
 
     One that can't be given back keeps none of the others from it; the error names it. Raises :class:`Interfered` where
@@ -79,7 +79,7 @@ def take_back(members: Sequence[Member], owner: Owner) -> str | None:
     if not members:
         return None
     home, *others = members
-    with home.journal.claim(owner, beside=[one.journal for one in others]) as entry:
+    with home.journal.claim(owner, others=[one.journal for one in others]) as entry:
         told = recovery.recover(entry, Toward.BACK, *_clients(members))
         if told is not None and entry.record.state is SagaState.ABANDONED:
             raise Interfered(told)
