@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefused
@@ -204,7 +203,7 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
     """
 
     template_fields: Sequence[str] = (*OffsetsJobOperator.template_fields, "preview_uri")
-    application_name = "connect-offsets-translation"
+    job = "translation"
 
     def __init__(self, *, preview_uri: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -213,12 +212,6 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
     def directories(self) -> list[str]:
         """Its own, and that of its preview."""
         return [self.run_uri, *([self.preview_uri] if self.preview_uri else [])]
-
-    def job(self) -> Path:
-        """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import translate_job_path
-
-        return translate_job_path()
 
     def judged(self) -> dict[str, Any]:
         """Show the translation; raises :class:`PlanRefused` where the gate is closed."""

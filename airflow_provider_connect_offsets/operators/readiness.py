@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
@@ -143,17 +142,11 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
     """
 
     template_fields: Sequence[str] = (*OffsetsJobOperator.template_fields, "keep")
-    application_name = "connect-offsets-readiness"
+    job = "readiness"
 
     def __init__(self, *, run_uri: str, keep: int | str = 672, **kwargs: Any) -> None:
         super().__init__(run_uri=run_uri, **kwargs)
         self.keep = keep
-
-    def job(self) -> Path:
-        """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import readiness_job_path
-
-        return readiness_job_path()
 
     def directories(self) -> list[str]:
         """The run's directory, and how many runs are kept."""
