@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefused
@@ -124,18 +123,12 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
     """
 
     parameters: ClassVar[Models] = (*OffsetsJobOperator.parameters, PreviewParams)
-    preset: ClassVar[dict[str, Any]] = {"name": "connect-offsets-translation"}
+    job = "translation"
 
     def directories(self) -> list[str]:
         """Its own, and that of its preview."""
         preview = self.given(PreviewParams).preview_uri
         return [self.run_uri, *([preview] if preview else [])]
-
-    def job(self) -> Path:
-        """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import translate_job_path
-
-        return translate_job_path()
 
     def judged(self) -> dict[str, Any]:
         """Show the translation; raises :class:`PlanRefused` where the gate is closed."""

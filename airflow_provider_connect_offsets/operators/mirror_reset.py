@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped
@@ -80,13 +79,7 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
     ``digest`` that it returns is that of offsets and flow together.
     """
 
-    preset: ClassVar[dict[str, Any]] = {"name": "connect-offsets-mirror-reset"}
-
-    def job(self) -> Path:
-        """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import mirror_reset_job_path
-
-        return mirror_reset_job_path()
+    job = "mirror-reset"
 
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` where that is an error."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
@@ -81,13 +80,7 @@ class FindOrphanedOffsetsOperator(OffsetsJobOperator):
     XCom of its own too, so that ``find.output["digest"]`` works.
     """
 
-    preset: ClassVar[dict[str, Any]] = {"name": "connect-offsets-orphans"}
-
-    def job(self) -> Path:
-        """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import orphans_job_path
-
-        return orphans_job_path()
+    job = "orphans"
 
     def judged(self) -> dict[str, Any]:
         """Show what was found; raises :class:`InvalidRequest` for a pattern that is none."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import PlanRefused
 from airflow_provider_connect_offsets.operators.shared.common import page_of, report_at
@@ -36,13 +35,7 @@ class PlanConnectorOffsetsOperator(OffsetsJobOperator):
     its own too, so that ``plan.output["digest"]`` works.
     """
 
-    preset: ClassVar[dict[str, Any]] = {"name": "connect-offsets-plan"}
-
-    def job(self) -> Path:
-        """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import plan_job_path
-
-        return plan_job_path()
+    job = "plan"
 
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` where that is an error."""

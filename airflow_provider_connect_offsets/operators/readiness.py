@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowFailException
@@ -92,13 +91,7 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
     """
 
     parameters: ClassVar[Models] = (*OffsetsJobOperator.parameters, HistoryParams)
-    preset: ClassVar[dict[str, Any]] = {"name": "connect-offsets-readiness"}
-
-    def job(self) -> Path:
-        """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import readiness_job_path
-
-        return readiness_job_path()
+    job = "readiness"
 
     def directories(self) -> list[str]:
         """The run's directory, and how many runs are kept."""

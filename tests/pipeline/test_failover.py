@@ -9,7 +9,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.requests.failover import Move, digest_of_sums, row_numbers
-from airflow_provider_connect_offsets.pipeline import shipping
 from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
@@ -247,7 +246,7 @@ def test_spark_submit(directory: FailoverDirectory, tmp_path: Path) -> None:
     write_observation(directory, min_coverage=0.3)
     user = UserSettings(tmp_path / "log")
 
-    submit(shipping.translate_job_path(), directory.uri, tmp_path, user.settings)
+    submit("translation", directory.uri, tmp_path, user.settings)
 
     user.assert_kept()
     assert read_json(directory.summary)["commit"] == 2

@@ -32,14 +32,14 @@ class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
     """
 
     parameters: ClassVar[Models] = (RunParams,)
-    preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
     template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "_conn_id")
     operator_extra_links = (ReportLink(),)
-    run_uri: str
+    #: Name of the Spark job (``pipeline.job``).
+    job: str
 
-    @abstractmethod
-    def job(self) -> Path:
-        """The file that ``spark-submit`` runs."""
+    def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
+        super().__init__(**{"name": f"connect-offsets-{self.job}", "multiple_outputs": True, **kwargs})
+        self.run_uri = run_uri
 
     @abstractmethod
     def judged(self) -> dict[str, Any]:
@@ -53,6 +53,7 @@ class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
         """Submit the job, then show and judge what it found."""
         from airflow_provider_connect_offsets.pipeline.class_archive import quick_start
         from airflow_provider_connect_offsets.pipeline.shipping import (
+            job_path,
             spark_submit_path,
             write_py_files,
         )
@@ -69,9 +70,9 @@ class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
                 # The Python that runs this task has what the job needs; the path may lead to another one.
                 here |= {"PYSPARK_PYTHON": sys.executable}
             self.env_vars = {**here, **(self.env_vars or {})}
-            self.application = str(self.job())
+            self.application = str(job_path())
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
-            self.application_args = self.directories()
+            self.application_args = [self.job, *self.directories()]
             # Where one is on the path, the connection may name another one.
             beside = None if shutil.which("spark-submit") else spark_submit_path()
             self._spark_binary = self._spark_binary or beside

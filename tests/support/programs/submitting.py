@@ -24,8 +24,8 @@ def bare_python(path: Path) -> Path:
     return path
 
 
-def submit(job: Path, uri: str, scratch: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Run ``job`` on a run directory; driver and workers have nothing but the zip that is shipped.
+def submit(job: str, uri: str, scratch: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Run the job called ``job`` on a run directory; driver and workers have nothing but the zip that is shipped.
 
     settings: of the user, in ``spark-defaults.conf``
     """
@@ -50,6 +50,7 @@ def submit(job: Path, uri: str, scratch: Path, settings: Mapping[str, str] = Map
             home / "bin" / "spark-submit",
             *("--master", "local[2]"),
             *("--py-files", shipping.write_py_files(scratch / "connect_offsets.zip")),
+            shipping.job_path(),
             job,
             uri,
         ],
