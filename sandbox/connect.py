@@ -20,7 +20,7 @@ from sandbox.process import ServerProcess
 from sandbox.waiting import Progress, wait_until
 
 # Longer than the 90 s after which Connect itself gives up.
-_TIMEOUT = 100.0
+_CALL_TIMEOUT = 100.0
 _ANSWERED = 20.0
 _TIMEOUT = 60.0
 _UNKNOWN = 404
@@ -53,7 +53,7 @@ class Connect(ABC):
     def url(self) -> str:
         """The address of its REST API, without a slash at the end."""
 
-    def call(self, method: str, path: str, body: object = None, *, timeout: float = _TIMEOUT) -> Any:
+    def call(self, method: str, path: str, body: object = None, *, timeout: float = _CALL_TIMEOUT) -> Any:
         """Make one request, as it is, and return the answer's JSON (None: it had no body)."""
         with requests.Session() as session:
             session.trust_env = False  # a proxy of the environment can't reach 127.0.0.1
