@@ -259,33 +259,6 @@ def test_without_a_commit_there_is_nothing_to_restore(made_up: MadeUp) -> None:
     assert [made_up.restore().groups, made_up.restore().groups] == [1, 0]
 
 
-def test_a_run_that_is_cleared_is_restored_to_before_its_first_commit(made_up: MadeUp) -> None:
-    """Where nothing came in between; a group that had gone on is restored to where it had gone."""
-    still, reading, settled = made_up.group("still"), made_up.group("reading"), made_up.group("settled")
-    prior = {name: {made_up.at(0): Committed(3, "prior")} for name in (still, reading, settled)}
-    made_up.hold(prior)
-    made_up.commit(made_up.translate({name: {0: 30, 1: 10} for name in prior}))
-    made_up.hold({reading: {made_up.at(0): Committed(35, "read on")}})
-
-    made_up.commit(made_up.translate({still: {0: 40}, reading: {0: 40}}))
-    made_up.restore()
-
-    assert made_up.held(*prior) == {**prior, reading: {made_up.at(0): Committed(35, "read on")}}
-
-
-def test_a_run_that_is_cleared_after_its_restore_starts_anew(made_up: MadeUp) -> None:
-    """What a group has read between the two counts as what stood there before, wherever that is."""
-    name = made_up.group("again")
-    made_up.commit(made_up.translate({name: {0: 30}}))
-    made_up.restore()
-    made_up.hold({name: {made_up.at(0): Committed(30, "read so far")}})
-
-    made_up.commit(made_up.translate({name: {0: 45}}))
-    made_up.restore()
-
-    assert made_up.held(name) == {name: {made_up.at(0): Committed(30, "read so far")}}
-
-
 def test_kafkas_client_clears_no_single_offset(made_up: MadeUp) -> None:
     """So a group is deleted for it; once the client can, `operations.groups.deleted_groups` may go."""
     name = made_up.group("one")

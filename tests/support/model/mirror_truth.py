@@ -85,3 +85,7 @@ def rereads_at_home(world: World, start: int, position: int) -> int:
     origins = [record.origin for place, record in world.target.written.items() if place < position]
     read = {origin.offset for origin in origins if origin is not None and origin.incarnation == now}
     return sum(offset >= start and offset in read for offset in world.source.records)
+
+
+def bests(world: World) -> list[int]:
+    return [best(world, position) for position in range(world.source.end + 1)]

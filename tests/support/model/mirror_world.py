@@ -253,3 +253,11 @@ class Flow:
         if self._pending is not None and not self.silent:
             self.world.send_sync(self._pending)
             self._pending = None
+
+
+def replicated(count: int, traits: Traits | None = None) -> World:
+    """A world in which ``count`` distinct records were produced and replicated."""
+    world = World(traits or Traits())
+    world.produce(*range(count))
+    world.flow.replicate()
+    return world

@@ -1,4 +1,4 @@
-"""The journal: who holds a connector, and what a dead holder leaves to the next."""
+"""The journal: who holds a connector, and which entries it keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The executor on made-up stages: killed, failed and interrupted everywhere, and then met by a successor."""
+"""The executor on made-up stages: killed, failed or interrupted at every call."""
 
 from __future__ import annotations
 
