@@ -1,22 +1,17 @@
-"""A Kafka Connect worker, and its REST API as tests speak it, apart from the package under test."""
+"""A client of Kafka Connect's REST API for the sandbox and tests, independent of the package under test."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 import requests
 
 from sandbox.errors import NotInTime, RestRefusal
-from sandbox.jars import KAFKA_VERSION
-from sandbox.launch import kafka_command
-from sandbox.process import ServerProcess
 from sandbox.waiting import Progress, wait_until
 
 # Longer than the 90 s after which Connect itself gives up.
@@ -36,13 +31,6 @@ PLUGINS = frozenset(
         "file.FileStreamSinkConnector",
     )
 )
-
-
-class Mode(StrEnum):
-    """How a worker runs, by the name of its main class."""
-
-    DISTRIBUTED = "ConnectDistributed"
-    STANDALONE = "ConnectStandalone"
 
 
 class Connect(ABC):
@@ -205,62 +193,11 @@ class Connect(ABC):
         return Counter(part["state"] for part in parts)
 
 
-class ConnectWorker(Connect):
-    """A worker, distributed unless told otherwise; ``properties`` go over its settings."""
-
-    def __init__(
-        self,
-        name: str,
-        home: Path,
-        *,
-        bootstrap: Callable[[], str],
-        properties: Mapping[str, str],
-        mode: Mode = Mode.DISTRIBUTED,
-        version: str = KAFKA_VERSION,
-    ) -> None:
-        self.settings = home / "worker.properties"
-        self.process = ServerProcess(f"worker {name}", home, _WorkerRecipe(bootstrap, mode, version, dict(properties)))
-
-    @property
-    def url(self) -> str:
-        """The address of its REST API."""
-        return _url(self.process.ports)
-
-
 @dataclass(frozen=True, slots=True)
 class ConnectAt(Connect):
     """A Connect cluster that someone else runs."""
 
     url: str
-
-
-@dataclass(frozen=True, slots=True)
-class _WorkerRecipe:
-    bootstrap: Callable[[], str]
-    mode: Mode
-    version: str
-    properties: Mapping[str, str] = field(default_factory=dict)
-    ports: int = 1
-
-    def prepare(self, home: Path, ports: Sequence[int]) -> list[list[str]]:
-        own = {"bootstrap.servers": self.bootstrap(), "listeners": _url(ports)}
-        if self.mode is Mode.STANDALONE:
-            own["offset.storage.file.filename"] = str(home / "connect.offsets")
-        settings = {**_SETTINGS, **own, **self.properties}
-        text = "".join(f"{key}={value}\n" for key, value in settings.items())
-        (home / "worker.properties").write_text(text)
-        return []
-
-    def command(self, home: Path) -> list[str]:
-        main_class, settings = f"org.apache.kafka.connect.cli.{self.mode}", str(home / "worker.properties")
-        return kafka_command(main_class, [settings], home=home, version=self.version)
-
-    def is_ready(self, ports: Sequence[int]) -> bool:
-        return ConnectAt(_url(ports)).is_ready()
-
-
-def _url(ports: Sequence[int]) -> str:
-    return f"http://127.0.0.1:{ports[0]}"
 
 
 def _path(name: str, *rest: str) -> str:
@@ -277,27 +214,3 @@ def _is_in(status: Mapping[str, Any], state: str, tasks: int | None) -> bool:
     if state == "STOPPED" and states:
         return False
     return all(found == state for found in (connector, *states))
-
-
-_SETTINGS = {
-    "group.id": "sandbox-connect",
-    "config.storage.topic": "connect-configs",
-    "offset.storage.topic": "connect-offsets",
-    "status.storage.topic": "connect-status",
-    "config.storage.replication.factor": "1",
-    "offset.storage.replication.factor": "1",
-    "status.storage.replication.factor": "1",
-    "offset.storage.partitions": "3",
-    "status.storage.partitions": "1",
-    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
-    "value.converter": "org.apache.kafka.connect.storage.StringConverter",
-    "connector.client.config.override.policy": "All",
-    "plugin.discovery": "service_load",
-    "offset.flush.interval.ms": "2000",
-    "scheduled.rebalance.max.delay.ms": "0",
-    # A worker that was killed is given up soon; the least that the broker allows.
-    "session.timeout.ms": "6000",
-    "heartbeat.interval.ms": "2000",
-    # New topics are seen soon by sinks that subscribe to a pattern.
-    "consumer.metadata.max.age.ms": "2000",
-}

@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Self
 
 from sandbox.broker import Broker
-from sandbox.connect import ConnectWorker, Mode
 from sandbox.errors import SandboxError
 from sandbox.jars import KAFKA_VERSION, kafka_jars
 from sandbox.java import java
@@ -20,6 +19,7 @@ from sandbox.mirror_maker import MirrorMaker
 from sandbox.parts import airflow_connections
 from sandbox.process import ServerProcess
 from sandbox.waiting import wait_until
+from sandbox.worker import ConnectWorker, Mode
 
 
 class Sandbox:

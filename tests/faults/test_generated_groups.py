@@ -27,7 +27,7 @@ from tests.support.faults.fault_table import Ending, Note
 from tests.support.faults.faulty_clients import Fault, Faults, Killed, Outage
 from tests.support.faults.outages import Outages
 from tests.support.faults.successors import Successor
-from tests.support.flows.failing_over import cluster
+from tests.support.flows.groups import cluster
 from tests.support.flows.made_up_failover import Held, MadeUp
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.operations.groups import group_commit
 from airflow_provider_connect_offsets.workspace import files
 from sandbox import Sandbox
 from tests.support.faults.dying_writes import killed
-from tests.support.flows.failing_over import member
+from tests.support.flows.groups import member
 from tests.support.flows.made_up_failover import MadeUp
 
 MOST_WRITES = 60

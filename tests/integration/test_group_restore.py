@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.operations.groups import group_restore
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import delete_and_commit
 from sandbox import Sandbox
 from tests.support.faults.dying_writes import killed
-from tests.support.flows.failing_over import cluster, member
+from tests.support.flows.groups import cluster, member
 from tests.support.flows.made_up_failover import MadeUp
 
 MOST_WRITES = 60

@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace import files
 from sandbox import Sandbox
 from tests.support.faults.dying_writes import killed
-from tests.support.flows.failing_over import cluster
+from tests.support.flows.groups import cluster
 from tests.support.flows.made_up_failover import MadeUp
 
 

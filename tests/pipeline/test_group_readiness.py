@@ -17,10 +17,10 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import GROUP_READIN
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.paths import join
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
-from tests.support.model.mirror_events import Ending, history
+from tests.support.model.mirror_events import history
 from tests.support.model.mirror_looks import flow_of, write_failover_look, write_readiness_look
 from tests.support.model.mirror_rows import NOON
-from tests.support.model.mirror_world import Pair, Sync, World
+from tests.support.model.mirror_world import Ending, Pair, Sync, World
 
 HISTORIES = 10
 NOON_MS = int(NOON.timestamp() * 1000)

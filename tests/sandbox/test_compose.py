@@ -17,11 +17,12 @@ import yaml  # type: ignore[import-untyped]  # comes with Airflow, without types
 
 from sandbox.airflow import _standalone, airflow_environment
 from sandbox.broker import Secured, _BrokerRecipe
-from sandbox.connect import ConnectAt, Mode, _WorkerRecipe
+from sandbox.connect import ConnectAt
 from sandbox.jars import KAFKA_VERSION, ivy_jar, kafka_jars
 from sandbox.java import java
 from sandbox.kafka import KafkaAt
 from sandbox.parts import PartsAt, airflow_connections
+from sandbox.worker import Mode, _WorkerRecipe
 from tests.support.programs.compose_file import (
     COMPOSED,
     FILE,

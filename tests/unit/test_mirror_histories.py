@@ -7,7 +7,9 @@ from random import Random
 
 import pytest
 
-from tests.support.model.mirror_events import Ending, Event, Trait, history
+from tests.support.model.mirror_events import history
+from tests.support.model.mirror_kinds import Event, Trait
+from tests.support.model.mirror_world import Ending
 
 HISTORIES = 2000
 

@@ -15,7 +15,8 @@ from tests.support.airflow.task_runs import Ended, Runs
 from tests.support.airflow.task_scenes import Scene, Stands
 from tests.support.faults.orphan_cell import LINES, Cell
 from tests.support.flows.failing_back import Leading, away_positions, merged, produce
-from tests.support.flows.failing_over import Flowing, Positions, commit_groups, rows, standing
+from tests.support.flows.failing_over import Flowing, rows
+from tests.support.flows.groups import Positions, commit_groups, standing
 
 _GROUPS = 2
 

@@ -10,8 +10,8 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoi
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.offsets.storage import parse_key
 from sandbox import Progress, Sandbox, wait_for
-from sandbox.connect import ConnectWorker
 from sandbox.connectors import file_source_config
+from sandbox.worker import ConnectWorker
 
 LINES = "one\ntwo\n"
 

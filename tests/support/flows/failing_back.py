@@ -22,7 +22,8 @@ from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Broker, wait_for
 from sandbox.connectors import mirror_source_config
-from tests.support.flows.failing_over import FailingOver, Flowing, Positions, cluster, rows
+from tests.support.flows.failing_over import FailingOver, Flowing, rows
+from tests.support.flows.groups import Positions, cluster
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 from uuid import uuid4
 
-from confluent_kafka import Consumer
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster, open_cluster
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow import failover
 from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients
@@ -30,10 +28,9 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, journal_root
-from sandbox import Broker, Sandbox, wait_for, wait_until
+from sandbox import Sandbox, wait_for
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
-
-Positions = Mapping[str, Mapping[TopicPartition, int]]
+from tests.support.flows.groups import cluster, commit_groups
 
 
 @dataclass(frozen=True)
@@ -224,85 +221,6 @@ class FailingOver:
         return Owner.here(run=self.run, task="begin")
 
 
-@contextmanager
-def cluster(broker: Broker) -> Iterator[KafkaCluster]:
-    """Open a cluster of the sandbox."""
-    with open_cluster({"bootstrap.servers": broker.bootstrap}) as opened:
-        yield opened
-
-
-def commit_groups(broker: Broker, positions: Positions) -> None:
-    """Let groups have read so far; a broker that has just started may lose the first commit without saying so."""
-    left: list[str] = []
-
-    def committed() -> bool:
-        with cluster(broker) as opened:
-            assert opened.groups.commit(positions) == {}
-        found = standing(broker, positions)
-        left[:] = [name for name, offsets in positions.items() if not offsets.items() <= found[name].items()]
-        return not left
-
-    wait_until(committed, 60, "the groups were not committed", progress={"groups left": lambda: len(left)})
-
-
-def standing(broker: Broker, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
-    """What the groups have committed."""
-    with cluster(broker) as opened:
-        found = opened.groups.offsets_of(groups)
-    return {name: {where: one.offset for where, one in offsets.items()} for name, offsets in found.items()}
-
-
-@contextmanager
-def member(broker: Broker, group: str, topic: str) -> Iterator[None]:
-    """Someone who is in a group, for as long as the block lasts."""
-    config = {"bootstrap.servers": broker.bootstrap, "group.id": group, "enable.auto.commit": False}
-    consumer = Consumer({**config, "auto.offset.reset": "latest"})
-    consumer.subscribe([topic])
-    try:
-        wait_until(lambda: bool(consumer.poll(0.1) or consumer.assignment()), 60, "no partition was assigned")
-        yield
-    finally:
-        consumer.close()
-
-
 def rows(directory: FailoverDirectory) -> list[dict[str, Any]]:
     """Dataset ``translation``."""
     return read_dataset(directory.translation, TRANSLATION)
-
-
-@dataclass(frozen=True)
-class Logs:
-    """The values in both logs of a topic, by partition."""
-
-    source: Mapping[int, list[bytes | None]]
-    remote_partition: Mapping[int, list[bytes | None]]
-
-    @classmethod
-    def read(cls, flowing: Flowing) -> Logs:
-        """Read both."""
-        return cls(
-            contents(flowing.sandbox.source, flowing.topic), contents(flowing.sandbox.target, flowing.target_topic)
-        )
-
-    def read_again(self, partition: int, *, position: int, place: int) -> int:
-        """How many records are read again by a group that was at ``position`` and goes on at ``place``.
-
-        None that it has not read is missed there, as far as it was replicated.
-        """
-        left = set(self.source[partition][position:])
-        read = self.remote_partition[partition][place:]
-        assert left & set(self.remote_partition[partition]) <= set(read)
-        return sum(value not in left for value in read)
-
-    def goes_on(self, partition: int, *, position: int, place: int) -> bool:
-        """Whether the first record there is the next one."""
-        return self.remote_partition[partition][place : place + 1] == self.source[partition][position : position + 1]
-
-
-def contents(broker: Broker, topic: str) -> dict[int, list[bytes | None]]:
-    """The values of a topic without gaps, by partition."""
-    found: dict[int, list[bytes | None]] = {number: [] for number in broker.log_bounds(topic)}
-    for record in broker.consume(topic):
-        assert record.offset == len(found[record.partition])
-        found[record.partition].append(record.value)
-    return found

@@ -26,7 +26,7 @@ from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS, TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
-from tests.support.flows.failing_over import cluster
+from tests.support.flows.groups import cluster
 from tests.support.rows.written_reports import failover_row
 
 PARTITIONS = 4

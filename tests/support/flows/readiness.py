@@ -27,7 +27,7 @@ from airflow_provider_connect_offsets.workspace.readiness import Kept, Readiness
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
 from sandbox import Broker, Sandbox, wait_for, wait_until
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
-from tests.support.flows.failing_over import commit_groups
+from tests.support.flows.groups import commit_groups
 
 DAG_ID = "mirror_readiness"
 RECORDS = 100

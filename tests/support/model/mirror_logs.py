@@ -8,6 +8,8 @@ from typing import NamedTuple
 # A record's key is its content modulo this.
 KEYS = 10
 
+Seen = dict[int, tuple[int, int]]
+
 
 class Origin(NamedTuple):
     """Where a record was produced first: which source topic of that name, and its offset there."""
@@ -106,3 +108,9 @@ class Traits:
         if self.changes and mixed % 3 == 0:
             record = replace(record, content=record.content + KEYS)
         return replace(record, timestamp=now) if self.log_append_time else record
+
+
+def of_log(log: Log) -> tuple[tuple[int, int], Seen]:
+    """The bounds of a log, and each record by its offset: content and timestamp."""
+    there = {offset: (record.content, record.timestamp) for offset, record in log.records.items()}
+    return (log.start, log.end), there

@@ -20,12 +20,10 @@ from airflow_provider_connect_offsets.offsets.flow import Flow
 from sandbox import Broker, Sandbox, wait_for
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
 from tests.support.flows.failing_over import Flowing
-from tests.support.model.mirror_logs import KEYS, Log, Traits
+from tests.support.model.mirror_logs import KEYS, Log, Seen, Traits
 from tests.support.model.mirror_truth import copies
 from tests.support.model.mirror_world import LAG_MAX, Pair, World
 from tests.support.rows.written_failover import text
-
-Seen = dict[int, tuple[int, int]]
 
 
 @dataclass(slots=True)
@@ -197,12 +195,6 @@ class Replay:
 
 def _each(one: Replayed) -> int:
     return 1000 if one.world.traits.repeats else 1
-
-
-def of_log(log: Log) -> tuple[tuple[int, int], Seen]:
-    """The same of a log of the model."""
-    there = {offset: (record.content, record.timestamp) for offset, record in log.records.items()}
-    return (log.start, log.end), there
 
 
 def _nothing(_replay: Replay, _one: Replayed) -> None:
