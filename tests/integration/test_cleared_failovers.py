@@ -8,15 +8,15 @@ import pytest
 
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from sandbox import Sandbox
-from tests.support.flows.made_up_failover import MadeUp
+from tests.support.flows.made_up_failover import MadeUpFailover
 
 
 @pytest.fixture
-def made_up(sandbox: Sandbox, tmp_path: Path) -> MadeUp:
-    return MadeUp.start(sandbox, tmp_path)
+def made_up(sandbox: Sandbox, tmp_path: Path) -> MadeUpFailover:
+    return MadeUpFailover.start(sandbox, tmp_path)
 
 
-def test_a_run_that_is_cleared_is_restored_to_before_its_first_commit(made_up: MadeUp) -> None:
+def test_a_run_that_is_cleared_is_restored_to_before_its_first_commit(made_up: MadeUpFailover) -> None:
     """Where nothing came in between; a group that had gone on is restored to where it had gone."""
     still, reading, settled = made_up.group("still"), made_up.group("reading"), made_up.group("settled")
     prior = {name: {made_up.at(0): Committed(3, "prior")} for name in (still, reading, settled)}
@@ -30,7 +30,7 @@ def test_a_run_that_is_cleared_is_restored_to_before_its_first_commit(made_up: M
     assert made_up.held(*prior) == {**prior, reading: {made_up.at(0): Committed(35, "read on")}}
 
 
-def test_a_run_that_is_cleared_after_its_restore_starts_anew(made_up: MadeUp) -> None:
+def test_a_run_that_is_cleared_after_its_restore_starts_anew(made_up: MadeUpFailover) -> None:
     """What a group has read between the two counts as what stood there before, wherever that is."""
     name = made_up.group("again")
     made_up.commit(made_up.translate({name: {0: 30}}))

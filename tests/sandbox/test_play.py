@@ -12,8 +12,8 @@ import pytest
 
 from sandbox import wait_until
 from sandbox.scene import CHECKPOINTS, MIRROR, SINK
-from tests.support.airflow.playing import COMMAND, Playing, make_up
-from tests.support.programs.programs import read_to_end
+from tests.support.airflow.make_up import COMMAND, Playing, make_up
+from tests.support.programs.output import read_to_end
 
 pytestmark = pytest.mark.processes
 DAG = "/dags/connector_offsets_change"

@@ -1,4 +1,4 @@
-"""Airflow's UI, used as a person does: by clicks and keys in headless Chromium."""
+"""Clicks and keys in Airflow's UI, in headless Chromium."""
 
 from __future__ import annotations
 

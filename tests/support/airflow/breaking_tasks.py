@@ -1,4 +1,4 @@
-"""Tasks of a DAG that break as its run's configuration says, in Airflow's own processes.
+"""Ready DAGs whose tasks break as the run's configuration requests, in Airflow's own processes.
 
 ``{"broken": {"change.apply": {"fault": "killed", "writes": [2, 0]}}}``: the first attempt of ``change.apply`` is killed
 right after its second write to a worker or broker, the second attempt before it does anything; later ones are left

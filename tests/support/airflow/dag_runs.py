@@ -1,4 +1,4 @@
-"""What a test sees of a DAG run."""
+"""The result of a DAG run: state, tasks, directory and output."""
 
 from __future__ import annotations
 

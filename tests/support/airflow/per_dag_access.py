@@ -1,4 +1,4 @@
-"""Airflow's simple auth manager, and on top of it users who may read some DAGs only, as other auth managers have."""
+"""Airflow's simple auth manager with users who may read single DAGs only, as other auth managers have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which task breaks, how, and what its run comes to: a cell for each task of each task group and each fault."""
+"""Cells of the task matrix: each task of each task group with each fault, and the ending of its DAG run."""
 
 from __future__ import annotations
 

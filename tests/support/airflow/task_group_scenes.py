@@ -1,4 +1,4 @@
-"""Consumer groups that DAG runs with a broken task move, and offsets of connectors that are gone."""
+"""Scenes for broken tasks of failovers, failbacks and orphan removals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many DAG runs at once under a real scheduler, and what Airflow says of them."""
+"""Many DAG runs at once under a real scheduler, polled together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What DAG runs with a broken task work on, and what must be true of it once such a run has ended."""
+"""Connectors and groups that DAG runs with a broken task change, and checks of their state after such a run."""
 
 from __future__ import annotations
 

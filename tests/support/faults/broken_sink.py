@@ -1,4 +1,4 @@
-"""A sink, the operations that move where it resumes, and what may be found after one was broken."""
+"""Operations on a sink that are broken at one call, and the states allowed afterwards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox, wait_until
 from tests.support.faults.fault_table import Ending
 from tests.support.faults.faulty_clients import Fault, Faults, Killed, Outage
-from tests.support.faults.successors import Successor
+from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.flows.flows import RECORDS, Changer, SinkFlow
 from tests.support.flows.sink_operations import Asked, Operation, Told, change, hold, run_elsewhere, single_steps, write
 
@@ -120,7 +120,7 @@ class Broken:
 
     operation: Operation
     states: tuple[State, ...] = (State.STOPPED, State.PAUSED, State.RUNNING)
-    successors: tuple[Successor, ...] = tuple(Successor)
+    successors: tuple[RecoveredBy, ...] = tuple(RecoveredBy)
     moves: bool = True
 
 
@@ -128,7 +128,7 @@ OPERATIONS = {
     "change": Broken(change),
     "offsets without a plan": Broken(write, states=(State.STOPPED,)),
     # Airflow tries one step again, never all of them.
-    "single steps": Broken(single_steps, successors=(Successor.TEARDOWN, Successor.STRANGER, Successor.PERSON)),
+    "single steps": Broken(single_steps, successors=(RecoveredBy.TEARDOWN, RecoveredBy.OTHER_RUN, RecoveredBy.PERSON)),
     "held by a failover": Broken(hold, moves=False),
 }
 
@@ -142,7 +142,7 @@ class SinkCell:
     broken: Broken
     faults: Faults
     state: State
-    successor: Successor
+    successor: RecoveredBy
     over: Callable[[], None] = lambda: None
     owner: Owner = field(default_factory=lambda: Owner.here(run=f"test/{uuid4().hex}", task="apply"))
 
@@ -164,7 +164,7 @@ class SinkCell:
         self.over()
         # Whoever comes next has connections of its own, which know nothing of the outage.
         with changer.clients() as self.clients:
-            if self.successor is Successor.RETRY and self.faults.fault is not Fault.THEIRS:  # whose it is now
+            if self.successor is RecoveredBy.RETRY and self.faults.fault is not Fault.THEIRS:  # whose it is now
                 self.broken.operation(self.case.asked, self.clients, journal, self.owner)
                 assert self._is_applied() is self.broken.moves
                 return Ending.APPLIED if error is None else Ending.NEXT
@@ -203,11 +203,11 @@ class SinkCell:
 
     def _settle(self, changer: Changer, journal: Journal) -> None:
         """As a teardown of the same run does, a person, or another run: refused as long as the connector is held."""
-        if self.successor is Successor.PERSON:
+        if self.successor is RecoveredBy.PERSON:
             systems = recovering.Systems(changer.worker, kafka=changer.kafka.bootstrap)
             recovering.recover(changer.workspace, journal.connector, systems, toward=Toward.BACK, run=self.owner.run)
             return
-        if self.successor is Successor.STRANGER:
+        if self.successor is RecoveredBy.OTHER_RUN:
             stranger = Owner.here(run=f"test/{uuid4().hex}", task="apply")
             with suppress(Overlap), journal.claim(stranger) as entry:
                 recovery.recover(entry, Toward.FORWARD, self.clients)

@@ -1,4 +1,4 @@
-"""A commit or a restore of groups in a process of its own, which kills itself right before one of its writes.
+"""Commit or restore groups in a process that kills itself right before one of its writes.
 
 usage: dying_writes.py commit|restore BOOTSTRAP RUN_DIRECTORY DIGEST WRITES WORKSPACE [waits]
 

@@ -1,4 +1,4 @@
-"""A cell of the fault matrix: one step, one fault, one kind of connector; and what may come of it."""
+"""Cells of the fault matrix: one step, one fault, one kind of connector, and the allowed endings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from sandbox import Sandbox
 from tests.support.faults.fault_flow import AGAIN, FaultFlow, MirrorFaults, SinkFaults, Told, told
 from tests.support.faults.fault_table import Ending
-from tests.support.faults.gate import Fate, Gate, Point, Side, open_gate
 from tests.support.flows.flows import Changer
+from tests.support.workers.gate import Fate, Gate, Point, Side, open_gate
 
 STEPS = {
     "before stop": Point("PUT", "/stop", Side.BEFORE),

@@ -1,4 +1,4 @@
-"""Connectors whose changes are broken on purpose, and what a test may find afterwards."""
+"""Running connectors whose changes tests break, and checks of their state afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sandbox import Broker, Connect, Progress, RestRefusal, Sandbox, wait_until
 from sandbox.connectors import file_sink_config, mirror_source_config
 from tests.support.flows.flows import Changer
 from tests.support.programs import change_process
-from tests.support.programs.programs import read_to_end
+from tests.support.programs.output import read_to_end
 
 PARTITIONS, RECORDS = 3, 30
 # Of partition 0 the records from 10 on are delivered again, of partition 1 all, of partition 2 none.

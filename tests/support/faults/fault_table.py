@@ -1,4 +1,4 @@
-"""The fault matrix as a table."""
+"""The fault matrix as a Markdown table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doors through which a fault happens at one call that an operation makes, whichever call that is.
+"""Clients that count the calls of an operation and break one of them.
 
 A clean run counts the calls; each of them is then broken, before it reaches the real system and after it did. Looks
 that follow each other count as one, as their number is a matter of how fast the machine is.

@@ -1,4 +1,4 @@
-"""Stages that set flags in a made-up world, and faults at any call that they make."""
+"""Stages that set flags in a made-up world, and faults at each call that they make."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class World:
         raise Killed
 
 
-class Made(Stage):
+class MadeUpStage(Stage):
     """A stage that sets its flag in the world."""
 
     def __init__(self, world: World, title: str, subject: str, kind: Kind, downtime: Downtime | None) -> None:
@@ -116,7 +116,7 @@ class Made(Stage):
         return ""
 
 
-class Plainly(AsItIs):
+class PlainExplanation(AsItIs):
     """What is raised is what happened, and says when."""
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
@@ -128,8 +128,8 @@ class Plainly(AsItIs):
 
 
 def executor(world: World, entry: JournalEntry, script: str) -> Executor:
-    stages = [Made(world, *one) for one in SCRIPTS[script]]
-    return Executor(entry, stages, Plainly())
+    stages = [MadeUpStage(world, *one) for one in SCRIPTS[script]]
+    return Executor(entry, stages, PlainExplanation())
 
 
 def attempt(world: World, journal: Journal, script: str) -> Settled:

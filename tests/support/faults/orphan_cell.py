@@ -1,4 +1,4 @@
-"""A Connect cluster of its own, whose connectors are deleted and leave their offsets behind."""
+"""A Connect cluster whose deleted connectors leave offsets behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker or a broker that goes away in the midst of something, and comes back by itself."""
+"""Outages of a worker or broker that end by themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole MirrorMaker 2 flow with a consumer group, which tests reset; its aliases, and so its topics, are its own."""
+"""A MirrorMaker 2 flow with topics and a consumer group of its own, which tests reset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consumer groups that go home again, as a DAG's tasks do it, without Airflow."""
+"""Failbacks of consumer groups by the same calls as the DAG's tasks, without Airflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consumer groups that go from one cluster of the sandbox to the other, as a DAG's tasks do it, without Airflow."""
+"""Failovers of consumer groups by the same calls as the DAG's tasks, without Airflow."""
 
 from __future__ import annotations
 

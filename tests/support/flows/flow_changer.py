@@ -1,4 +1,4 @@
-"""Resets of flows as the tasks of the DAG make them, without Airflow."""
+"""Resets of flows by the same calls as the DAG's tasks, without Airflow."""
 
 from __future__ import annotations
 

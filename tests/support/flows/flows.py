@@ -1,4 +1,4 @@
-"""Connectors that really run in the sandbox, and changes of where they resume, as tests speak of them."""
+"""A running MirrorSource and a running sink, and changes of their offsets without Airflow."""
 
 from __future__ import annotations
 

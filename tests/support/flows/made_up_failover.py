@@ -1,4 +1,4 @@
-"""A failover whose translation is made up, so that real groups go wherever a test wants them, without a flow."""
+"""A failover whose translation a test makes up: real groups move to any offset, without a flow."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Held = Mapping[str, Mapping[TopicPartition, Committed]]
 
 
 @dataclass(frozen=True)
-class MadeUp:
+class MadeUpFailover:
     """One topic on both clusters under the same name, and the directory of a run."""
 
     sandbox: Sandbox
@@ -42,7 +42,7 @@ class MadeUp:
     topic: str
 
     @classmethod
-    def start(cls, sandbox: Sandbox, path: Path) -> MadeUp:
+    def start(cls, sandbox: Sandbox, path: Path) -> MadeUpFailover:
         """Create the topics, empty."""
         topic = f"orders-{uuid4().hex[:8]}"
         for broker in (sandbox.source, sandbox.target):

@@ -1,4 +1,4 @@
-"""What must be true of consumer groups after a planned failover, compared by content."""
+"""A check that consumer groups miss no record after a planned failover, by the records' values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A MirrorMaker 2 flow of several topics with checkpoints, and looks at its readiness, without Airflow."""
+"""A MirrorMaker 2 flow of several topics with checkpoints, and its readiness, without Airflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations that move where a sink resumes, here or in a process of their own."""
+"""Operations that change where a sink resumes, in this process or in another."""
 
 from __future__ import annotations
 

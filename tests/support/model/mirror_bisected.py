@@ -1,4 +1,4 @@
-"""Mappings that bisecting finds in the logs of a made-up world, by the code that reads real logs."""
+"""Offset mappings that bisecting finds in the logs of a made-up world."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histories of a replicated partition, made up at random: a few awkward things each, so that causes can be told apart.
+"""Random histories of a replicated partition, with a few awkward events each, so that causes can be told apart.
 
 ``history`` makes one. What happened in it, and what held for it, is in the ``happened`` of the world it returns.
 """

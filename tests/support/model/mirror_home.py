@@ -1,4 +1,4 @@
-"""Positions of the remote topic placed at home, and held against what is true of them."""
+"""Translations back to the source of a made-up world, compared with the truth."""
 
 from __future__ import annotations
 

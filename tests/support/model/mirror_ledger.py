@@ -1,4 +1,4 @@
-"""Worlds whose source was lost, and what looks at their readiness have kept until then."""
+"""Worlds whose source is lost, and the ledger that readiness runs kept of them before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs of a partition that is replicated, their records, and what a transform makes of a record on its way."""
+"""The two logs of a replicated partition, their records, and what a transform makes of a record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Made-up histories that happen to real topics as well, so that what the model takes to be true can be looked up.
+"""Made-up histories replayed on real topics, to check what the model assumes.
 
 Each topic has one partition and its world; one flow replicates all of them. What happens to a topic, happens to both.
 """

@@ -1,4 +1,4 @@
-"""Worlds as the datasets that the translation works on, and its answers held against what is true of them.
+"""Made-up worlds as datasets of the translation, and its answers compared with the truth.
 
 World ``i`` is topic ``str(i)``, partition 0.
 """

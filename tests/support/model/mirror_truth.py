@@ -1,4 +1,4 @@
-"""What is true of a position of a world, worked out record by record as docs define it."""
+"""The truth on a position of a world, computed record by record as docs define it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The world of one replicated partition: both logs, the flow between them, and all that the flow leaves behind.
+"""A made-up world: one replicated partition with both logs, the flow between them, and its records.
 
 A world does what it is told and decides nothing by chance, unless its flow is given chances.
 """

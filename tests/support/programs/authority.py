@@ -1,4 +1,4 @@
-"""A certificate authority for tests, and the stores that Java's keytool makes of its certificates."""
+"""A certificate authority for tests, and key stores made by Java's keytool."""
 
 from __future__ import annotations
 

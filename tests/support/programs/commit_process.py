@@ -1,4 +1,4 @@
-"""A commit of translated offsets in a process of its own, which kills itself in the midst.
+"""Commit translated offsets in a process that kills itself half-way.
 
 usage: python -m tests.support.programs.commit_process BOOTSTRAP RUN_DIRECTORY DIGEST GROUPS
 """

@@ -1,4 +1,4 @@
-"""docker-compose.yaml and the Dockerfiles that it builds, as tests read them."""
+"""Services of docker-compose.yaml, and the Dockerfiles that it builds."""
 
 from __future__ import annotations
 

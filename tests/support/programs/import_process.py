@@ -1,4 +1,4 @@
-"""``connect-offsets`` in a process of its own, which something happens to right before or after its first write.
+"""``connect-offsets`` in a process that is killed or waits right before or after its first write.
 
 usage: python -m tests.support.programs.import_process killed|waits before|after ARGUMENT...
 

@@ -1,4 +1,4 @@
-"""A reset in a process of its own, which dies in the midst.
+"""Reset a flow in a process that dies half-way.
 
 ``python -m tests.support.programs.reset_process RUN WORKSPACE WORKER SOURCE TARGET``
 

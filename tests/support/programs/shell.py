@@ -1,4 +1,4 @@
-"""``connect-offsets``, called in this process as a shell would call it."""
+"""``connect-offsets`` called in this process."""
 
 from __future__ import annotations
 

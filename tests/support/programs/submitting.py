@@ -1,4 +1,4 @@
-"""Jobs run by ``spark-submit`` where nothing of ours is installed."""
+"""Run jobs by ``spark-submit`` in a Python without this package or its dependencies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from types import MappingProxyType
 import pyspark
 
 from airflow_provider_connect_offsets.pipeline import shipping
-from tests.support.programs.programs import read_to_end
+from tests.support.programs.output import read_to_end
 
 
 def bare_python(path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""``spark-submit`` that hands its job to a Spark that runs already: the job is the real one, only the start is saved.
+"""A ``spark-submit`` that hands its job to a running Spark: the job is real, only the start is saved.
 
 What it takes to submit a job, a JVM and a Python of its own with nothing but the zip, has tests of its own, and so have
 the DAG runs marked ``submits``.

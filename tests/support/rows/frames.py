@@ -1,4 +1,4 @@
-"""Rows of a test as a frame."""
+"""Make a DataFrame of a test's rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets in a standalone worker's file before and after an import, and the document that is imported."""
+"""A standalone worker's offsets before and after an import, and the imported document."""
 
 from __future__ import annotations
 

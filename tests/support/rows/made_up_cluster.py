@@ -1,4 +1,4 @@
-"""A Kafka cluster that holds what a test writes down, for looks at a flow without servers."""
+"""A Kafka cluster in memory with logs that a test writes, to observe flows without servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots made up for a test, the plans that come out, and a comparison that shows the difference."""
+"""Made-up snapshots, the plans made of them, and a comparison that shows the difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets of a flow's readiness, and verdicts on them."""
+"""Datasets of a flow's readiness as DataFrames, and verdicts as tuples."""
 
 from __future__ import annotations
 

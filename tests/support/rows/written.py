@@ -1,4 +1,4 @@
-"""Runs of every kind, written to a directory as the jobs and tasks of a real one write them."""
+"""Runs of every kind, written to a directory as real jobs and tasks write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A look at a flow as it is written for the translation, made up."""
+"""A made-up observation of a flow, written for the translation."""
 
 from __future__ import annotations
 

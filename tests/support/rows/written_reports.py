@@ -1,4 +1,4 @@
-"""A report of each kind, made up: with the longest names and the largest numbers that may stand in one."""
+"""Runs for a report of each kind, with the longest names and largest numbers possible."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.exceptions import (
     UnknownConnector,
 )
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
-from tests.support.faults.scripted_worker import JETTY_404, FakeTime, Reply, Worker, error
+from tests.support.workers.scripted_worker import JETTY_404, FakeTime, Reply, Worker, error
 
 Connect = Callable[..., ConnectRest]
 CHANGES = Offsets.of([Entry.of({"kafka_topic": "orders", "kafka_partition": 0}, {"kafka_offset": 7})])

@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
-from tests.support.faults.scripted_worker import Reply, Worker, error
+from tests.support.workers.scripted_worker import Reply, Worker, error
 
 Connect = Callable[..., ConnectRest]
 STOP = "PUT /connectors/c/stop"

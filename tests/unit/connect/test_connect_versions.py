@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.exceptions import (
     Unsupported,
 )
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
-from tests.support.faults.scripted_worker import Reply, Worker, error
+from tests.support.workers.scripted_worker import Reply, Worker, error
 
 Connect = Callable[..., ConnectRest]
 CHANGES = Offsets.of([Entry.of({"kafka_topic": "orders", "kafka_partition": 0}, {"kafka_offset": 7})])

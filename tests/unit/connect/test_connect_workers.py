@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.exceptions import (
     OutcomeUnknown,
     Unreachable,
 )
-from tests.support.faults.scripted_worker import FakeTime, Reply, Worker
+from tests.support.workers.scripted_worker import FakeTime, Reply, Worker
 
 Connect = Callable[..., ConnectRest]
 STOP = "PUT /connectors/c/stop"

@@ -23,7 +23,7 @@ from tests.support.faults.made_up_stages import (
     OWNER,
     SCRIPTS,
     Killed,
-    Made,
+    MadeUpStage,
     World,
     assert_whole,
     attempt,
@@ -117,7 +117,7 @@ def test_an_error_that_needs_no_more_words_is_not_its_own_cause(world: World, jo
 
     world.faults["after look x"] = fail
     with journal.claim(OWNER) as entry:
-        stages = [Made(world, *one) for one in SCRIPTS["plain"]]
+        stages = [MadeUpStage(world, *one) for one in SCRIPTS["plain"]]
         entry.begin(OWNER, operation="a change", key="key", stages=stages)
         with pytest.raises(StoreError, match="no answer") as raised:
             Executor(entry, stages, AsItIs()).run()

@@ -20,8 +20,8 @@ from airflow_provider_connect_offsets.workspace import files
 from tests.support.faults.made_up_stages import (
     OWNER,
     SCRIPTS,
-    Made,
-    Plainly,
+    MadeUpStage,
+    PlainExplanation,
     World,
     attempt,
     settle,
@@ -69,10 +69,10 @@ def test_what_was_made_and_can_not_be_noted_is_undone(
 
     monkeypatch.setattr(files, "write_json", write_json)
     with journal.claim(OWNER) as entry:
-        stages = [Made(world, *one) for one in SCRIPTS["plain"] if one[2] is Kind.UNDOABLE]
+        stages = [MadeUpStage(world, *one) for one in SCRIPTS["plain"] if one[2] is Kind.UNDOABLE]
         entry.begin(OWNER, operation="a change", key="key", stages=stages)
         with pytest.raises(NotApplied, match=r"undone: The journal of 'x' can't be written"):
-            Executor(entry, stages, Plainly()).run()
+            Executor(entry, stages, PlainExplanation()).run()
 
     assert not any(world.stands.values())
     assert journal.left() is None

@@ -19,8 +19,8 @@ from tests.support.faults.made_up_stages import (
     OWNER,
     STOP,
     Killed,
-    Made,
-    Plainly,
+    MadeUpStage,
+    PlainExplanation,
     World,
     assert_whole,
     attempt,
@@ -125,8 +125,8 @@ def test_a_saga_is_left_open_and_taken_up_by_a_stranger(world: World, journal: J
     stranger = Owner.here(run="dag/other", task="apply")
     with journal.claim(stranger) as found:
         assert [one.title for one in found.record.stages] == ["stop"]
-        stages = [Made(world, *STOP)]
-        settled = Executor(found, stages, Plainly()).settle(Toward.FORWARD)
+        stages = [MadeUpStage(world, *STOP)]
+        settled = Executor(found, stages, PlainExplanation()).settle(Toward.FORWARD)
 
     assert settled.record.state is SagaState.UNDONE
     assert world.stands == {"stop x": False}

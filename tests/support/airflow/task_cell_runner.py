@@ -1,4 +1,4 @@
-"""Runs cells of broken tasks, as many at once as there are scenes for them."""
+"""Run cells of broken tasks side by side, each on a scene of its own."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def scheduler(sandbox: Sandbox, folder: Path, spark_submit: Path) -> Iterator[Ru
         "PATH": path,
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),  # Airflow's processes find what pytest finds
         "AIRFLOW__CORE__PARALLELISM": "3",
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS": "tests.support.airflow.patient_sqlite.CONNECT_ARGS",
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS_ASYNC": "tests.support.airflow.patient_sqlite.CONNECT_ARGS",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS": "tests.support.airflow.sqlite_connect_args.CONNECT_ARGS",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS_ASYNC": "tests.support.airflow.sqlite_connect_args.CONNECT_ARGS",
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "3600",  # the files stay as they are
     }
     airflow = AirflowStandalone(sandbox, workspace=workspace, dags=dags, settings=settings)
@@ -49,7 +49,7 @@ def scheduler(sandbox: Sandbox, folder: Path, spark_submit: Path) -> Iterator[Ru
         airflow.close()
 
 
-class Lanes:
+class CellRunner:
     """The cells of a session, which begin at once; a scene makes one after the other."""
 
     def __init__(self, sandbox: Sandbox, runs: Runs, cells: Sequence[Cell]) -> None:
@@ -61,7 +61,7 @@ class Lanes:
             self._endings[cell] = self._add(cell)
 
     @contextmanager
-    def running(self) -> Iterator[Lanes]:
+    def running(self) -> Iterator[CellRunner]:
         """Make them, until the end of the block."""
         lanes = {dag_id: min(SCENES[dag_id][1], queue.qsize()) for dag_id, queue in self._queues.items()}
         with ThreadPoolExecutor(max_workers=max(1, sum(lanes.values()))) as pool:

@@ -1,4 +1,4 @@
-"""A real HTTP server that answers as a Connect worker would, by script; and time that passes only when asked to."""
+"""An HTTP server that answers like a Connect worker, by script, and a clock that tests move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that tests start, and what they print until they end."""
+"""Read all that a program prints until it ends."""
 
 from __future__ import annotations
 

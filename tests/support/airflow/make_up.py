@@ -1,4 +1,4 @@
-"""``make up``, started as a program of its own, and what it says to a person."""
+"""``make up`` as a program of its own, and what it prints."""
 
 from __future__ import annotations
 

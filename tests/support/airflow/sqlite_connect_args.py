@@ -1,4 +1,4 @@
-"""How Airflow opens its SQLite, where many DAG runs go on at once on a busy machine."""
+"""SQLite settings for an Airflow with many DAG runs at once on a busy machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worlds as looks at a flow write them: for a failover of either kind, and for its readiness.
+"""Observations of made-up worlds as failovers and readiness runs write them.
 
 World ``i`` is topic ``str(i)``, partition 0; of each world the group ``g<position>`` stands at that position, and has
 the checkpoint that the world has of a group which stood there.
@@ -45,7 +45,7 @@ def flow_of(side: Side) -> Flow:
     return Flow(source_alias="source", target_alias="target", syncs_on=side)
 
 
-def write_failover_look(
+def write_failover_observation(
     directory: FailoverDirectory,
     worlds: Sequence[World],
     flow: Flow,
@@ -82,7 +82,7 @@ def write_failover_look(
     write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, partitions)
 
 
-def write_readiness_look(
+def write_readiness_observation(
     directory: ReadinessDirectory,
     worlds: Sequence[World],
     flow: Flow,

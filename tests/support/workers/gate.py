@@ -1,4 +1,4 @@
-"""A gate in front of a real Connect worker: hands everything on, and lets a fault happen at one point of a change."""
+"""A proxy in front of a real Connect worker that lets one fault happen at one request."""
 
 from __future__ import annotations
 
