@@ -17,6 +17,7 @@ from tests.support.model.mirror_presumed import misled
 from tests.support.model.mirror_rows import Answer, ReadFrom, answered, partitions_of, searched_mappings, syncs_of
 from tests.support.model.mirror_world import Ending, World
 
+pytestmark = pytest.mark.histories
 HISTORIES = int(os.environ.get("HISTORIES", "250"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
 _ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}

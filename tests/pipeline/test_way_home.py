@@ -21,6 +21,7 @@ from tests.support.model.mirror_rows import ReadFrom, partitions_of, syncs_of
 from tests.support.model.mirror_world import Ending, World
 from tests.support.rows.frames import frame_of
 
+pytestmark = pytest.mark.histories
 HISTORIES = int(os.environ.get("HISTORIES", "250"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
 _ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}
