@@ -1,4 +1,4 @@
-"""Real Kafka, Kafka Connect and MirrorMaker 2, from packages, for tests, the demo and the benchmarks."""
+"""Run real Kafka, Kafka Connect and MirrorMaker 2 from packages, for tests, the demo and benchmarks."""
 
 from sandbox.broker import Broker
 from sandbox.connect import Connect, ConnectAt

@@ -21,7 +21,7 @@ class Mode(StrEnum):
 
 
 class ConnectWorker(Connect):
-    """A worker, distributed unless told otherwise; ``properties`` go over its settings."""
+    """A worker; ``properties`` override its settings."""
 
     def __init__(
         self,
@@ -87,9 +87,9 @@ _SETTINGS = {
     "plugin.discovery": "service_load",
     "offset.flush.interval.ms": "2000",
     "scheduled.rebalance.max.delay.ms": "0",
-    # A worker that was killed is given up soon; the least that the broker allows.
+    # A killed worker leaves its group soon; the least that the broker allows.
     "session.timeout.ms": "6000",
     "heartbeat.interval.ms": "2000",
-    # New topics are seen soon by sinks that subscribe to a pattern.
+    # Sinks that subscribe to a pattern see new topics soon.
     "consumer.metadata.max.age.ms": "2000",
 }

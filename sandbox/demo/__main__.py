@@ -66,7 +66,7 @@ def _stage(telling: Telling, output: Path, logs: Path) -> Iterator[Stage]:
         dag_runs = stack.enter_context(DagRuns(environment=own, workspace=workspace, logs=logs))
         yield Stage(_scene(sandbox, telling), dag_runs, telling)
         telling.heading("Done")
-        with telling.step("Everything is stopped and gone"):
+        with telling.step("Everything is stopped and its files are removed"):
             stack.close()
 
 

@@ -61,13 +61,13 @@ LEFT_TO_THE_IMAGE = {
 
 @pytest.fixture(scope="module")
 def compose() -> list[str]:
-    """A compose; where one has to be, as in CI, its absence is a failure."""
+    """The command of an installed compose; in CI its absence is a failure."""
     if alone := shutil.which("docker-compose"):
         return [alone]
     docker = shutil.which("docker")
     if docker and subprocess.run([docker, "compose", "version"], capture_output=True, check=False).returncode == 0:
         return [docker, "compose"]
-    missing = "There is neither docker-compose nor docker compose here; Debian: sudo apt-get install docker-compose"
+    missing = "Neither docker-compose nor docker compose is installed; install it with: apt-get install docker-compose"
     if os.environ.get("CI"):
         pytest.fail(missing)
     pytest.skip(missing)

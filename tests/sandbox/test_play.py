@@ -50,7 +50,7 @@ def test_told_to_end_it_leaves_nothing(playing: Playing) -> None:
     last = read_to_end(playing.process)
 
     assert playing.process.returncode == 0, last
-    assert "Everything is stopped and gone." in last
+    assert "Everything is stopped and its files are removed." in last
     assert psutil.wait_procs(started, timeout=60)[1] == []
     assert not root.exists()
     assert not (playing.directory / ".sandbox").exists()
