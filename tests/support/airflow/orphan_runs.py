@@ -26,7 +26,7 @@ def read(uri: str) -> Any:
 
 
 def partition_of(connector: str, directory: OrphansDirectory) -> dict[str, Any]:
-    """The source partition of a connector that was found."""
+    """The source partition of an orphaned connector."""
     found: list[dict[str, Any]] = read(directory.summary)["connectors"]
     partition: dict[str, Any] = json.loads(next(one["partition"] for one in found if one["connector"] == connector))
     return partition

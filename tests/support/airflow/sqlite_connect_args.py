@@ -8,13 +8,13 @@ from typing import Any
 
 
 class Connection(sqlite3.Connection):
-    """Does not wait for the disk: the database goes with its Airflow."""
+    """A connection that does not wait for the disk, as the database is removed with its Airflow."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.execute("PRAGMA synchronous=OFF").close()
 
 
-# The scheduler ends where it does not get the lock in time. The API server answers nobody while one of its requests
-# waits for the lock that another one has: the sooner it gives up, the better, as whoever asked it asks again.
+# The scheduler ends if it does not get the lock in time. The API server answers no request while one of them waits for
+# the lock of another, so it gives up soon, and its clients retry.
 CONNECT_ARGS = {"timeout": 3.0 if "api-server" in sys.argv else 60.0, "factory": Connection}

@@ -17,7 +17,7 @@ STAGE = StageRecord("stop", "a sink/ü", "c", {}, Progress.BEGUN, {"state": "PAU
 
 
 class Time:
-    """A wall clock that stands until it is moved, and one that goes on only as somebody sleeps."""
+    """A wall clock that tests move, and a monotonic clock that advances by sleeping only."""
 
     def __init__(self) -> None:
         self.now = 1_000_000.0
@@ -45,7 +45,7 @@ def dead_owner() -> Owner:
 
 
 def leave(journal: Journal, owner: Owner) -> None:
-    """What a process leaves that is killed while it alters: an unfinished record, and a lease that nobody renews."""
+    """Leave what a killed process leaves: an unfinished journal entry, and a lease that nobody renews."""
     entry = journal._claim(owner, 0)
     entry.begin(owner, operation="a change", key="left", stages=())
     entry.write(replace(entry.record, state=SagaState.FORWARD, stages=(STAGE,)))

@@ -31,7 +31,7 @@ LEGEND = {
 
 
 class Note(Protocol):
-    """Writes into the table how a cell ended."""
+    """Notes the ending of a cell for the table."""
 
     def __call__(self, fault: str, step: str, kind: str, ending: Ending) -> None:
         """Of one fault at one step, with one kind of connector."""

@@ -43,14 +43,14 @@ SCRIPTS = {
 
 
 class Killed(BaseException):
-    """SIGKILL: nothing is done any more, whoever catches it."""
+    """A simulated SIGKILL: nothing is done after it, whoever catches it."""
 
 
 @dataclass
 class World:
-    """What stages change, and the calls that are made; a fault may be put at any of them.
+    """What stages change, and the calls that they make; a test may set a fault at any of them.
 
-    ``stands``: which stages have taken effect. ``calls``: what was done, like ``do alter``.
+    ``stands``: which stages have taken effect. ``calls``: the calls made, such as ``do alter``.
     """
 
     stands: dict[str, bool] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class World:
     dead: bool = False
 
     def reach(self, call: str) -> None:
-        """Come to a call, at which something may happen."""
+        """Make a call, at which a fault may happen."""
         self.refuse_dead()
         self.calls.append(call)
         fault = self.faults.pop(call, None)
@@ -71,7 +71,7 @@ class World:
             raise Killed
 
     def begin_anew(self, call: str) -> None:
-        """Nothing has happened yet, and at ``call`` the process dies."""
+        """Reset the world; the process dies at ``call``."""
         self.stands, self.calls, self.dead = {}, [], False
         self.faults = {call: self.die}
 
@@ -117,7 +117,7 @@ class MadeUpStage(Stage):
 
 
 class PlainExplanation(AsItIs):
-    """What is raised is what happened, and says when."""
+    """Keeps the error, and adds when it was raised."""
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
         return NotApplied(f"undone: {error}{settled.lost}")
@@ -133,7 +133,7 @@ def executor(world: World, entry: JournalEntry, script: str) -> Executor:
 
 
 def attempt(world: World, journal: Journal, script: str) -> Settled:
-    """Begin a saga and make it."""
+    """Begin a saga and run it."""
     with journal.claim(OWNER) as entry:
         change = executor(world, entry, script)
         entry.begin(OWNER, operation="a change", key="key", stages=change.stages)
@@ -141,7 +141,7 @@ def attempt(world: World, journal: Journal, script: str) -> Settled:
 
 
 def settle(world: World, journal: Journal, script: str, toward: Toward) -> SagaState:
-    """What comes after a death; gives how it ended."""
+    """Settle a dead saga, and return its state."""
     world.dead = False
     with journal.claim(OWNER) as entry:
         if not entry.record.state.is_unfinished:
@@ -154,14 +154,14 @@ def made(script: str) -> list[str]:
 
 
 def assert_whole(world: World, script: str, state: SagaState) -> None:
-    """All of it stands, or nothing; never anything in between."""
+    """Assert that all stages have taken effect, or none."""
     stands = {title for title in made(script) if world.stands.get(title)}
     expected = set(made(script)) if state is SagaState.DONE else set()
     assert (state in {SagaState.DONE, SagaState.UNDONE, SagaState.CLAIMED}, stands) == (True, expected)
 
 
 def moments(script: str) -> list[str]:
-    """Every call that changes something while all goes well, in order."""
+    """Every call of a run without a fault, in order."""
     names = [f"{title} {subject}" for title, subject, *_rest in SCRIPTS[script]]
     return [f"{call} {name}" for name in names for call in ("capture", "before", "after")]
 

@@ -18,15 +18,15 @@ class Logs:
 
     @classmethod
     def read(cls, flowing: Flowing) -> Logs:
-        """Read both."""
+        """Read both logs."""
         return cls(
             contents(flowing.sandbox.source, flowing.topic), contents(flowing.sandbox.target, flowing.target_topic)
         )
 
     def read_again(self, partition: int, *, position: int, place: int) -> int:
-        """How many records are read again by a group that was at ``position`` and goes on at ``place``.
+        """Count the records that a group at ``position`` of the source reads again from ``place`` of the remote topic.
 
-        None that it has not read is missed there, as far as it was replicated.
+        Fails if it would miss a replicated record that it has not read.
         """
         left = set(self.source[partition][position:])
         read = self.remote_partition[partition][place:]
@@ -34,7 +34,7 @@ class Logs:
         return sum(value not in left for value in read)
 
     def goes_on(self, partition: int, *, position: int, place: int) -> bool:
-        """Whether the first record there is the next one."""
+        """Whether the record at ``place`` of the remote topic is the one at ``position`` of the source."""
         return self.remote_partition[partition][place : place + 1] == self.source[partition][position : position + 1]
 
 

@@ -35,7 +35,7 @@ from tests.support.flows.groups import cluster, commit_groups
 
 @dataclass(frozen=True)
 class Flowing:
-    """A MirrorSource and a MirrorCheckpoint that replicate one topic, of records that hold ``partition:number``."""
+    """A MirrorSource and a MirrorCheckpoint of one topic whose values are ``partition:number``."""
 
     sandbox: Sandbox
     mark: str
@@ -85,7 +85,7 @@ class Flowing:
         return self.flow.target_topic(self.topic)
 
     def produce(self, count: int) -> None:
-        """So many records more in each partition."""
+        """Produce more records to each partition."""
         for partition, (_start, end) in self.sandbox.source.log_bounds(self.topic).items():
             values = [f"{partition}:{number}" for number in range(end, end + count)]
             self.sandbox.source.produce(self.topic, values, partition=partition)
@@ -97,7 +97,7 @@ class Flowing:
         wait_for(self.stored, ends, 90, told, progress={"replicated": self._replicated, **self.sandbox.connect.work})
 
     def stored(self) -> dict[int, int]:
-        """One after the last replicated offset, by partition."""
+        """The offset after the last replicated one, by partition."""
         return {
             entry["partition"]["partition"]: entry["offset"]["offset"] + 1
             for entry in self.sandbox.connect.offsets(self.source_connector)
@@ -108,11 +108,11 @@ class Flowing:
         return self.sandbox.target.log_bounds(self.target_topic)
 
     def restart_task(self) -> None:
-        """The task ends, and another one begins, with the syncs that a new task sends."""
+        """Restart the task; the new one sends syncs at its start."""
         self.sandbox.connect.call("POST", f"/connectors/{self.source_connector}/tasks/0/restart")
 
     def rewind(self, position: int) -> None:
-        """Set every partition back by hand."""
+        """Rewind every partition by hand."""
         connect = self.sandbox.connect
         connect.stop(self.source_connector)
         offset = {"offset": position - 1} if position else None
@@ -124,7 +124,7 @@ class Flowing:
         connect.resume(self.source_connector)
 
     def live_through(self, produced: int, *, restart_with: int = 0, rewind_to: int, more: int) -> None:
-        """Replicate records, with a restart of the task, where more come then, and a rewind in between."""
+        """Replicate records, with a restart of the task and a rewind in between."""
         self.produce(produced)
         self.wait_until_replicated()
         if restart_with:
@@ -136,7 +136,7 @@ class Flowing:
         self.wait_until_replicated()
 
     def random_positions(self, groups: int, random: Random) -> dict[str, dict[TopicPartition, int]]:
-        """Somewhere between the beginning and the end, of each group in each partition."""
+        """A random position of each group in each partition."""
         ends = {number: end for number, (_start, end) in self.sandbox.source.log_bounds(self.topic).items()}
         return {
             f"{self.mark}-{number}": {
@@ -153,7 +153,7 @@ class Flowing:
 
 @dataclass(frozen=True)
 class FailingOver:
-    """The tasks of a failover; ledger: where looks at the flow's readiness have kept theirs."""
+    """The tasks of a failover; ledger: the directory of the ledger that readiness runs keep."""
 
     spark: SparkSession
     workspace: str
@@ -163,7 +163,7 @@ class FailingOver:
 
     @contextmanager
     def clients(self, *, source: bool = True) -> Iterator[FailoverClients]:
-        """Open what a failover goes through."""
+        """Open the clients of a failover."""
         sandbox = self.flowing.sandbox
         with (
             ConnectRest(ConnectEndpoint((sandbox.connect.url,)), timeout=60) as connect,
@@ -177,7 +177,7 @@ class FailingOver:
                 yield FailoverClients(Clusters(opened, target), clients)
 
     def request(self, **asked: Any) -> FailoverRequest:
-        """Ask for a failover of the flow's groups."""
+        """The request of a failover of the flow's groups."""
         flowing = self.flowing
         given = {"planned": True, "groups": f"{flowing.mark}-.*", "source_connector": flowing.source_connector}
         return FailoverRequest.parse(**{"flow": flowing.flow, **given, **asked})
@@ -187,14 +187,14 @@ class FailingOver:
         return FailoverDirectory(f"{self.workspace}/{name or uuid4().hex}")
 
     def preview(self, **asked: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
-        """Look and translate, while the flow runs."""
+        """Observe and translate while the flow runs."""
         directory = self.directory()
         with self.clients(source=asked.get("planned", True)) as clients:
             failover.observe_failover(self.request(**asked), clients, directory)
         return directory, translate_job.run(self.spark, directory)
 
     def translate(self, **asked: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
-        """Preview, drain, stop, and translate what stands then."""
+        """Preview, drain, stop, and translate the final offsets."""
         before, summary = self.preview(**asked)
         assert summary["errors"] == []
         request, after = self.request(**asked), self.directory()
@@ -208,7 +208,7 @@ class FailingOver:
         return after, translate_job.run(self.spark, after)
 
     def commit(self, directory: FailoverDirectory, digest: str) -> Moved:
-        """Commit what was translated."""
+        """Commit the translation."""
         with self.clients() as clients:
             return commit_translation(directory, clients.clusters, digest=digest)
 
@@ -217,7 +217,7 @@ class FailingOver:
         return Journal(journal_root(self.workspace), cluster="sandbox", connector=connector)
 
     def owner(self) -> Owner:
-        """Who does it."""
+        """The owner of the saga."""
         return Owner.here(run=self.run, task="begin")
 
 

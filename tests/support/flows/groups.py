@@ -16,13 +16,13 @@ Positions = Mapping[str, Mapping[TopicPartition, int]]
 
 @contextmanager
 def cluster(broker: Broker) -> Iterator[KafkaCluster]:
-    """Open a cluster of the sandbox."""
+    """Open the clients of a cluster of the sandbox."""
     with open_cluster({"bootstrap.servers": broker.bootstrap}) as opened:
         yield opened
 
 
 def commit_groups(broker: Broker, positions: Positions) -> None:
-    """Let groups have read so far; a broker that has just started may lose the first commit without saying so."""
+    """Commit offsets and wait until they are stored, as a new broker may lose the first commit silently."""
     left: list[str] = []
 
     def committed() -> bool:
@@ -36,7 +36,7 @@ def commit_groups(broker: Broker, positions: Positions) -> None:
 
 
 def standing(broker: Broker, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
-    """What the groups have committed."""
+    """The committed offsets of the groups."""
     with cluster(broker) as opened:
         found = opened.groups.offsets_of(groups)
     return {name: {where: one.offset for where, one in offsets.items()} for name, offsets in found.items()}
@@ -44,7 +44,7 @@ def standing(broker: Broker, groups: Iterable[str]) -> dict[str, dict[TopicParti
 
 @contextmanager
 def member(broker: Broker, group: str, topic: str) -> Iterator[None]:
-    """Someone who is in a group, for as long as the block lasts."""
+    """Run a member of a group during the block."""
     config = {"bootstrap.servers": broker.bootstrap, "group.id": group, "enable.auto.commit": False}
     consumer = Consumer({**config, "auto.offset.reset": "latest"})
     consumer.subscribe([topic])

@@ -35,7 +35,7 @@ def history(
     traits: Collection[Trait] | None = None,
     looks: int = 0,
 ) -> World:
-    """Make one up.
+    """Make up a random history.
 
     kinds: the events that it has beside records that are produced and replicated (None: a few, at random); traits:
     what holds for it, beside what its events imply (None: at random too, or nothing if ``kinds`` are given); looks: how
@@ -52,7 +52,7 @@ def history(
 
 
 def drawn(random: Random) -> tuple[list[Event], set[Trait]]:
-    """Draw a few of what is awkward, and now and then some of what is not."""
+    """Draw a few awkward events and traits, and now and then ordinary ones."""
     drawn = random.sample(_AWKWARD, random.choice(_HOW_MANY))
     ordinary = [event for event in _ORDINARY if random.random() < 0.15]
     return [*ordinary, *(one for one in drawn if isinstance(one, Event))], {t for t in drawn if isinstance(t, Trait)}
@@ -91,7 +91,7 @@ class _Course:
         self.end()
 
     def end(self) -> None:
-        """Come to the end that the world has."""
+        """End the history as the world requires."""
         world = self.world
         if world.ending is not Ending.STOPPED:
             world.absent = False
@@ -118,7 +118,7 @@ class _Course:
         self.world.happened.add(Event.PRODUCE)
 
     def contents(self, count: int) -> list[int]:
-        """Make up contents: of a few that come again, or each a new one with any key."""
+        """Make up contents: from a few that are repeated, or all new with random keys."""
         if self.alphabet is not None:
             return [self.some(0, self.alphabet - 1) for _ in range(count)]
         self.number += count
@@ -163,7 +163,7 @@ class _Course:
         self.produce(2, 10)
 
     def partition_added(self) -> None:
-        """MirrorMaker 2 adds it to the remote topic, if it comes to it before it is stopped."""
+        """MirrorMaker 2 adds the partition to the remote topic, unless it is stopped before."""
         self.world.absent = self.world.ending is Ending.STOPPED and self.random.random() < 0.5
 
     def compact_source(self) -> None:
@@ -207,7 +207,7 @@ class _Course:
         del syncs[: self.some(1, len(syncs))]
 
     def stale_syncs(self) -> None:
-        """From here on no sync can be written, so that those that are there grow old."""
+        """Let no more syncs be written, so that the stored ones grow old."""
         self.world.flow.silent = True
 
     def leave_syncs(self) -> None:
@@ -219,7 +219,7 @@ class _Course:
         self.world.happened.add(Event.STALE_SYNCS)
 
     def look(self) -> None:
-        """Its readiness is looked at, and what can be seen is kept."""
+        """Run the readiness check, and keep what it observes."""
         self.world.look()
 
     def groups_move(self) -> None:

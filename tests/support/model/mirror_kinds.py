@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Event(StrEnum):
-    """What may happen."""
+    """An event of a history."""
 
     PRODUCE = "produce"
     TRANSACTION = "transaction"
@@ -35,7 +35,7 @@ class Event(StrEnum):
 
 
 class Trait(StrEnum):
-    """What may hold for all of a history; each is a field of ``Traits``."""
+    """A property of a whole history; each is a field of ``Traits``."""
 
     REPEATS = "repeats"
     LOG_APPEND_TIME = "log_append_time"

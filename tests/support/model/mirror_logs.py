@@ -32,7 +32,7 @@ class Record:
 
     @property
     def key(self) -> int:
-        """What compaction goes by."""
+        """The key by which compaction works."""
         return self.content % KEYS
 
 
@@ -59,7 +59,7 @@ class Log:
         return offset
 
     def append_unseen(self, count: int = 1) -> None:
-        """Write what takes up offsets and is no record to consumers: markers, and records of aborted transactions."""
+        """Use offsets without a visible record, as markers and aborted transactions do."""
         self.end += count
 
     def retain(self, start: int) -> None:
@@ -76,13 +76,13 @@ class Log:
         self.records = {offset: record for offset, record in self.records.items() if offset not in taken}
 
     def anew(self) -> Log:
-        """Give the log of a new topic of the same name."""
+        """The log of a new topic of the same name."""
         return Log(self.incarnation + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What holds for all of a history.
+    """The properties of a whole history.
 
     repeats: contents and timestamps come again; log_append_time: the remote topic sets timestamps itself; drops,
     changes: what a transform does; compacted: both topics; transactions: the source has transactional producers, whose
@@ -101,7 +101,7 @@ class Traits:
     identity: bool = False
 
     def transformed(self, record: Record, now: int) -> Record | None:
-        """Give the record as the remote topic gets it; None if it is dropped. Equal contents have equal fates."""
+        """The record in the remote topic; None if it is dropped. Equal contents are treated alike."""
         mixed = record.content * 2654435761 >> 5
         if self.drops and mixed % 4 == 0:
             return None

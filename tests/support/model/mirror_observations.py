@@ -54,7 +54,7 @@ def write_failover_observation(
     ledger: str = "",
     read: bool = False,
 ) -> None:
-    """What a failover sees of the worlds: planned, of a flow that runs; else of a source that is gone.
+    """Write what a failover observes of the worlds: planned, of a running flow; else without the source.
 
     ledger: the directory of the ledger that looks at its readiness have kept, if any has; read: whether the remote
     topics were read.
@@ -91,7 +91,7 @@ def write_readiness_observation(
     history: str = "",
     thresholds: Mapping[str, Any] | None = None,
 ) -> None:
-    """What a look at the readiness of a flow that runs sees of the worlds."""
+    """Write what a readiness run observes of the worlds, of a running flow."""
     request = {"source_connector": "mirror", "checkpoint_connector": "checkpoint", "groups": ""}
     files.write_json(directory.request, {**request, "thresholds": dict(thresholds or {})})
     root = history or join(directory.uri, "_history")

@@ -51,12 +51,12 @@ def unread(world: World, position: int) -> list[int]:
 
 
 def last_copies(world: World) -> dict[int, int]:
-    """Give the last place of each record of the source that has a copy."""
+    """The last offset in the remote topic of each source record that has a copy."""
     return {offset: place for place, offset in sorted(copies(world))}
 
 
 def copies(world: World) -> list[tuple[int, int]]:
-    """List what the remote topic still holds of the source: the place of each copy, and the offset of its record.
+    """List the copies in the remote topic: the offset of each copy, and of its source record.
 
     Copies of a source topic of the same name that was there before do not count.
     """

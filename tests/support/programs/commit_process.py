@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 
 class Dying(ConsumerGroups):
-    """Dies once so many groups have been committed."""
+    """A groups client that kills the process after some commits."""
 
     left = 0
 

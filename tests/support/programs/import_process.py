@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.connect.storage.topic_storage import Topic
 
 
 def started(fate: str, moment: str, *arguments: object) -> subprocess.Popen[str]:
-    """Start it, in this directory."""
+    """Start it in the current directory."""
     command = [sys.executable, "-m", __name__, fate, moment, *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     return subprocess.Popen(

@@ -9,7 +9,7 @@ from sandbox.work import work_of_program
 
 
 def read_to_end(program: subprocess.Popen[str], timeout: float = 120) -> str:
-    """All that a program prints until it ends; fails where it has not worked for ``timeout`` seconds."""
+    """The output of a program until it ends; fails after ``timeout`` seconds without CPU time."""
     printed: list[str] = []
 
     def has_ended() -> bool:

@@ -29,10 +29,10 @@ def frame(spark: SparkSession, schema: Schema, rows: Iterable[dict[str, Any]]) -
 
 
 def messages(verdicts: DataFrame) -> list[tuple[str, str, str]]:
-    """Severity, rule, and the message without the place it begins with."""
+    """Severity, rule, and the message without its partition."""
     return sorted((row["severity"], row["rule"], row["message"].partition(": ")[2]) for row in verdicts.collect())
 
 
 def told(*parts: str) -> str:
-    """A sentence that is longer than a line."""
+    """Join the parts of a sentence that is longer than a line."""
     return "".join(parts)

@@ -31,7 +31,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_PUT = do_PATCH = do_DELETE = do_POST = do_GET  # noqa: N815 - http.server's names
 
     def log_message(self, *_arguments: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def _forward(self) -> None:
         content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
