@@ -64,7 +64,7 @@ test-faults: setup  ## the same with every kind of connector, and a fleet of 200
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m faults tests/airflow tests/faults
 
 test-histories: setup  ## translated offsets against 20,000 made-up histories, by all records, some of them and none
-	HISTORIES=2000 SEEDS=11,12,13,14,15,16,17,18,19,20 $(BIN)/python -m pytest tests/pipeline/test_translation.py tests/pipeline/test_way_home.py
+	HISTORIES=2000 SEEDS=11,12,13,14,15,16,17,18,19,20 $(BIN)/python -m pytest -m histories tests/pipeline
 
 test-lowest: setup $(LOWEST)/ready  ## the lowest versions that pyproject.toml allows: all DAGs parse; a change, a failover
 	$(LOWEST)/bin/python -m pytest -n $(PROCESSES) --dist loadfile \

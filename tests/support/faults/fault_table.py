@@ -1,4 +1,4 @@
-"""The fault matrix as a table."""
+"""The fault matrix as a Markdown table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LEGEND = {
 
 
 class Note(Protocol):
-    """Writes into the table how a cell ended."""
+    """Notes the ending of a cell for the table."""
 
     def __call__(self, fault: str, step: str, kind: str, ending: Ending) -> None:
         """Of one fault at one step, with one kind of connector."""

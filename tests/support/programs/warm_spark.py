@@ -1,4 +1,4 @@
-"""``spark-submit`` that hands its job to a Spark that runs already: the job is the real one, only the start is saved.
+"""A ``spark-submit`` that hands its job to a running Spark: the job is real, only the start is saved.
 
 What it takes to submit a job, a JVM and a Python of its own with nothing but the zip, has tests of its own, and so have
 the DAG runs marked ``submits``.
@@ -41,7 +41,7 @@ class WarmSpark:
 
     @contextmanager
     def serve(self, folder: Path) -> Iterator[Path]:
-        """Put a ``spark-submit`` into ``folder``, which is to stand first on the path."""
+        """Create ``spark-submit`` in ``folder``, which must be first on the path."""
         address = str(folder / "socket")
         program = folder / "spark-submit"
         program.write_text(_PROGRAM.format(python=sys.executable, address=address))
@@ -65,7 +65,7 @@ class WarmSpark:
                 connection.send(self._submitted(words))
 
     def _submitted(self, words: list[str]) -> tuple[int, str]:
-        """Exit code and last words of a job."""
+        """Exit code and last output of a job."""
         try:
             self._run(words)
         except Exception:  # noqa: BLE001 - as Spark does: whatever ends the job is told, and the code is 1

@@ -33,7 +33,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Reader(ABC):
-    """A connector, and a twin of it that is stopped elsewhere; records hold ``topic:position``."""
+    """A connector, and a twin that is stopped at another position; values are ``topic:position``."""
 
     sandbox: Sandbox
     folder: Path
@@ -51,11 +51,11 @@ class Reader(ABC):
 
     @abstractmethod
     def entry(self, topic: str, position: int) -> dict[str, Any]:
-        """What it stores where it resumes at ``position``."""
+        """The offset that it stores to resume at ``position``."""
 
     @abstractmethod
     def read(self, entry: dict[str, Any]) -> tuple[str, int]:
-        """Topic and position of what it has stored."""
+        """Topic and position of a stored offset."""
 
     @abstractmethod
     def delivered(self) -> dict[str, list[int]]:
@@ -96,7 +96,7 @@ class Reader(ABC):
         return f"{kind if isinstance(kind, str) else kind.to}-{self.mark}"
 
     def start(self) -> None:
-        """Create all of it, wait until it has caught up, and put it where a change is to find it: STOPPED."""
+        """Create the topics and connectors, wait until they have caught up, and stop them before the change."""
         connect, topics = self.sandbox.connect, [self.topic(kind) for kind in self.kinds()]
         timestamps = [int((self.began + number * _APART).timestamp() * 1000) for number in range(RECORDS)]
         for topic in topics:
@@ -115,7 +115,7 @@ class Reader(ABC):
             connect.alter(name, [self.entry(topic, position) for topic in placed])
 
     def positions(self) -> dict[str, int]:
-        """Where it resumes, by topic; 0 where no offset stands."""
+        """The stored positions by topic; 0 without an offset."""
         stored = [self.read(entry) for entry in self.sandbox.connect.offsets(self.name) if entry["offset"] is not None]
         return {**{self.topic(kind): 0 for kind in self.kinds()}, **dict(stored)}
 
@@ -133,11 +133,11 @@ class Reader(ABC):
             return [one.result() for one in planned]
 
     def stored(self) -> dict[str, str]:
-        """Its offsets as the worker tells them."""
+        """Its offsets by the worker's REST API."""
         return parse_rest({"offsets": self.sandbox.connect.offsets(self.name)}).stored()
 
     def take_out(self, topic: str) -> dict[str, Any]:
-        """Put a topic back to :data:`STANDS` by hand; gives what was stored, as it is."""
+        """Set a topic to :data:`STANDS` by hand; returns what was stored before."""
         put_back = self.entry(topic, STANDS)
         found = {self.read(one)[0]: one for one in self.sandbox.connect.offsets(self.name) if one["offset"] is not None}
         self.sandbox.connect.alter(self.name, [put_back])
@@ -191,7 +191,7 @@ class MirrorReader(Reader):
         return self.sandbox.source
 
     def kinds(self) -> list[Kind]:
-        """Of kinds that differ by arithmetic alone, which a worker doesn't see, one is enough beside the sink."""
+        """One of the kinds that differ only in arithmetic, as a worker sees no difference; the sink tries all."""
         return [kind for kind in self.every_kind() if kind.to not in {"duration", "skip", "current"}]
 
     def config(self, name: str, topics: str) -> dict[str, str]:

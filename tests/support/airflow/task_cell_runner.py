@@ -1,4 +1,4 @@
-"""Runs cells of broken tasks, as many at once as there are scenes for them."""
+"""Run cells of broken tasks side by side, each on a scene of its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ dag = breakable({dag_id!r})  # of airflow
 
 @contextmanager
 def scheduler(sandbox: Sandbox, folder: Path, spark_submit: Path) -> Iterator[Runs]:
-    """A real Airflow with the DAGs whose tasks can be broken; ``spark_submit``: where such a program lies."""
+    """A real Airflow with the DAGs whose tasks break; ``spark_submit``: the folder of that program."""
     dags, workspace = folder / "dags", folder / "workspace"
     dags.mkdir()
     for dag_id in SCENES:
@@ -33,10 +33,10 @@ def scheduler(sandbox: Sandbox, folder: Path, spark_submit: Path) -> Iterator[Ru
     path = os.pathsep.join((str(spark_submit), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     settings = {
         "PATH": path,
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),  # Airflow's processes find what pytest finds
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),  # Airflow's processes import what pytest imports
         "AIRFLOW__CORE__PARALLELISM": "3",
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS": "tests.support.airflow.patient_sqlite.CONNECT_ARGS",
-        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS_ASYNC": "tests.support.airflow.patient_sqlite.CONNECT_ARGS",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS": "tests.support.airflow.sqlite_connect_args.CONNECT_ARGS",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS_ASYNC": "tests.support.airflow.sqlite_connect_args.CONNECT_ARGS",
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "3600",  # the files stay as they are
     }
     airflow = AirflowStandalone(sandbox, workspace=workspace, dags=dags, settings=settings)
@@ -49,8 +49,8 @@ def scheduler(sandbox: Sandbox, folder: Path, spark_submit: Path) -> Iterator[Ru
         airflow.close()
 
 
-class Lanes:
-    """The cells of a session, which begin at once; a scene makes one after the other."""
+class CellRunner:
+    """Runs the cells of a test session in the background, one after the other on each scene."""
 
     def __init__(self, sandbox: Sandbox, runs: Runs, cells: Sequence[Cell]) -> None:
         self._sandbox = sandbox
@@ -61,8 +61,8 @@ class Lanes:
             self._endings[cell] = self._add(cell)
 
     @contextmanager
-    def running(self) -> Iterator[Lanes]:
-        """Make them, until the end of the block."""
+    def running(self) -> Iterator[CellRunner]:
+        """Run the cells until the end of the block."""
         lanes = {dag_id: min(SCENES[dag_id][1], queue.qsize()) for dag_id, queue in self._queues.items()}
         with ThreadPoolExecutor(max_workers=max(1, sum(lanes.values()))) as pool:
             try:
@@ -74,7 +74,7 @@ class Lanes:
                 self._runs.close()
 
     def ending(self, cell: Cell) -> str:
-        """Wait for a cell, and say how it ended; raises what it was found wanting of. Asked again, it is made anew."""
+        """Wait for a cell and return its ending, or raise its failure. A second call runs it again."""
         future = self._endings.pop(cell, None)
         if future is None:
             future = self._add(cell)
@@ -87,7 +87,7 @@ class Lanes:
         return future
 
     def _work(self, dag_id: str) -> None:
-        """Make cells as long as there are some; one that fails leaves no scene for the next."""
+        """Run the queued cells of a DAG; after a failed one the next cell gets a new scene."""
         scene: Scene | None = None
         with suppress(Empty):
             while not self._runs.closed:

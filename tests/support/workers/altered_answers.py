@@ -1,7 +1,4 @@
-"""A Connect worker that lies: it hands everything on to a real one, and changes what comes back.
-
-For faults that a real worker can't be made to show when a test needs them.
-"""
+"""A proxy in front of a real Connect worker that alters answers, for faults that a real worker shows by chance only."""
 
 from __future__ import annotations
 
@@ -15,13 +12,13 @@ from typing import Any
 import requests
 
 #: (method, path, body of the real answer) → the body to send instead.
-Lie = Callable[[str, str, Any], Any]
+Alter = Callable[[str, str, Any], Any]
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     target: str
-    lie: Lie
+    alter: Alter
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -34,7 +31,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_PUT = do_PATCH = do_DELETE = do_POST = do_GET  # noqa: N815 - http.server's names
 
     def log_message(self, *_arguments: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def _forward(self) -> None:
         content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -47,7 +44,7 @@ class _Handler(BaseHTTPRequestHandler):
         )
         body = answer.content
         if answer.ok and body:
-            body = json.dumps(self.server.lie(self.command, self.path, answer.json())).encode()
+            body = json.dumps(self.server.alter(self.command, self.path, answer.json())).encode()
         self.send_response(answer.status_code)
         self.send_header("Content-Type", answer.headers.get("Content-Type", "application/json"))
         self.send_header("Content-Length", str(len(body)))
@@ -56,10 +53,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def lying_worker(target: str, lie: Lie) -> Iterator[str]:
-    """Run one in front of the worker at ``target``; gives its URL."""
+def altering_proxy(target: str, alter: Alter) -> Iterator[str]:
+    """Run the proxy in front of the worker at ``target``, and give the proxy's URL."""
     with _Server(("127.0.0.1", 0), _Handler) as server:
-        server.target, server.lie = target, lie
+        server.target, server.alter = target, alter
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         try:
@@ -69,14 +66,14 @@ def lying_worker(target: str, lie: Lie) -> Iterator[str]:
             thread.join()
 
 
-def read_back_wrong(times: int) -> Lie:
-    """Show other offsets than there are, the first ``times`` that a source's are read after a change.
+def read_back_others(times: int) -> Alter:
+    """Alter a source's offsets the first ``times`` that they are read after a change.
 
-    Each time they are asked for twice, and the second answer counts.
+    The client requests them twice each time and uses the second answer.
     """
     left = {"changed": False, "times": 2 * times}
 
-    def lie(method: str, path: str, body: Any) -> Any:
+    def alter(method: str, path: str, body: Any) -> Any:
         if not path.endswith("/offsets"):
             return body
         if method == "PATCH":
@@ -86,4 +83,4 @@ def read_back_wrong(times: int) -> Lie:
             return {"offsets": body["offsets"][:-1] or [{"partition": {"made": "up"}, "offset": {"offset": 1}}]}
         return body
 
-    return lie
+    return alter

@@ -1,14 +1,14 @@
-"""Who comes after an operation has ended, however it did."""
+"""Who recovers an operation that has ended before its time."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 
-class Successor(StrEnum):
+class RecoveredBy(StrEnum):
     """The same task again, the teardown of its run, another run, or a person with ``connect-offsets recover``."""
 
     RETRY = "retry"
     TEARDOWN = "teardown"
-    STRANGER = "stranger"
+    OTHER_RUN = "other_run"
     PERSON = "recover"

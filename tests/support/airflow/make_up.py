@@ -1,4 +1,4 @@
-"""``make up``, started as a program of its own, and what it says to a person."""
+"""``make up`` as a program of its own, and what it prints."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ COMMAND = (sys.executable, "-m", "sandbox.play")
 
 @dataclass(frozen=True)
 class Playing:
-    """``make up`` that has explained itself."""
+    """``make up`` that is ready and has printed its instructions."""
 
     directory: Path
     process: subprocess.Popen[str]
     printed: str
 
     def told(self, pattern: str) -> str:
-        """What the first group of ``pattern`` matches in what was printed."""
+        """The match of the first group of ``pattern`` in the output."""
         found = re.search(pattern, self.printed)
         assert found, self.printed
         return found[1]
@@ -41,7 +41,7 @@ class Playing:
         return ConnectAt(self.told(r"Kafka Connect at (\S+),"))
 
     def first_change(self) -> dict[str, str]:
-        """What it says to fill into the trigger form."""
+        """The values for the trigger form that it prints."""
         return {
             "connector": self.told(r"Connector +(\S+)"),
             "to": self.told(r"Resume at +(\S+)"),
@@ -50,7 +50,7 @@ class Playing:
         }
 
     def replicated(self) -> int:
-        """How many records the remote topic holds."""
+        """The number of records in the remote topic."""
         with KafkaLogs({"bootstrap.servers": self.told(r"\(source\) and (\S+) \(target\)")}) as logs:
             topic = self.told(r"readings, to (\S+)\n")
             wanted = [TopicPartition(topic, number) for number in range(logs.topics()[topic])]
@@ -59,7 +59,7 @@ class Playing:
 
 @contextmanager
 def make_up(directory: Path) -> Iterator[Playing]:
-    """Start it, and read up to its last line; it is killed at the end, should it still be there."""
+    """Start it and read up to its last line; kill it at the end if it still runs."""
     with subprocess.Popen(
         COMMAND, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
@@ -70,7 +70,7 @@ def make_up(directory: Path) -> Iterator[Playing]:
 
 
 def _read_until(process: subprocess.Popen[str], last: str) -> str:
-    """Read what a process prints, up to the line that starts with ``last``."""
+    """Read a process's output up to the line that starts with ``last``."""
     assert process.stdout
     printed = ""
     for line in process.stdout:

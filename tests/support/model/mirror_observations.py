@@ -1,4 +1,4 @@
-"""Worlds as looks at a flow write them: for a failover of either kind, and for its readiness.
+"""Observations of made-up worlds as failovers and readiness runs write them.
 
 World ``i`` is topic ``str(i)``, partition 0; of each world the group ``g<position>`` stands at that position, and has
 the checkpoint that the world has of a group which stood there.
@@ -45,7 +45,7 @@ def flow_of(side: Side) -> Flow:
     return Flow(source_alias="source", target_alias="target", syncs_on=side)
 
 
-def write_failover_look(
+def write_failover_observation(
     directory: FailoverDirectory,
     worlds: Sequence[World],
     flow: Flow,
@@ -54,7 +54,7 @@ def write_failover_look(
     ledger: str = "",
     read: bool = False,
 ) -> None:
-    """What a failover sees of the worlds: planned, of a flow that runs; else of a source that is gone.
+    """Write what a failover observes of the worlds: planned, of a running flow; else without the source.
 
     ledger: the directory of the ledger that looks at its readiness have kept, if any has; read: whether the remote
     topics were read.
@@ -82,7 +82,7 @@ def write_failover_look(
     write_dataset(directory.mirror_partitions, MIRROR_PARTITIONS, partitions)
 
 
-def write_readiness_look(
+def write_readiness_observation(
     directory: ReadinessDirectory,
     worlds: Sequence[World],
     flow: Flow,
@@ -91,7 +91,7 @@ def write_readiness_look(
     history: str = "",
     thresholds: Mapping[str, Any] | None = None,
 ) -> None:
-    """What a look at the readiness of a flow that runs sees of the worlds."""
+    """Write what a readiness run observes of the worlds, of a running flow."""
     request = {"source_connector": "mirror", "checkpoint_connector": "checkpoint", "groups": ""}
     files.write_json(directory.request, {**request, "thresholds": dict(thresholds or {})})
     root = history or join(directory.uri, "_history")

@@ -1,4 +1,4 @@
-"""A gate in front of a real Connect worker: hands everything on, and lets a fault happen at one point of a change."""
+"""A proxy in front of a real Connect worker that lets one fault happen at one request."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _TIMED_OUT = json.dumps({"error_code": 500, "message": "Request timed out"}).enc
 
 
 class Side(StrEnum):
-    """Before a request is handed on, or after its answer has come."""
+    """Before a request is forwarded, or after its answer was received."""
 
     BEFORE = "before"
     AFTER = "after"
 
 
 class Fate(StrEnum):
-    """What becomes of a request at the point: it goes on; it, or its answer, is lost; it is answered as timed out.
+    """What happens to a request at the point: forwarded, lost, its answer lost, or answered as timed out.
 
-    One that comes late holds up all changes behind it, as a worker carries them out one after the other.
+    A late request delays all changes after it, as a worker carries them out one after the other.
     """
 
     PASSES = "passes"
@@ -41,7 +41,7 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True)
 class Point:
-    """The first request with this method and end of its path, once one that has ``since`` in it has gone through."""
+    """The first request with this method and path ending, after a request whose path contains ``since``."""
 
     method: str
     path: str
@@ -49,13 +49,13 @@ class Point:
     since: str = ""
 
     def is_reached(self, method: str, path: str, side: Side, passed: list[str]) -> bool:
-        """Whether this is the moment."""
+        """Whether the request is the point."""
         here = (method, side) == (self.method, self.side) and path.endswith(self.path)
         return here and (not self.since or any(self.since in call for call in passed))
 
 
 class Gate:
-    """Which point is waited for, and what is done there, once."""
+    """The point, and the fault that happens there once."""
 
     def __init__(self, target: str, point: Point, fault: Callable[[], Fate]) -> None:
         self.target = target
@@ -69,7 +69,7 @@ class Gate:
         self._came, self._done = threading.Event(), threading.Event()
 
     def fate(self, method: str, path: str, side: Side) -> Fate:
-        """Let the fault happen where this is the point."""
+        """Let the fault happen if the request is the point."""
         with self._passing:
             now = not self.reached.is_set() and self._point.is_reached(method, path, side, self._passed)
             if now:
@@ -91,7 +91,7 @@ class Gate:
 
     @property
     def work(self) -> Progress:
-        """What moves while a change comes to the point."""
+        """Progress of a change on its way to the point."""
         return {"requests answered": lambda: len(self._passed)}
 
     def wait_for(self, method: str, path: str) -> None:
@@ -137,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_PUT = do_PATCH = do_DELETE = do_POST = do_GET  # noqa: N815 - http.server's names
 
     def log_message(self, *_arguments: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def _fate(self, side: Side) -> Fate:
         """Let the fault happen; one that takes its time is not to look like a worker that does not answer.
@@ -181,7 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def open_gate(gate: Gate) -> Iterator[str]:
-    """Run it; gives its URL."""
+    """Run the proxy; gives its URL."""
     with _Server(("127.0.0.1", 0), _Handler) as server:
         server.gate = gate
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})

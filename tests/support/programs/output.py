@@ -1,4 +1,4 @@
-"""Programs that tests start, and what they print until they end."""
+"""Read all that a program prints until it ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sandbox.work import work_of_program
 
 
 def read_to_end(program: subprocess.Popen[str], timeout: float = 120) -> str:
-    """All that a program prints until it ends; fails where it has not worked for ``timeout`` seconds."""
+    """The output of a program until it ends; fails after ``timeout`` seconds without CPU time."""
     printed: list[str] = []
 
     def has_ended() -> bool:

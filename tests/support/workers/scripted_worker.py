@@ -1,4 +1,4 @@
-"""A real HTTP server that answers as a Connect worker would, by script; and time that passes only when asked to."""
+"""An HTTP server that answers like a Connect worker, by script, and a clock that tests move."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Request:
-    """What arrived."""
+    """A request that the worker received."""
 
     method: str
     path: str
@@ -41,13 +41,13 @@ class Request:
 
 
 def error(status: int, message: str) -> Reply:
-    """Connect's own error body."""
+    """An error answer with Connect's error body."""
     return Reply(status, {"error_code": status, "message": message})
 
 
 @dataclass
 class Worker:
-    """The scripted server: of several replies to one call each is given once, the last one again and again."""
+    """The scripted server: several replies to one call are given in order, the last one repeatedly."""
 
     server: ThreadingHTTPServer
     replies: dict[tuple[str, str], list[Reply]] = field(default_factory=dict)
@@ -104,7 +104,7 @@ def handler(worker: Callable[[], Worker]) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(raw.encode())
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     return Handler
 
@@ -131,7 +131,7 @@ def scripted_worker(wrap: Callable[[socket.socket], socket.socket] | None = None
 
 @dataclass
 class FakeTime:
-    """Time that passes only where someone sleeps; ``meanwhile`` is what happens then."""
+    """A clock that advances by sleeping only; ``meanwhile`` is called at each sleep."""
 
     seconds: float = 1000.0
     slept: list[float] = field(default_factory=list)
