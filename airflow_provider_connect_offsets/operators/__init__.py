@@ -1,1 +1,1 @@
-"""Airflow operators: thin; what they do stands in the other rooms."""
+"""Airflow operators: thin, as the other rooms do the work."""

@@ -1,4 +1,4 @@
-"""The tasks of a change after its plan: a person's approval, and the one task in which the connector stands still."""
+"""The tasks of a change after its plan: a person's approval, and the one task in which the connector is stopped."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from airflow_provider_connect_offsets.operators.shared.approval import AskOperat
 from airflow_provider_connect_offsets.operators.shared.common import (
     open_connect,
     owner_of,
-    page_of,
     report_at,
+    report_of,
     run_at,
     run_key,
     run_of,
@@ -68,23 +68,23 @@ class ApproveOffsetPlanOperator(TakesParameters, AskOperator):
         from airflow_provider_connect_offsets.report import Pending
 
         if question.plan_only:
-            self.page(Pending.DRY_RUN)
+            self.write_report(Pending.DRY_RUN)
             address = report_address(self.summary["report"], dag_id=self.dag_id)
             raise AirflowSkipException(f"Dry run: nothing is stopped or changed. The plan: {address}")
         if not question.approval:
             return None
-        self.page(Pending.APPROVAL)
+        self.write_report(Pending.APPROVAL)
         self.subject, self.body = self.question()
         return super().execute(context)
 
     @property
     def link(self) -> str | None:
-        """Where a browser opens the report; None where reports are not served."""
+        """URL of the report for a browser; None if reports are not served."""
         return report_url(self.summary["report"], dag_id=self.dag_id)
 
-    def page(self, pending: Pending) -> None:
-        """Write the page anew."""
-        page_of(run_at(self.summary["run_uri"]), pending=pending)
+    def write_report(self, pending: Pending) -> None:
+        """Write the report with the current state of the approval."""
+        report_of(run_at(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
@@ -94,11 +94,11 @@ class ApproveOffsetPlanOperator(TakesParameters, AskOperator):
         return f"Change the offsets of {self.summary['connector']}?", question(change, link=self.link)
 
     def record_rejection(self) -> None:
-        """Let log and report say that the plan was rejected."""
+        """Record the rejection in log and report."""
         from airflow_provider_connect_offsets.report import Pending
 
         self.log.warning("Rejected, so nothing was stopped or changed: %s", self.question()[0])
-        self.page(Pending.REJECTED)
+        self.write_report(Pending.REJECTED)
 
 
 class BeginOffsetChangeOperator(TakesParameters, BaseOperator):
@@ -114,24 +114,24 @@ class BeginOffsetChangeOperator(TakesParameters, BaseOperator):
     operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Record, and claim where ``hold`` says so."""
+        """Check the plan and the connector; lease the connector to the run if ``hold`` is set."""
         from airflow_provider_connect_offsets.operations.connector import stepwise
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
 
         with failing_clearly():
             run, age, hold = run_of(self), self.given(PlanAgeParams), self.given(StepLeaseParams).hold
             connections = self.given(ConnectorConnectionParams)
-        with failing_clearly(), open_connect(connections) as opened:
+        with failing_clearly(), open_connect(connections) as connect:
             plan = read_plan(run)
             refuse_stale(run, ttl=timedelta(seconds=age.plan_ttl))
             if connections.control == Control.STORAGE:
-                opened.clients.control.stop(plan.connector)  # which can only look whether it is down
-            journal = opened.journal(plan.connector)
+                connect.clients.control.stop(plan.connector)  # which only checks that it is down
+            journal = connect.journal(plan.connector)
             if hold is None:
                 journal.refuse_overlap(run_key(context))
-                state = opened.clients.control.status(plan.connector).state
+                state = connect.clients.control.status(plan.connector).state
             else:
-                state = stepwise.begin(plan, opened.clients, journal, owner_of(context), seconds=hold)
+                state = stepwise.begin(plan, connect.clients, journal, owner_of(context), seconds=hold)
         return {"connector": plan.connector, "digest": plan.digest, "state": state.value}
 
 
@@ -154,47 +154,47 @@ class ApplyOffsetPlanOperator(TakesParameters, BaseOperator):
         run, owner = run_of(self), owner_of(context)
         with failing_clearly():
             plan = read_plan(run, digest=self.given(ApprovedParams).digest)
-            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as opened:
+            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect:
                 try:
-                    outcome = applied(plan, opened, owner, run)
+                    outcome = applied(plan, connect, owner, run)
                 finally:
-                    page = page_of(run)
+                    report = report_of(run)
         self.log.info(outcome.message)
         for warning in outcome.warnings:
             self.log.warning(warning)
-        return summary_of(outcome, page, dag_id=self.dag_id)
+        return summary_of(outcome, report, dag_id=self.dag_id)
 
     def on_kill(self) -> None:
-        """Break off where the change is: what was written is put back on the way out, or by who comes next.
+        """Interrupt the change: what was written is undone now, or by the next attempt or run.
 
-        Airflow calls this when a task is cleared, failed by hand, or over its time, and kills it five seconds later.
+        Airflow calls this when a task is cleared, marked as failed, or timed out, and kills it five seconds later.
         """
         raise SystemExit("The task was ended from outside while it changed offsets.")
 
 
-def applied(plan: OffsetPlan, opened: ConnectCluster, owner: Owner, run: RunDirectory) -> Outcome:
-    """Apply, and leave an outcome that tells the truth, however it ends; the page is the caller's."""
+def applied(plan: OffsetPlan, connect: ConnectCluster, owner: Owner, run: RunDirectory) -> Outcome:
+    """Apply the plan, and write its true outcome however it ends; the caller writes the report."""
     from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 
-    journal = opened.journal(plan.connector)
-    return recorded(lambda: apply_plan(plan, opened.clients, journal, owner), plan, journal, owner, run)
+    journal = connect.journal(plan.connector)
+    return recorded(lambda: apply_plan(plan, connect.clients, journal, owner), plan, journal, owner, run)
 
 
 def recorded(
     change: Callable[[], Outcome], plan: OffsetPlan, journal: Journal, owner: Owner, run: RunDirectory
 ) -> Outcome:
-    """Make ``change``, and leave an outcome that tells the truth, however it ends."""
+    """Make ``change``, and write its true outcome however it ends."""
     try:
         outcome = change()
     except BaseException as error:
-        _tell_of(error, plan, journal, owner, run)
+        _write_failure(error, plan, journal, owner, run)
         raise
     outcome.write(run.outcome)
     return outcome
 
 
-def _tell_of(error: BaseException, plan: OffsetPlan, journal: Journal, owner: Owner, run: RunDirectory) -> None:
-    """Write the outcome of a change that failed with ``error``, which stays what the task fails with."""
+def _write_failure(error: BaseException, plan: OffsetPlan, journal: Journal, owner: Owner, run: RunDirectory) -> None:
+    """Write the outcome of a change that failed with ``error``; the task fails with that error in any case."""
     from airflow_provider_connect_offsets.operations.connector import outcomes
 
     try:
@@ -204,12 +204,12 @@ def _tell_of(error: BaseException, plan: OffsetPlan, journal: Journal, owner: Ow
         log.warning("The outcome %s could not be written.", run.outcome, exc_info=True)
 
 
-def summary_of(outcome: Outcome, page: str, *, dag_id: str) -> dict[str, Any]:
-    """What a task hands on of an outcome."""
+def summary_of(outcome: Outcome, report: str, *, dag_id: str) -> dict[str, Any]:
+    """Return what a task hands on of an outcome."""
     return {
         "connector": outcome.connector,
         "result": outcome.result.value,
         "message": outcome.message,
         "downtime_seconds": outcome.downtime_seconds,
-        **report_at(page, dag_id=dag_id),
+        **report_at(report, dag_id=dag_id),
     }

@@ -1,4 +1,4 @@
-"""Single steps on one connector, for those who compose their own DAGs; each waits to see what it asked for."""
+"""Single steps on one connector, for DAGs of your own; each waits until the connector is in the requested state."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_connect_offsets.connect.protocols import State
 
-#: Seconds for which a step keeps the connector held for the next one.
+#: Seconds for which a step leases the connector to the next one.
 HOLD = 3600.0
 #: Airflow ends a task whose triggerer is gone so many seconds after a living one would have.
 GRACE = 60.0
@@ -44,14 +44,14 @@ class _ConnectorOperator(TakesParameters, BaseOperator):
 
     def execute(self, context: Context) -> Any:
         """Take the step; fails with one sentence that names the connector."""
-        with failing_clearly(), self._opened() as opened:
-            return self.step(opened, context)
+        with failing_clearly(), self._open() as connect:
+            return self.step(connect, context)
 
-    def _opened(self) -> AbstractContextManager[ConnectCluster]:
+    def _open(self) -> AbstractContextManager[ConnectCluster]:
         return open_connect(self.given(StepConnectionParams), self.given(WaitingParams))
 
-    def step(self, opened: ConnectCluster, context: Context) -> Any:
-        """Take the step; ``opened`` are the clients of the Connect cluster."""
+    def step(self, connect: ConnectCluster, context: Context) -> Any:
+        """Take the step; ``connect`` are the clients of the Connect cluster."""
         raise NotImplementedError
 
 
@@ -71,7 +71,7 @@ class _StateOperator(_ConnectorOperator):
         self.deferrable = deferrable
 
     def target(self) -> State:
-        """The state that is asked for."""
+        """The requested state."""
         raise NotImplementedError
 
     def answer(self, before: str) -> str:
@@ -79,46 +79,46 @@ class _StateOperator(_ConnectorOperator):
         del before
         return self.target().value
 
-    def step(self, opened: ConnectCluster, context: Context) -> str:
-        """Ask for the state, and wait for it here or elsewhere; gives the state before."""
+    def step(self, connect: ConnectCluster, context: Context) -> str:
+        """Request the state, and wait for it here or in a triggerer; returns the prior state."""
         from airflow_provider_connect_offsets.operations.stages import steps
 
         del context
         target = self.target()
-        before = opened.clients.control.status(self.connector).state.value
-        steps.request_state(opened.clients, self.connector, target)
+        before = connect.clients.control.status(self.connector).state.value
+        steps.request_state(connect.clients, self.connector, target)
         # In a storage there is nothing to wait for.
         if self.deferrable and self.given(StepConnectionParams).control == Control.REST:
             self._defer_until(target, before)
-        return self._there(opened, target, before)
+        return self._there(connect, target, before)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> str:
-        """Go on where the triggerer has seen the state; fails as if it had been waited for here."""
+        """Continue after the triggerer has observed the state; fails as if this task had waited itself."""
         del context
-        with failing_clearly(), self._opened() as opened:
+        with failing_clearly(), self._open() as connect:
             raise_failure(event)
-            # Seen with its tasks, or without any when time was up: it has none to wait for.
-            return self._there(opened, self.target(), event["before"], tasks=0)
+            # Observed with its tasks, or without any at the timeout: then it has none to wait for.
+            return self._there(connect, self.target(), event["before"], tasks=0)
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
-        """Go on after a triggerer; where none was there to send an event, the state says how the task fails."""
+        """Continue after a triggerer; if none was there to send an event, the state decides how the task fails."""
         if next_method != "execute_complete":
             from airflow_provider_connect_offsets.operations.stages import steps
 
-            with failing_clearly(), self._opened() as opened:
-                status = opened.clients.control.status(self.connector)
+            with failing_clearly(), self._open() as connect:
+                status = connect.clients.control.status(self.connector)
                 steps.refuse_failed(status, self.connector, self.target())
                 steps.refuse_unless_in(status, self.connector, self.target(), timeout=self.given(WaitingParams).timeout)
         return super().resume_execution(next_method, next_kwargs, context)
 
-    def _there(self, opened: ConnectCluster, target: State, before: str, *, tasks: int | None = None) -> str:
+    def _there(self, connect: ConnectCluster, target: State, before: str, *, tasks: int | None = None) -> str:
         from airflow_provider_connect_offsets.connect.protocols import State
         from airflow_provider_connect_offsets.operations.stages import steps
 
         if target is State.STOPPED:
-            steps.await_stopped(opened.clients, self.connector)
+            steps.await_stopped(connect.clients, self.connector)
         else:
-            steps.await_state(opened.clients, self.connector, target, tasks=tasks)
+            steps.await_state(connect.clients, self.connector, target, tasks=tasks)
         self.log.info("%r was %s and is %s.", self.connector, before, target)
         return self.answer(before)
 
@@ -131,7 +131,7 @@ class _StateOperator(_ConnectorOperator):
             state=target.value,
             connect_conn_id=self.given(StepConnectionParams).connect_conn_id,
             before=before,
-            most=0.1,  # what is waited too long is downtime
+            most=0.1,  # waiting longer than needed is downtime
             until=time.time() + timeout,
             timeout=timeout,
         )
@@ -141,7 +141,7 @@ class _StateOperator(_ConnectorOperator):
 class StopConnectorOperator(_StateOperator):
     """Stop a connector and wait until it is STOPPED without tasks (a sink's group empty). Returns the state before.
 
-    ``kafka_conn_id``: a sink's own cluster, so that its group can be looked at; may be left out. ``deferrable``: a
+    ``kafka_conn_id``: a sink's own cluster, so that its group can be observed; may be left out. ``deferrable``: a
     triggerer does the waiting, which takes no worker's slot, but about a second more.
     """
 
@@ -169,14 +169,14 @@ class PauseConnectorOperator(_StateOperator):
 class ResumeConnectorOperator(_StateOperator):
     """Resume a connector and wait until its tasks run, or give it the ``state`` it had: RUNNING, PAUSED or STOPPED.
 
-    Fails where a task fails right after the resume.
+    Fails if a task fails right after the resume.
     """
 
     parameters: ClassVar[Models] = (*_StateOperator.parameters, RequestedStateParams)
     state: str
 
     def target(self) -> State:
-        """The state asked for; raises :class:`InvalidRequest` for another word."""
+        """The requested state; raises :class:`InvalidRequest` for any other."""
         from airflow_provider_connect_offsets.connect.protocols import State
 
         if self.state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
@@ -188,13 +188,14 @@ class GetConnectorOffsetsOperator(_ConnectorOperator):
     """Read all offsets of a connector into a KIP-199 JSON file at ``uri``. Returns the URI.
 
     ``uri`` defaults to ``<workspace>/<dag_id>/<run_id>/<task_id>.json``; ``to=file`` takes such a file. With
-    ``run_uri`` (what a snapshot returned) it also proves that what was planned there stands, and fails where not.
+    ``run_uri`` (what a snapshot returned) it also proves that the planned offsets are stored, and fails if they are
+    not.
     """
 
     parameters: ClassVar[Models] = (*_ConnectorOperator.parameters, OffsetsFileParams)
     operator_extra_links = (ReportLink(),)
 
-    def step(self, opened: ConnectCluster, context: Context) -> str:
+    def step(self, connect: ConnectCluster, context: Context) -> str:
         """Read."""
         from airflow_provider_connect_offsets.hooks.runs import directory_of
         from airflow_provider_connect_offsets.offsets.document import kip199_document
@@ -204,8 +205,8 @@ class GetConnectorOffsetsOperator(_ConnectorOperator):
 
         file = self.given(OffsetsFileParams)
         if file.run_uri:
-            stepwise.read_back(opened.clients, opened.journal(self.connector), owner_of(context), seconds=HOLD)
-        offsets = opened.clients.offsets.read_offsets(self.connector)
+            stepwise.read_back(connect.clients, connect.journal(self.connector), owner_of(context), seconds=HOLD)
+        offsets = connect.clients.offsets.read_offsets(self.connector)
         name = f"{unique_segment(context['ti'].task_id)}.json"
         uri = file.uri or join(directory_of(context, part="").uri, name)
         write_bytes(uri, kip199_document({self.connector: offsets}).encode())
@@ -225,7 +226,7 @@ class AlterConnectorOffsetsOperator(_ConnectorOperator):
     operator_extra_links = (ReportLink(),)
     template_fields_renderers: ClassVar[dict[str, str]] = {"offsets": "json"}
 
-    def step(self, opened: ConnectCluster, context: Context) -> int:
+    def step(self, connect: ConnectCluster, context: Context) -> int:
         """Write and prove."""
         from airflow_provider_connect_offsets.offsets.document import parse_rest
         from airflow_provider_connect_offsets.operations.connector import direct, stepwise
@@ -239,18 +240,18 @@ class AlterConnectorOffsetsOperator(_ConnectorOperator):
                 changes = parse_rest({"offsets": list(written.offsets)})
             except InvalidDocument as error:
                 raise InvalidRequest(f"Nothing was written: {self.connector!r}: {error}.") from error
-            return direct.alter(opened.clients, opened.journal(self.connector), owner_of(context), changes)
+            return direct.alter(connect.clients, connect.journal(self.connector), owner_of(context), changes)
         plan = read_plan(run_at(written.run_uri), digest=written.digest or None)
-        journal = opened.journal(plan.connector)
-        stepwise.alter(plan, opened.clients, journal, owner_of(context), seconds=HOLD)
+        journal = connect.journal(plan.connector)
+        stepwise.alter(plan, connect.clients, journal, owner_of(context), seconds=HOLD)
         return len(plan.changed_rows())
 
 
 class ResetConnectorOffsetsOperator(_ConnectorOperator):
     """Remove all offsets of a stopped connector, and prove that none is left. Returns how many there were."""
 
-    def step(self, opened: ConnectCluster, context: Context) -> int:
+    def step(self, connect: ConnectCluster, context: Context) -> int:
         """Reset and prove."""
         from airflow_provider_connect_offsets.operations.connector import direct
 
-        return direct.reset(opened.clients, opened.journal(self.connector), owner_of(context))
+        return direct.reset(connect.clients, connect.journal(self.connector), owner_of(context))

@@ -1,4 +1,4 @@
-"""A failover of consumer groups as tasks: look, translate, approve."""
+"""The first tasks of a failover of consumer groups: snapshot, translation, approval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOp
 from airflow_provider_connect_offsets.operators.failover_flow import (
     FailoverOperator,
     directory_at,
-    failover_page,
+    failover_report,
 )
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
@@ -65,9 +65,9 @@ class SnapshotFailoverOperator(FailoverOperator):
         with failing_clearly():
             directory = FailoverDirectory(new_directory(self, context).uri)
             failover = self.given(FailoverParams)
-            with self.opened(planned=failover.planned) as opened:
-                request = self.request(failover, opened)
-                found = observe_failover(request, opened.clients_for(request), directory)
+            with self.open_flow(planned=failover.planned) as flow:
+                request = self.request(failover, flow)
+                found = observe_failover(request, flow.clients_for(request), directory)
         self.log.info(
             "%d groups on %r, %d on %r, %d replicated partitions; datasets under %s",
             len(found.of_source),
@@ -79,7 +79,7 @@ class SnapshotFailoverOperator(FailoverOperator):
         )
         return directory.uri
 
-    def request(self, failover: FailoverParams, opened: FailoverClusters) -> FailoverRequest:
+    def request(self, failover: FailoverParams, flow: FailoverClusters) -> FailoverRequest:
         """Parse the request, with what the connectors' configurations say; raises :class:`InvalidRequest`."""
         from airflow_provider_connect_offsets.kafka.spans import Isolation
         from airflow_provider_connect_offsets.observe.lag import isolation_of
@@ -87,8 +87,8 @@ class SnapshotFailoverOperator(FailoverOperator):
 
         if self.given(FailoverClientsParams).forward_connect_conn_id and not failover.forward_connector:
             raise InvalidRequest("A failback needs the flow that brought the records: forward_connector must name it.")
-        info = _info(opened.connect, failover.source_connector) if failover.planned else None
-        came_by = _info(opened.forward, failover.forward_connector)
+        info = _info(flow.connect, failover.source_connector) if failover.planned else None
+        came_by = _info(flow.forward, failover.forward_connector)
         forward = None if came_by is None else Flow.of(came_by.config)
         described = Described(
             failover.source_alias,
@@ -104,19 +104,18 @@ class SnapshotFailoverOperator(FailoverOperator):
         )
 
 
-def _info(opened: ConnectCluster | None, connector: str) -> ConnectorInfo | None:
-    """The connector that was named, where one was."""
-    return opened.clients.control.info(connector) if opened is not None and connector else None
+def _info(flow: ConnectCluster | None, connector: str) -> ConnectorInfo | None:
+    """Return the connector; None if none was named."""
+    return flow.clients.control.info(connector) if flow is not None and connector else None
 
 
 class TranslateGroupOffsetsOperator(OffsetsJobOperator):
     """Translate the positions of consumer groups from a flow's source to its target; a ``SparkSubmitOperator``.
 
-    ``run_uri`` is what the look at the flow returned; ``preview_uri``, of a final translation, is the ``run_uri`` of
-    its preview, to which it is held: no group that the preview did not show, and no more re-reads. All other arguments
-    are those of ``SparkSubmitOperator``, except ``application``, ``py_files`` and ``application_args``, which are the
-    job's own. Fails where the gate is closed: fewer partitions than ``min_coverage`` asks for can be moved, more is
-    read again than was approved, or records disprove a claim; nothing was committed.
+    A final translation must stay within its preview: no group that the preview did not show, and no more re-reads. All
+    other arguments are those of ``SparkSubmitOperator``, except ``application``, ``py_files`` and ``application_args``,
+    which are the job's own. Fails if fewer partitions than ``min_coverage`` can be moved, if more is read again than
+    was approved, or if records disprove a translated offset; nothing is committed then.
 
     Writes the dataset ``translation``, the report and a CSV. Returns ``run_uri``, ``report``, ``report_url``,
     ``digest`` and counts, each an XCom of its own too, so that ``translate.output["digest"]`` works.
@@ -126,12 +125,12 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
     job = "translation"
 
     def directories(self) -> list[str]:
-        """Its own, and that of its preview."""
+        """Return its own, and that of its preview."""
         preview = self.given(PreviewParams).preview_uri
         return [self.run_uri, *([preview] if preview else [])]
 
     def judged(self) -> dict[str, Any]:
-        """Show the translation; raises :class:`PlanRefused` where the gate is closed."""
+        """Log and report the translation; raises :class:`PlanRefused` if it must not be committed."""
         from airflow_provider_connect_offsets.report import Failover, as_text, failover_table
         from airflow_provider_connect_offsets.workspace.files import read_json
 
@@ -140,10 +139,10 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
         if "digest" not in summary:
             raise PlanRefused(f"No group was moved. {' '.join(summary['errors'])}")
         self.log.info("%s", as_text(failover_table(Failover.read(directory))))
-        page = failover_page(directory)
-        report = report_at(page, dag_id=self.dag_id)
+        uri = failover_report(directory)
+        report = report_at(uri, dag_id=self.dag_id)
         if summary["errors"]:
-            address = report_address(page, dag_id=self.dag_id)
+            address = report_address(uri, dag_id=self.dag_id)
             raise PlanRefused(f"No group was moved. {' '.join(summary['errors'])} The report: {address}")
         return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}
 
@@ -151,9 +150,9 @@ class TranslateGroupOffsetsOperator(OffsetsJobOperator):
 class ApproveFailoverOperator(ApproveOffsetPlanOperator):
     """Ask a person whether the groups are to be moved; as ``ApproveOffsetPlanOperator`` does for a change."""
 
-    def page(self, pending: Pending) -> None:
-        """Write the page anew."""
-        failover_page(directory_at(self.summary["run_uri"]), pending=pending)
+    def write_report(self, pending: Pending) -> None:
+        """Write the report with the current state of the approval."""
+        failover_report(directory_at(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""

@@ -9,7 +9,7 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.failover import FailoverClusters, FailoverConnections, open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_written
+from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_written
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.connections import FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import DrainingParams
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.report import Pending
     from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
-#: Seconds for which the flow's connectors are held for the next task of the run.
+#: Seconds for which the flow's connectors are leased to the next task of the run.
 HOLD = 3600.0
 
 
@@ -45,76 +45,76 @@ class FailoverOperator(TakesParameters, BaseOperator):
             )
         return FailoverConnections("", "", named.target_kafka_conn_id)
 
-    def opened(self, *, planned: bool) -> AbstractContextManager[FailoverClusters]:
+    def open_flow(self, *, planned: bool) -> AbstractContextManager[FailoverClusters]:
         """Open the clients of the failover; raises as ``hooks.failover.open_failover``."""
         return open_failover(self.connections(planned=planned), timeout=self.given(WaitingParams).timeout)
 
 
 def directory_at(run_uri: str) -> FailoverDirectory:
-    """The directory of a look at a flow."""
+    """Return the directory of a failover."""
     from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
     return FailoverDirectory(run_uri)
 
 
 def final_directory(run_uri: str) -> FailoverDirectory:
-    """The directory of the last look, at a flow that stands still."""
+    """Return the directory of what is observed once the flow is stopped."""
     from airflow_provider_connect_offsets.workspace.paths import join
 
     return directory_at(join(run_uri, "final"))
 
 
 def request_in(directory: FailoverDirectory) -> FailoverRequest:
-    """What was asked for."""
+    """Return the request."""
     from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
     from airflow_provider_connect_offsets.workspace.files import read_json
 
     return FailoverRequest.from_json(read_json(directory.request))
 
 
-def failover_page(directory: FailoverDirectory, *, pending: Pending | None = None) -> str:
-    """Write the page and the CSV anew, and return where the page lies."""
+def failover_report(directory: FailoverDirectory, *, pending: Pending | None = None) -> str:
+    """Write the report and the CSV, and return the URI of the report."""
     from airflow_provider_connect_offsets.report import write_failover_page
 
-    return page_written(lambda: write_failover_page(directory, pending=pending), directory.report)
+    return report_written(lambda: write_failover_page(directory, pending=pending), directory.report)
 
 
 class OpenFailoverOperator(FailoverOperator):
-    """Look whether the flow's connectors can be stopped; the setup of a failover, which changes nothing.
+    """Check whether the flow's connectors can be stopped; the setup of a failover, which changes nothing.
 
-    A setup that fails has no teardown, so it is not the one that stops anything. Fails where another run changes one
-    of the connectors, or nobody can tell which state it is to have. ``run_uri`` is what the first look returned.
+    A setup that fails has no teardown, so it is not the one that stops anything. Fails if another run changes one of
+    the connectors, or if the state that it should have is unknown.
     """
 
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters)
 
     def execute(self, context: Context) -> None:
-        """Look."""
+        """Check."""
         from airflow_provider_connect_offsets.offsets.requests.failover import Mode
         from airflow_provider_connect_offsets.operations.stages.steps import lasting_status
 
         with failing_clearly():
             request = request_in(directory_at(self.given(RunParams).run_uri))
             planned = request.mode is Mode.PLANNED
-            with self.opened(planned=planned) as opened:
-                for connect, name in opened.connectors(request):
+            with self.open_flow(planned=planned) as flow:
+                for connect, name in flow.connectors(request):
                     connect.journal(name).refuse_overlap(owner_of(context).run)
                     self.log.info("%r is %s.", name, lasting_status(connect.clients, name).state)
 
 
 class BeginFailoverOperator(FailoverOperator):
-    """Let replication catch up and stop the flow's connectors, then look again.
+    """Let replication catch up and stop the flow's connectors, then observe the flow again.
 
-    Of an unplanned one it only looks again. ``drain_timeout``: seconds in which the flow has to catch up; nothing is
-    stopped before it has. Fails where records are left to be replicated. Reads the records that prove places, and those
-    at places that the preview has picked to be checked. Returns the URI of the directory of what stands now, which the
-    final translation and the commit take as ``run_uri``.
+    An unplanned failover only observes again. Nothing is stopped before replication has caught up; fails if it does not
+    within ``drain_timeout``. Reads the records that prove translated offsets, and those that the preview has sampled.
+    Returns the URI of the directory of this observation, which the final translation and the commit take as
+    ``run_uri``.
     """
 
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters, DrainingParams)
 
     def execute(self, context: Context) -> str:
-        """Wait, stop, look."""
+        """Wait, stop, observe."""
         from airflow_provider_connect_offsets.observe.flow import failover
         from airflow_provider_connect_offsets.offsets.requests.failover import Mode
         from airflow_provider_connect_offsets.operations.connector import stopped
@@ -123,23 +123,21 @@ class BeginFailoverOperator(FailoverOperator):
         with failing_clearly():
             request = request_in(before)
             planned = request.mode is Mode.PLANNED
-            with self.opened(planned=planned) as opened:
+            with self.open_flow(planned=planned) as flow:
                 if planned:
-                    failover.await_drained(request, opened.clients, timeout=self.given(DrainingParams).drain_timeout)
-                prior = stopped.stop_for_run(opened.members(request), owner_of(context), seconds=HOLD)
+                    failover.await_drained(request, flow.clients, timeout=self.given(DrainingParams).drain_timeout)
+                prior = stopped.stop_for_run(flow.members(request), owner_of(context), seconds=HOLD)
                 for name, state in prior:
                     self.log.info("%r was %s and is STOPPED.", name, state)
-                failover.observe_failover(
-                    request, opened.clients_for(request), after, ranges=before if planned else None
-                )
+                failover.observe_failover(request, flow.clients_for(request), after, ranges=before if planned else None)
         return after.uri
 
 
 class ReleaseFlowOperator(FailoverOperator):
-    """Give the flow's connectors the state that they had, unless the failover ended in order; a teardown.
+    """Restore the prior states of the flow's connectors, unless the failover ended in order; a teardown.
 
-    One that can't be given back keeps none of the others from it; the task fails then, and names it. ``run_uri`` is
-    what the first look returned. Returns a sentence that says what was done.
+    If one can't be restored, the others are, and the task fails and names it. Returns a sentence that says what was
+    done.
     """
 
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters)
@@ -150,10 +148,10 @@ class ReleaseFlowOperator(FailoverOperator):
         from airflow_provider_connect_offsets.offsets.requests.failover import Mode
         from airflow_provider_connect_offsets.operations.connector import stopped
 
-        told = None
+        done = None
         with failing_clearly():
             request = request_in(directory_at(self.given(RunParams).run_uri))
             if request.mode is Mode.PLANNED:
-                with self.opened(planned=True) as opened:
-                    told = stopped.restore(opened.members(request), owner_of(context))
-        return told or "Nothing was left to release."
+                with self.open_flow(planned=True) as flow:
+                    done = stopped.restore(flow.members(request), owner_of(context))
+        return done or "Nothing was left to release."

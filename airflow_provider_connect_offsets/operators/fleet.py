@@ -26,9 +26,9 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     new_directory,
     open_connect,
     owner_of,
-    page_of,
-    page_written,
     report_at,
+    report_of,
+    report_written,
     run_key,
 )
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
@@ -67,7 +67,7 @@ class SnapshotFleetOperator(TakesParameters, BaseOperator):
     operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> str:
-        """Write the snapshots; fails before it touches anything where the request makes no sense."""
+        """Write the snapshots; fails before it touches anything if the request is invalid."""
         from airflow_provider_connect_offsets.operations.fleet import select, take_snapshots
 
         with failing_clearly():
@@ -76,10 +76,10 @@ class SnapshotFleetOperator(TakesParameters, BaseOperator):
                 self.given(FleetChangeParams),
             )
             now = datetime.now(tz=UTC)
-            with open_connect(self.given(ConnectorConnectionParams)) as opened:
-                names = select(opened.clients.control.connectors(), change.connectors)
+            with open_connect(self.given(ConnectorConnectionParams)) as connect:
+                names = select(connect.clients.control.connectors(), change.connectors)
                 requests = [change.request(name, now=now) for name in names]
-                take_snapshots(requests, opened.clients, fleet, cluster=opened.cluster)
+                take_snapshots(requests, connect.clients, fleet, cluster=connect.cluster)
         self.log.info("%d connectors match %r; datasets under %s", len(names), change.connectors, fleet.uri)
         return fleet.uri
 
@@ -87,7 +87,7 @@ class SnapshotFleetOperator(TakesParameters, BaseOperator):
 class PlanFleetOperator(PlanConnectorOffsetsOperator):
     """The plans of all connectors of a fleet in one Spark application, each checked against every rule.
 
-    Fails, so that nothing is stopped, where any of them has an error. Returns their sums, and one ``digest`` for all.
+    Fails, so that nothing is stopped, if any of them has an error. Returns their sums, and one ``digest`` for all.
     """
 
     def directories(self) -> list[str]:
@@ -102,8 +102,8 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
         change = FleetChange.read(_fleet(self.run_uri))
         self.log.info("The plans:\n%s", as_text(fleet_table(change)))
         for run in _fleet(self.run_uri).members().values():
-            page_of(run)  # which the fleet's report links to, and an approver may want to see
-        report = report_at(_page(self.run_uri), dag_id=self.dag_id)
+            report_of(run)  # which the fleet's report links to, for the approver
+        report = report_at(_report(self.run_uri), dag_id=self.dag_id)
         refused = change.errors()
         if refused:
             more = f" (and {len(refused) - 1} more connectors)" if len(refused) > 1 else ""
@@ -114,9 +114,9 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
 class ApproveFleetOperator(ApproveOffsetPlanOperator):
     """Ask a person once for all connectors of a fleet; else as ``ApproveOffsetPlanOperator``."""
 
-    def page(self, pending: Pending) -> None:
-        """Write the fleet's page anew."""
-        _page(self.summary["run_uri"], pending=pending)
+    def write_report(self, pending: Pending) -> None:
+        """Write the fleet's report with the current state of the approval."""
+        _report(self.summary["run_uri"], pending=pending)
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
@@ -127,20 +127,20 @@ class ApproveFleetOperator(ApproveOffsetPlanOperator):
 
 
 class BeginFleetChangeOperator(BeginOffsetChangeOperator):
-    """Look once more at every connector before the first is stopped: the setup of a fleet's change.
+    """Check every connector once more before the first is stopped: the setup of a fleet's change.
 
-    Fails where another run is changing one of them, and where a plan is older than ``plan_ttl`` (seconds).
+    Fails if another run is changing one of them, and if a plan is older than ``plan_ttl``.
     """
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Refuse what has gone stale or overlaps."""
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
 
-        with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as opened:
+        with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
             members = _fleet(self.given(RunParams).run_uri).members()
             for run in members.values():
                 refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
-                opened.journal(read_plan(run).connector).refuse_overlap(run_key(context))
+                connect.journal(read_plan(run).connector).refuse_overlap(run_key(context))
         return {"connectors": len(members)}
 
 
@@ -151,12 +151,12 @@ class _Member:
 
 
 class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
-    """Apply the plans of a fleet, ``max_down`` connectors at a time; each is proved, or put back, by itself.
+    """Apply the plans of a fleet, ``max_down`` connectors at a time; each is proved, or undone, by itself.
 
     After ``max_failures`` failures no further connector is stopped. ``digest`` is that of all plans together, as they
     were approved. A retry goes on with those that are not applied yet.
 
-    Fails where any connector was not changed, and names them. Returns how many were applied, and the
+    Fails if any connector was not changed, and names them. Returns how many were applied, and the
     report's URI and URL.
     """
 
@@ -181,7 +181,7 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
             ]
             many = ManySagas(_through(clients, owner), at_once=limits.max_down, max_failures=limits.max_failures)
             self._changing = many
-            stack.callback(_page, fleet.uri, pending=Pending.NOT_BEGUN)
+            stack.callback(_report, fleet.uri, pending=Pending.NOT_BEGUN)
             ended = dict(self._ends(many, [_Member(members[name], plan) for name, plan in plans.items()]))
             refuse_incomplete(ended, list(plans))
         results = [outcome.result.value for outcome in ended.values() if not isinstance(outcome, Exception)]
@@ -197,56 +197,56 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
     def _ends(
         self, many: ManySagas[_Member, Outcome], members: Sequence[_Member]
     ) -> Iterator[tuple[str, Outcome | Exception]]:
-        """Tell of each as it ends; its page is written here, one after the other."""
+        """Yield each as it ends; its report is written here, one after the other."""
         for number, (member, ended) in enumerate(many.run(members), start=1):
             text = str(ended) if isinstance(ended, Exception) else ended.message
             self.log.info("%d of %d: %s", number, len(members), text)
-            page_of(member.run)
+            report_of(member.run)
             yield member.plan.connector, ended
 
 
 class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
-    """Put back what a fleet's change left unfinished, connector by connector: its teardown.
+    """Undo what a fleet's change left unfinished, connector by connector: its teardown.
 
-    Returns a sentence. A connector that can't be put back is told at the end, after all others were looked at.
+    Returns a sentence. If a connector can't be restored, the task fails at the end, after all others were restored.
     """
 
     def execute(self, context: Context) -> str:
-        """Restore where something is left to restore."""
+        """Restore what was left unfinished."""
         done: list[str] = []
         failed: list[ConnectOffsetsError] = []
         fleet = _fleet(self.given(RunParams).run_uri)
         members: Mapping[str, RunDirectory] = fleet.members()
         with failing_clearly(except_for=LeftStopped):
-            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as opened:
+            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect:
                 for run in members.values():
                     try:
-                        told = self.take_back(run, opened, context)
+                        sentence = self.restore(run, connect, context)
                     except ConnectOffsetsError as error:
                         failed.append(error)
                     else:
-                        done += [told] if told else []
+                        done += [sentence] if sentence else []
             if done or failed:
-                _page(fleet.uri)
+                _report(fleet.uri)
             if failed:
-                # One that another attempt may mend decides whether there is one.
+                # Retried if another attempt may mend any of them.
                 worst = next((error for error in failed if isinstance(error, LeftStopped | StoreError)), failed[0])
                 raise type(worst)(" ".join(map(str, failed))) from worst
         return " ".join(done) or f"Nothing was left to restore of {len(members)} connectors."
 
 
 def _through(clients: Sequence[ConnectCluster], owner: Owner) -> Callable[[_Member], Outcome]:
-    """Apply a member's plan through whichever doors are free: no two threads share a client."""
+    """Return a function that applies a member's plan with clients that are free: no two threads share one."""
     free: SimpleQueue[ConnectCluster] = SimpleQueue()
-    for opened in clients:
-        free.put(opened)
+    for connect in clients:
+        free.put(connect)
 
     def change(member: _Member) -> Outcome:
-        opened = free.get()
+        connect = free.get()
         try:
-            return applied(member.plan, opened, owner, member.run)
+            return applied(member.plan, connect, owner, member.run)
         finally:
-            free.put(opened)
+            free.put(connect)
 
     return change
 
@@ -257,8 +257,8 @@ def _fleet(run_uri: str) -> FleetDirectory:
     return FleetDirectory(run_uri)
 
 
-def _page(run_uri: str, *, pending: Pending | None = None) -> str:
+def _report(run_uri: str, *, pending: Pending | None = None) -> str:
     from airflow_provider_connect_offsets.report import write_fleet_page
 
     fleet = _fleet(run_uri)
-    return page_written(lambda: write_fleet_page(fleet, pending=pending), fleet.report)
+    return report_written(lambda: write_fleet_page(fleet, pending=pending), fleet.report)

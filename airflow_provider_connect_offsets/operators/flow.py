@@ -1,4 +1,4 @@
-"""What the operators on a whole MirrorMaker 2 flow share: their connections, and where their datasets lie."""
+"""What the operators on a whole MirrorMaker 2 flow share: their connections and directories."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def requested_flow(connectors: FlowConnectorsParams) -> FlowConnectors:
 
 
 def reset_directory(run_uri: str) -> ResetDirectory:
-    """The directory of a reset."""
+    """Return the directory of a reset."""
     from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 
     return ResetDirectory(run_uri)

@@ -1,4 +1,4 @@
-"""Offsets of consumer groups on the target: committed as translated, and put back."""
+"""Offsets of consumer groups on the target: committed as translated, and restored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from airflow_provider_connect_offsets.operators.failover_flow import (
     HOLD,
     FailoverOperator,
     directory_at,
-    failover_page,
+    failover_report,
     request_in,
 )
 from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_at
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
 class CommitGroupOffsetsOperator(FailoverOperator):
     """Commit translated offsets into the target's groups, many at once, and prove them by reading back.
 
-    ``run_uri`` and ``digest`` are what the final translation returned. What stood there before is kept first. A group
-    that anyone is in, or that has moved since, is left alone, and the task fails at the end and names it. Whatever it
-    fails of, what is committed stays committed, and a retry commits what is left. Nothing more is committed where
-    records have come to the source since the flow was stopped. Of a planned failover the flow's connectors stay
-    STOPPED, unless ``resume_flow``.
+    Prior offsets are kept first. A group that has members, or that has moved since, is left alone, and the task fails
+    at the end and names it. What is committed stays committed, and a retry commits what is left. Nothing more is
+    committed if records have come to the source since the flow was stopped. After a planned failover the flow's
+    connectors stay STOPPED, unless ``resume_flow``.
 
-    Returns how many groups and partitions stand where they were to, and the URI and URL of the report.
+    Returns how many groups and partitions have the translated offsets, and the URI and URL of the report.
     """
 
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, *FailoverOperator.parameters, FlowAfterwardsParams)
@@ -51,18 +50,18 @@ class CommitGroupOffsetsOperator(FailoverOperator):
             )
             request, digest = request_in(directory), self.given(ApprovedParams).digest
             planned = request.mode is Mode.PLANNED
-            with self.opened(planned=planned) as opened:
-                clusters = opened.clients.clusters
+            with self.open_flow(planned=planned) as flow:
+                clusters = flow.clients.clusters
                 try:
                     moved = move_groups(
-                        opened.target_groups(),
+                        flow.target_groups(),
                         owner_of(context),
                         directory,
                         lambda: commit_translation(directory, clusters, digest=digest),
                     )
                 finally:
-                    page = failover_page(directory)
-                members = opened.members(request)
+                    report = failover_report(directory)
+                members = flow.members(request)
                 end = stopped.resume if resume else stopped.leave_stopped
                 end(members, owner_of(context), seconds=HOLD)
                 for member in () if resume else members:
@@ -71,7 +70,7 @@ class CommitGroupOffsetsOperator(FailoverOperator):
         self.log.info("%d groups, %d partitions: committed and proved.", moved.groups, moved.partitions)
         if moved.late:
             self.log.warning("While groups were committed, %s. They are not on the target.", moved.late)
-        return {"groups": moved.groups, "partitions": moved.partitions, **report_at(page, dag_id=self.dag_id)}
+        return {"groups": moved.groups, "partitions": moved.partitions, **report_at(report, dag_id=self.dag_id)}
 
 
 class RestoreGroupOffsetsOperator(FailoverOperator):
@@ -90,11 +89,11 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
         from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
         from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups
 
-        with failing_clearly(), self.opened(planned=False) as opened:
+        with failing_clearly(), self.open_flow(planned=False) as flow:
             directory = directory_at(self.given(RunParams).run_uri)
-            target = opened.clients.clusters.target
+            target = flow.clients.clusters.target
             restored = move_groups(
-                opened.target_groups(), owner_of(context), directory, lambda: restore_groups(directory, target)
+                flow.target_groups(), owner_of(context), directory, lambda: restore_groups(directory, target)
             )
         self.log.info(
             "%d groups, %d partitions have what they had before, read back and proved.",

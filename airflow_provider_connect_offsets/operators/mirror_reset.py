@@ -21,8 +21,8 @@ from airflow_provider_connect_offsets.operators.restore import refuse_deleted
 from airflow_provider_connect_offsets.operators.shared.common import (
     new_directory,
     owner_of,
-    page_written,
     report_at,
+    report_written,
     run_key,
 )
 from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 class SnapshotMirrorFlowOperator(FlowOperator):
     """Write down all of a MirrorMaker 2 flow that its reset could change, and what its plan needs. Reads only.
 
-    How the flow's topics are called and where they are follows from the connectors' own configuration. Returns the URI
-    of the run's directory, which all later tasks take as ``run_uri``.
+    The connectors' own configuration says how the flow's topics are called and which cluster they are on. Returns the
+    URI of the run's directory, which all later tasks take as ``run_uri``.
     """
 
     parameters: ClassVar[Models] = (FlowResetParams, *FlowOperator.parameters, PartParams)
@@ -64,9 +64,9 @@ class SnapshotMirrorFlowOperator(FlowOperator):
                 self.given(FlowResetParams),
             )
             request = given.request(given.source_connector, now=datetime.now(tz=UTC))
-            with self.open_flow() as opened:
-                reset = find_flow(requested_flow(given), opened.clients)
-                take_flow_snapshot(request, reset, opened.clients, run, cluster=opened.cluster)
+            with self.open_flow() as flow:
+                reset = find_flow(requested_flow(given), flow.clients)
+                take_flow_snapshot(request, reset, flow.clients, run, cluster=flow.cluster)
         self.log.info("Syncs: topic %r on the %s; datasets under %s", reset.syncs.topic, reset.syncs.side, run.uri)
         return run.uri
 
@@ -82,24 +82,24 @@ class PlanMirrorResetOperator(PlanConnectorOffsetsOperator):
     job = "mirror-reset"
 
     def judged(self) -> dict[str, Any]:
-        """Show what the job found; raises :class:`PlanRefused` where that is an error."""
+        """Show what the job found; raises :class:`PlanRefused` if that is an error."""
         from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset
         from airflow_provider_connect_offsets.report import Reset, as_text, reset_table
         from airflow_provider_connect_offsets.workspace.files import read_json
 
-        told, run = super().judged(), reset_directory(self.run_uri)
+        plan, run = super().judged(), reset_directory(self.run_uri)
         self.log.info("Topic by topic:\n%s", as_text(reset_table(Reset.read(run))))
         summary = read_json(run.summary)
         more = {name: summary[name] for name in ("duplicates", "syncs", "checkpoints", "stale_checkpoints")}
-        return {**told, **more, "digest": read_reset(run).digest, **report_at(_page(run), dag_id=self.dag_id)}
+        return {**plan, **more, "digest": read_reset(run).digest, **report_at(_report(run), dag_id=self.dag_id)}
 
 
 class ApproveMirrorResetOperator(ApproveOffsetPlanOperator):
     """Ask a person whether a flow is to be reset; else as ``ApproveOffsetPlanOperator``."""
 
-    def page(self, pending: Pending) -> None:
-        """Write the page anew."""
-        _page(reset_directory(self.summary["run_uri"]), pending=pending)
+    def write_report(self, pending: Pending) -> None:
+        """Write the report with the current state of the approval."""
+        _report(reset_directory(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
@@ -110,7 +110,7 @@ class ApproveMirrorResetOperator(ApproveOffsetPlanOperator):
 
 
 class BeginMirrorResetOperator(FlowOperator):
-    """Look once more before anything is stopped: the setup of a reset, which only records.
+    """Check once more before anything is stopped: the setup of a reset, which only records.
 
     Fails if another run is changing one of the connectors or the topics, if the plan is older than ``plan_ttl``, and
     with ``control`` storage if a process still runs. Returns connector, digest and state.
@@ -124,23 +124,23 @@ class BeginMirrorResetOperator(FlowOperator):
         from airflow_provider_connect_offsets.operations.connector.plans import refuse_stale
         from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset
 
-        with failing_clearly(), self.open_flow() as opened:
+        with failing_clearly(), self.open_flow() as flow:
             run = reset_directory(self.given(RunParams).run_uri)
             plan = read_reset(run)
             refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
             if self.given(FlowConnectionParams).control == Control.STORAGE:
-                opened.clients.control.stop(plan.offsets.connector)  # which can only look whether it is down
-            held = opened.held(plan.reset)
+                flow.clients.control.stop(plan.offsets.connector)  # which only checks that it is down
+            held = flow.held(plan.reset)
             for journal in (held.journal, *held.locks):
                 journal.refuse_overlap(run_key(context))
-            state = opened.clients.control.status(plan.offsets.connector).state
+            state = flow.clients.control.status(plan.offsets.connector).state
         return {"connector": plan.offsets.connector, "digest": plan.digest, "state": state.value}
 
 
 class ApplyMirrorResetOperator(FlowOperator):
-    """Stop a flow, write its MirrorSource's offsets, empty its offset syncs, prove both, start it; or put things back.
+    """Stop a flow, write its MirrorSource's offsets, empty its offset syncs, prove both, start it; or undo everything.
 
-    Then it waits until new syncs show that the flow goes on where it was put. If anything fails before syncs are gone,
+    Then it waits until new syncs prove that the flow resumed where it should. If anything fails before syncs are gone,
     offsets, states and cleanup policies are restored; after that the reset goes on. A retry finishes or undoes what the
     attempt before left.
 
@@ -167,25 +167,25 @@ class ApplyMirrorResetOperator(FlowOperator):
                 self.given(SyncsAwaitedParams).sync_timeout,
             )
             plan = read_reset(run, digest=self.given(ApprovedParams).digest)
-            with self.open_flow(self.given(WaitingParams)) as opened:
-                clients, held = opened.clients, opened.held(plan.reset)
+            with self.open_flow(self.given(WaitingParams)) as flow:
+                clients, held = flow.clients, flow.held(plan.reset)
                 reset = partial(reset_flow, plan, clients, held, owner, run, sync_timeout=sync_timeout)
                 try:
                     outcome = recorded(reset, plan.offsets, held.journal, owner, run)
                 finally:
-                    page = _page(run)
+                    report = _report(run)
         self.log.info(outcome.message)
         for warning in outcome.warnings:
             self.log.warning(warning)
-        return summary_of(outcome, page, dag_id=self.dag_id)
+        return summary_of(outcome, report, dag_id=self.dag_id)
 
     on_kill = ApplyOffsetPlanOperator.on_kill
 
 
 class RestoreMirrorFlowOperator(FlowOperator):
-    """Put back what a reset of the same run left unfinished: offsets, cleanup policies, and the connectors' states.
+    """Undo what a reset of the same run left unfinished: offsets, cleanup policies, and the connectors' states.
 
-    Does nothing where the reset ended in order, applied or restored. Meant as a teardown, with more retries than
+    Does nothing if the reset ended in order, applied or undone. Meant as a teardown, with more retries than
     anything else in the DAG. Returns a sentence that says what was done.
     """
 
@@ -193,22 +193,22 @@ class RestoreMirrorFlowOperator(FlowOperator):
     ui_color = "#f3d3d3"
 
     def execute(self, context: Context) -> str:
-        """Restore where something is left to restore."""
+        """Restore what was left unfinished."""
         from airflow_provider_connect_offsets.operations.flow.flow_reset import read_reset, undo_reset
 
-        with failing_clearly(except_for=LeftStopped), self.open_flow(self.given(WaitingParams)) as opened:
+        with failing_clearly(except_for=LeftStopped), self.open_flow(self.given(WaitingParams)) as flow:
             run = reset_directory(self.given(RunParams).run_uri)
             plan = read_reset(run)
-            outcome = undo_reset(plan, opened.clients, opened.held(plan.reset), owner_of(context))
+            outcome = undo_reset(plan, flow.clients, flow.held(plan.reset), owner_of(context))
             if outcome is None:
                 return "Nothing was left to restore."
             outcome.write(run.outcome)
-            _page(run)
+            _report(run)
             refuse_deleted(outcome)
         return outcome.message
 
 
-def _page(run: ResetDirectory, *, pending: Pending | None = None) -> str:
+def _report(run: ResetDirectory, *, pending: Pending | None = None) -> str:
     from airflow_provider_connect_offsets.report import write_reset_page
 
-    return page_written(lambda: write_reset_page(run, pending=pending), run.report)
+    return report_written(lambda: write_reset_page(run, pending=pending), run.report)

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class ClearOffsetSyncsOperator(FlowOperator):
-    """Empty a flow's offset-syncs topic, with ``checkpoints`` true its checkpoints too; a single step.
+    """Empty a flow's offset-syncs topic, and its checkpoints if asked; a single step.
 
     The connectors must be STOPPED, or with ``control`` storage their process down: the step neither stops nor starts
     them. First the records are kept in the run's directory. The topic's cleanup policy is switched while its records
-    are deleted, and put back whatever happens; no tombstones are written, as MirrorMaker 2 can't read them.
+    are deleted, and restored in any case; no tombstones are written, as MirrorMaker 2 can't read them.
 
-    Fails before anything is touched where the topic holds syncs of topics that ``source_connector`` does not
+    Fails before anything is touched if the topic holds syncs of topics that ``source_connector`` does not
     replicate, unless ``foreign`` is true: flows with the same aliases share it. Does not change the MirrorSource's
     offsets: a flow that only has its syncs emptied replicates nothing again.
 
@@ -40,9 +40,9 @@ class ClearOffsetSyncsOperator(FlowOperator):
         with failing_clearly():
             run = reset_directory(new_directory(self, context).uri)
             given = self.given(ClearedSyncsParams)
-            with self.open_flow() as opened:
-                reset = find_flow(requested_flow(given), opened.clients)
-                held = opened.held(reset)
-                emptied = clear_syncs(reset, opened.clients, held, owner_of(context), run, foreign=given.foreign)
+            with self.open_flow() as flow:
+                reset = find_flow(requested_flow(given), flow.clients)
+                held = flow.held(reset)
+                emptied = clear_syncs(reset, flow.clients, held, owner_of(context), run, foreign=given.foreign)
         self.log.info("Emptied: %s. Their records are kept under %s", emptied, run.uri)
         return {"emptied": emptied, "kept": run.uri}

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.hooks.clients import workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
-from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of, page_written, report_at
+from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of, report_at, report_written
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.connections import StorageConnectionParams
@@ -76,14 +76,14 @@ class FindOrphanedOffsetsOperator(OffsetsJobOperator):
     ``run_uri`` is what the snapshot returned. All other arguments are those of ``SparkSubmitOperator``, except
     ``application``, ``py_files`` and ``application_args``, which are the job's own.
 
-    Writes the dataset ``orphans`` and the run's page. Returns ``run_uri``, ``report``, ``digest`` and counts, each an
+    Writes the dataset ``orphans`` and the run's report. Returns ``run_uri``, ``report``, ``digest`` and counts, each an
     XCom of its own too, so that ``find.output["digest"]`` works.
     """
 
     job = "orphans"
 
     def judged(self) -> dict[str, Any]:
-        """Show what was found; raises :class:`InvalidRequest` for a pattern that is none."""
+        """Log and report what was found; raises :class:`InvalidRequest` for an invalid regular expression."""
         from airflow_provider_connect_offsets.report import Orphans, as_text, orphans_table
         from airflow_provider_connect_offsets.workspace.files import read_json
 
@@ -92,7 +92,7 @@ class FindOrphanedOffsetsOperator(OffsetsJobOperator):
         if summary["problem"]:
             raise InvalidRequest(f"Nothing was removed. {summary['problem']}")
         self.log.info("%s", as_text(orphans_table(Orphans.read(directory))))
-        report = report_at(_page(directory), dag_id=self.dag_id)
+        report = report_at(_report(directory), dag_id=self.dag_id)
         return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}
 
 
@@ -119,23 +119,23 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
         if not self.summary["orphaned"]:
             raise AirflowSkipException(f"No offset is orphaned. The report: {self.address}")
         if not removal.remove:
-            _page(directory, pending=OrphansPending.REPORT)
+            _report(directory, pending=OrphansPending.REPORT)
             raise AirflowSkipException(f"Nothing is removed, as remove is false. The report: {self.address}")
         if not removal.approval:
             with failing_clearly():
                 self.refuse_unproved()
             return None
-        _page(directory, pending=OrphansPending.APPROVAL)
+        _report(directory, pending=OrphansPending.APPROVAL)
         self.subject, self.body = self.question()
         return super().execute(context)
 
     @property
     def address(self) -> str:
-        """Where the report is, for a message."""
+        """Address of the report, for messages."""
         return report_address(_directory(self.summary["run_uri"]).report, dag_id=self.dag_id)
 
     def refuse_unproved(self) -> None:
-        """Raise :class:`InvalidInput` where the topic may be another Connect cluster's, and nobody is asked."""
+        """Raise :class:`InvalidInput` if the topic may be another Connect cluster's, and nobody is asked."""
         if self.summary["existing"]:
             return
         raise InvalidInput(
@@ -153,20 +153,20 @@ class ApproveRemovalOperator(TakesParameters, AskOperator):
         return f"Remove the offsets of {found.gone}?", orphans_question(found, link=link)
 
     def record_rejection(self) -> None:
-        """Let log and report say that the removal was rejected."""
+        """Record the rejection in log and report."""
         from airflow_provider_connect_offsets.report import OrphansPending
 
         self.log.warning("Rejected, so nothing was removed. The report: %s", self.address)
-        _page(_directory(self.summary["run_uri"]), pending=OrphansPending.REJECTED)
+        _report(_directory(self.summary["run_uri"]), pending=OrphansPending.REJECTED)
 
 
 class RemoveOrphanedOffsetsOperator(TakesParameters, BaseOperator):
     """Remove the orphaned offsets that were found, and prove that they are gone; first write them to ``removed.json``.
 
     ``digest`` is what the search returned: what was approved is what is removed. ``removed.json`` in the run's
-    directory is a KIP-199 document, from which they can be put back. A connector that was created again, or of which
-    anything was written since the snapshot, is left alone; the task then fails at the end, and says what was removed
-    and what was not. A retry removes what is left.
+    directory is a KIP-199 document, from which they can be imported again. A connector that was created again, or of
+    which anything was written since the snapshot, is left alone; the task then fails at the end, and says what was
+    removed and what was not. A retry removes what is left.
 
     Returns how many connectors and partitions were removed, the URIs of ``removed.json`` and of the report, and
     the report's URL.
@@ -208,10 +208,10 @@ class RemoveOrphanedOffsetsOperator(TakesParameters, BaseOperator):
                 try:
                     removal = remove_orphans(journal, owner_of(context), stage)
                 finally:
-                    page = _page(directory)
-        told = {"connectors": len(removal.removed.connectors), "partitions": removal.removed.partitions}
-        self.log.info("Removed and proved: %s. They can be put back from %s", told, directory.removed)
-        return {**told, "removed": directory.removed, **report_at(page, dag_id=self.dag_id)}
+                    report = _report(directory)
+        counts = {"connectors": len(removal.removed.connectors), "partitions": removal.removed.partitions}
+        self.log.info("Removed and proved: %s. They can be imported again from %s", counts, directory.removed)
+        return {**counts, "removed": directory.removed, **report_at(report, dag_id=self.dag_id)}
 
 
 def _directory(run_uri: str) -> OrphansDirectory:
@@ -220,7 +220,7 @@ def _directory(run_uri: str) -> OrphansDirectory:
     return OrphansDirectory(run_uri)
 
 
-def _page(directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> str:
+def _report(directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> str:
     from airflow_provider_connect_offsets.report import write_orphans_page
 
-    return page_written(lambda: write_orphans_page(directory, pending=pending), directory.report)
+    return report_written(lambda: write_orphans_page(directory, pending=pending), directory.report)

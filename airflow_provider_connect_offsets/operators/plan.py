@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import PlanRefused
-from airflow_provider_connect_offsets.operators.shared.common import page_of, report_at
+from airflow_provider_connect_offsets.operators.shared.common import report_at, report_of
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 
 _NAMED_IN_ERROR = 3
@@ -29,8 +29,8 @@ class PlanConnectorOffsetsOperator(OffsetsJobOperator):
     ``run_uri`` is what the snapshot returned. All other arguments are those of ``SparkSubmitOperator``, except
     ``application``, ``py_files`` and ``application_args``, which are the job's own.
 
-    Writes the datasets ``offset_plan`` and ``verdicts`` and the run's page. Returns the plan's summary: ``run_uri``,
-    ``digest``, counts, and the worst verdict. Fails, so that nothing is stopped, where a verdict is an error, and where
+    Writes the datasets ``offset_plan`` and ``verdicts`` and the run's report. Returns the plan's summary: ``run_uri``,
+    ``digest``, counts, and the worst verdict. Fails, so that nothing is stopped, if a verdict is an error, and if
     the Spark connection is missing (the Spark hook would go to YARN instead). Each part of the summary is an XCom of
     its own too, so that ``plan.output["digest"]`` works.
     """
@@ -38,7 +38,7 @@ class PlanConnectorOffsetsOperator(OffsetsJobOperator):
     job = "plan"
 
     def judged(self) -> dict[str, Any]:
-        """Show what the job found; raises :class:`PlanRefused` where that is an error."""
+        """Show what the job found; raises :class:`PlanRefused` if a verdict is an error."""
         from airflow_provider_connect_offsets.report import Change, as_text, plan_table, verdict_table
         from airflow_provider_connect_offsets.workspace.files import read_json
         from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -48,7 +48,7 @@ class PlanConnectorOffsetsOperator(OffsetsJobOperator):
         change = Change.read(run)
         self.log.info("The plan:\n%s", as_text(plan_table(change)))
         self.log.info("The verdicts:\n%s", as_text(verdict_table(change)))
-        report = report_at(page_of(run), dag_id=self.dag_id)
+        report = report_at(report_of(run), dag_id=self.dag_id)
         errors = summary["errors"]
         if errors:
             more = (

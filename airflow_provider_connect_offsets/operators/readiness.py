@@ -1,4 +1,4 @@
-"""How ready a MirrorMaker 2 flow is for a failover: looked at, judged on Spark, shown, and told."""
+"""The tasks that report how ready a MirrorMaker 2 flow is for a failover: observe, judge on Spark, require."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.clients import open_clients, workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.shared.common import new_directory, page_written, report_at
+from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at, report_written
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
@@ -63,30 +63,30 @@ class SnapshotMirrorReadinessOperator(TakesParameters, BaseOperator):
             directory = _directory(new_directory(self, context).uri)
             request, named = self.given(ObservedFlowParams).request(), self.given(FlowConnectionParams)
             with (
-                open_clients(named.connect_conn_id, named.source_kafka_conn_id, control=named.control) as opened,
+                open_clients(named.connect_conn_id, named.source_kafka_conn_id, control=named.control) as connect,
                 kafka_cluster(named.source_kafka_conn_id) as source,
                 kafka_cluster(named.target_kafka_conn_id) as target,
             ):
-                looked = take_readiness_snapshot(
+                observed = take_readiness_snapshot(
                     request,
-                    opened.clients,
+                    connect.clients,
                     source,
                     target,
                     directory,
-                    kept=Kept(workspace_uri(), dag_id, opened.cluster, request.source_connector),
+                    kept=Kept(workspace_uri(), dag_id, connect.cluster, request.source_connector),
                 )
-        self.log.info("Looked at %s; datasets under %s", looked, directory.uri)
+        self.log.info("Observed %s; datasets under %s", observed, directory.uri)
         return directory.uri
 
 
 class JudgeMirrorReadinessOperator(OffsetsJobOperator):
-    """Judge what was seen of a flow, and keep it in the flow's history; a ``SparkSubmitOperator``.
+    """Judge what was observed of a flow, and keep it in the flow's history; a ``SparkSubmitOperator``.
 
     ``run_uri`` is what the snapshot returned. ``keep``: how many runs the history holds; the directories of older ones
     are removed. All other arguments are those of ``SparkSubmitOperator``, except ``application``, ``py_files`` and
     ``application_args``, which are the job's own.
 
-    Writes the datasets ``readiness`` and ``group_readiness`` and the run's page. Succeeds whatever it finds; returns
+    Writes the datasets ``readiness`` and ``group_readiness`` and the run's report. Succeeds whatever it finds; returns
     ``run_uri``, ``report``, ``report_url``, ``ready``, ``worst`` and counts, each an XCom of its own too.
     """
 
@@ -98,7 +98,7 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
         return [self.run_uri, str(max(1, self.given(HistoryParams).keep))]
 
     def judged(self) -> dict[str, Any]:
-        """Write the page, remove what has expired, and give what the task returns."""
+        """Write the report, remove expired runs, and return what the task returns."""
         from airflow_provider_connect_offsets.observe.flow.readiness import forget_earlier
         from airflow_provider_connect_offsets.report import (
             Readiness,
@@ -111,8 +111,8 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
         directory = _directory(self.run_uri)
         found = Readiness.read(directory)
         self.log.info("%s", as_text(readiness_table(found)))
-        page = page_written(lambda: write_readiness_page(directory), directory.report)
-        report = report_at(page, dag_id=self.dag_id)
+        uri = report_written(lambda: write_readiness_page(directory), directory.report)
+        report = report_at(uri, dag_id=self.dag_id)
         for gone in forget_earlier(found.summary, keep_under=join(workspace_uri(), unique_segment(self.dag_id))):
             self.log.info("Removed, as the history keeps %s runs: %s", self.given(HistoryParams).keep, gone)
         return {"run_uri": self.run_uri, **report, **{name: found.summary[name] for name in _HANDED_ON}}
@@ -127,7 +127,7 @@ class RequireMirrorReadyOperator(TakesParameters, BaseOperator):
     summary: Any
 
     def execute(self, context: Context) -> None:
-        """Tell."""
+        """Fail unless the flow is ready."""
         del context
         report = self.summary.get("report_url") or self.summary["report"]
         if not self.summary["ready"]:

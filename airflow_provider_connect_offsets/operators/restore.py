@@ -1,4 +1,4 @@
-"""The way back, as the teardown of a change."""
+"""Undoing an unfinished change, as its teardown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from airflow.sdk import BaseOperator
 from airflow_provider_connect_offsets.exceptions import LeftStopped, RecordsDeleted
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, page_of, run_of
+from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, report_of, run_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
@@ -34,34 +34,34 @@ class RestoreConnectorOffsetsOperator(TakesParameters, BaseOperator):
     operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> str:
-        """Restore where something is left to restore."""
+        """Restore what was left unfinished."""
         with (
             failing_clearly(except_for=LeftStopped),
-            open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as opened,
+            open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect,
         ):
-            done = self.take_back(run_of(self), opened, context)
+            done = self.restore(run_of(self), connect, context)
         return done or "Nothing was left to restore."
 
-    def take_back(self, run: RunDirectory, opened: ConnectCluster, context: Context) -> str | None:
-        """Restore one connector, and say what was done; None where nothing was left.
+    def restore(self, run: RunDirectory, connect: ConnectCluster, context: Context) -> str | None:
+        """Restore one connector; returns a sentence that says what was done, None if nothing was left.
 
-        Raises :class:`RecordsDeleted` where the plan turns out applied, and records at its positions are gone.
+        Raises :class:`RecordsDeleted` if the plan turns out applied, and records at its positions are gone.
         """
         from airflow_provider_connect_offsets.operations.connector import stepwise
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 
         plan = read_plan(run)
-        outcome = stepwise.undo(plan, opened.clients, opened.journal(plan.connector), owner_of(context))
+        outcome = stepwise.undo(plan, connect.clients, connect.journal(plan.connector), owner_of(context))
         if outcome is None:
             return None
         outcome.write(run.outcome)
-        page_of(run)
+        report_of(run)
         refuse_deleted(outcome)
         return outcome.message
 
 
 def refuse_deleted(outcome: Outcome) -> None:
-    """Raise :class:`RecordsDeleted` for a change that was applied while records at its positions were deleted."""
+    """Raise :class:`RecordsDeleted` for an applied change if records at its positions were deleted meanwhile."""
     from airflow_provider_connect_offsets.workspace.outcome import Result
 
     if outcome.result is Result.RECORDS_DELETED:

@@ -36,8 +36,8 @@ class SnapshotConnectorOffsetsOperator(TakesParameters, BaseOperator):
         with failing_clearly():
             run, change = new_directory(self, context), self.given(ConnectorChangeParams)
             request = change.request(change.connector, now=datetime.now(tz=UTC))
-            with open_connect(self.given(ConnectorConnectionParams)) as opened:
-                taken = take_snapshot(request, opened.clients, run, cluster=opened.cluster)
+            with open_connect(self.given(ConnectorConnectionParams)) as connect:
+                taken = take_snapshot(request, connect.clients, run, cluster=connect.cluster)
         self.log.info(
             "%r has offsets for %d partitions; request: %s; datasets under %s",
             taken.connector,

@@ -38,7 +38,7 @@ class GroupsToMoveParams(Parameters):
     )
     source_connector: Text = optional(
         "MirrorSource",
-        "Name of the flow's MirrorSourceConnector; needed where planned.",
+        "Name of the flow's MirrorSourceConnector; needed if planned.",
         section=Section.WHAT,
         example="orders-mirror",
     )
@@ -56,7 +56,7 @@ class GroupsToMoveParams(Parameters):
     )
     rewind: Text = optional(
         "May go back",
-        "Regular expression of groups that may be set back on the target, where they are further. Empty: none.",
+        "Regular expression of groups that may be set back on the target if they are further there. Empty: none.",
         section=Section.LIMITS,
         example="orders-.*",
     )
@@ -96,7 +96,7 @@ class DrainingParams(Parameters):
 
     drain_timeout: float = count(
         "Drain timeout",
-        "Seconds in which replication has to catch up with the source, where planned.",
+        "Seconds in which replication has to catch up with the source, if planned.",
         section=Section.LIMITS,
         default=300,
     )
@@ -163,7 +163,7 @@ class FailoverParams(GroupsToMoveParams):
     )
     trust_checkpoints: Flag = flag(
         "Trust checkpoints",
-        "Where the source is gone: whether groups go on where nothing but MirrorMaker 2's own checkpoints tells. "
+        "If the source is lost: whether groups resume where nothing but MirrorMaker 2's own checkpoints is known. "
         "These may skip records if the flow was being set back, or its topic was created anew.",
         section=Section.SAFETY,
         default=True,
@@ -200,7 +200,7 @@ class FailbackParams(GroupsToMoveParams):
     )
     source_connector: Text = optional(
         "MirrorSource that leads back",
-        "Name of the MirrorSourceConnector that replicates to home, where there is one; drained and stopped.",
+        "Name of the MirrorSourceConnector that replicates to home, if there is one; drained and stopped.",
         section=Section.WHAT,
         example="orders-mirror-back",
     )

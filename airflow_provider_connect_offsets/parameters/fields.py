@@ -17,7 +17,7 @@ class Section(StrEnum):
 
     WHAT = "What"
     WHERE = "Where to resume"
-    FLOW = "Flow, where no connector describes it"
+    FLOW = "Flow, if no connector describes it"
     LIMITS = "Limits"
     SAFETY = "Safety"
     CONNECTIONS = "Connections"
@@ -128,7 +128,7 @@ def shown_fields(*models: type[Parameters]) -> dict[str, FieldInfo]:
 
 def form_of(field: FieldInfo) -> dict[str, Any]:
     """Return what the trigger form needs of a field: section, JSON schema, example (None: none), default."""
-    assert isinstance(field.json_schema_extra, dict)  # noqa: S101 - only fields that the form shows are asked for it
+    assert isinstance(field.json_schema_extra, dict)  # noqa: S101 - only fields of the form have it
     return field.json_schema_extra
 
 

@@ -40,7 +40,7 @@ class FlowConnectorsParams(Parameters):
     )
     checkpoints: Flag = flag(
         "Checkpoints",
-        "Whether to remove the flow's checkpoints, too; needed where the remote topics were made anew.",
+        "Whether to remove the flow's checkpoints, too; needed if the remote topics were created anew.",
         section=Section.WHERE,
         default=False,
     )

@@ -53,6 +53,6 @@ class BackfillTurnParams(OneConnectorParams, PartParams):
     """A run's turn to rewind its connector."""
 
     topics: Text = argument(
-        "Regular expression of the topics that are rewound; runs with others don't stand in for each other.", default=""
+        "Regular expression of the topics that are rewound; a run with other topics does not replace it.", default=""
     )
     max_rewind: Text = argument("ISO 8601 duration: how far back from now an interval may begin.", default="P7D")

@@ -82,7 +82,7 @@ class RequestedStateParams(Parameters):
 
 
 class OffsetsFileParams(Parameters):
-    """Where offsets are written to, and which plan they are held against."""
+    """Where offsets are written to, and which plan they are compared with."""
 
     uri: Text = argument(
         "URI of the KIP-199 JSON file; empty: ``<workspace>/<dag_id>/<run_id>/<task_id>.json``.", default=""
@@ -103,6 +103,6 @@ class WrittenOffsetsParams(Parameters):
 
 
 class PreviewParams(Parameters):
-    """The preview that a final translation is held to: no other group, and no more re-reads."""
+    """The preview that limits a final translation: no other group, and no more re-reads."""
 
     preview_uri: Text = argument("``run_uri`` of the preview; empty: this is the preview.", default="")

@@ -35,7 +35,7 @@ def as_arguments(names: Iterable[str]) -> dict[str, Any]:
 def _param(field: FieldInfo) -> Param:
     """Return the Param of a field; without a default whoever triggers the DAG fills it in.
 
-    The example stands in the description. The schema's "examples" would not do: the form would ask to "start typing to
+    The description holds the example. The schema's "examples" would not do: the form would ask to "start typing to
     see options", as if there were no others.
     """
     form = form_of(field)

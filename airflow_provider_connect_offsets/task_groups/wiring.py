@@ -42,7 +42,7 @@ class Tasks:
         approve: Asks a person.
         check: A setup that only reads, if ``begin`` changes something already; else ``begin`` is the setup.
         begin: Checks once more, or stops what must be stopped for final figures; returns their directory then.
-        replan: The Spark job on final figures, held to the first plan.
+        replan: The Spark job on final figures, within the limits of the first plan.
         apply: Makes the change.
         restore: Undoes what was left unfinished; the teardown.
     """
@@ -89,14 +89,14 @@ def wire(operation: Tasks, values: Mapping[str, Any], *, group_id: str) -> TaskG
         snapshot = operation.snapshot.make(values, **_RETRIES)
         run_uri = snapshot.output
         plan = operation.plan.make(values, run_uri=run_uri, **spark)
-        asked = {"plan_only": values["dry_run"]} if "dry_run" in values else {}
+        dry_run = {"plan_only": values["dry_run"]} if "dry_run" in values else {}
         approve = operation.approve.make(
             values,
             summary=plan.output,
             defaults=AskOperator.REJECT,
             response_timeout=values["approval_timeout"],
             retries=0,  # no second question
-            **asked,
+            **dry_run,
         )
         plan >> approve
         last, summary, setup = approve, plan.output, None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_connect_offsets.operators.shared.common import page_of
+from airflow_provider_connect_offsets.operators.shared.common import report_of
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
 
@@ -14,7 +14,7 @@ def test_a_page_that_can_not_be_written_is_a_warning(tmp_path: Path, caplog: pyt
     """A run without a request has no page; whatever else the task did counts."""
     run = RunDirectory(tmp_path.as_uri())
 
-    assert page_of(run) == run.report
+    assert report_of(run) == run.report
 
     assert f"The page {run.report} could not be written" in caplog.text
     assert not (tmp_path / "report.html").exists()

@@ -1,4 +1,4 @@
-"""What all operators share: who they are to a journal, and how they write and name their reports."""
+"""What all operators share: their identity in journals, their directories, clients and reports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run_key(context: Context) -> str:
 
 
 def owner_of(context: Context) -> Owner:
-    """Who this task is to a journal."""
+    """Return the identity of this task in journals."""
     from airflow_provider_connect_offsets.saga.lease import Owner
 
     return Owner.here(run=run_key(context), task=str(context["ti"].task_id))
@@ -51,7 +51,7 @@ def run_at(run_uri: str) -> RunDirectory:
 
 
 def run_of(operator: TakesParameters) -> RunDirectory:
-    """Return the directory of the change that ``operator`` was given; raises :class:`InvalidInput`."""
+    """Return the directory of the change of ``operator``; raises :class:`InvalidInput`."""
     return run_at(operator.given(RunParams).run_uri)
 
 
@@ -67,29 +67,29 @@ def open_connect(
     )
 
 
-def page_of(run: RunDirectory, *, pending: Pending | None = None) -> str:
-    """Write the run's page anew, and return its URI; ``pending`` is why its plan is not applied yet."""
+def report_of(run: RunDirectory, *, pending: Pending | None = None) -> str:
+    """Write the run's report, and return its URI; ``pending`` is why its plan is not applied yet."""
     from airflow_provider_connect_offsets.report import write_page
 
-    return page_written(lambda: write_page(run, pending=pending), run.report)
+    return report_written(lambda: write_page(run, pending=pending), run.report)
 
 
-def page_written(write: Callable[[], object], uri: str) -> str:
-    """Write the page at ``uri``, and return that.
+def report_written(write: Callable[[], object], uri: str) -> str:
+    """Write the report at ``uri``, and return that.
 
-    A page that can't be written is a warning: it must neither fail a change that was applied nor hide why one wasn't.
+    A report that can't be written is a warning: it must neither fail a change that was applied nor hide why one wasn't.
     """
     try:
         write()
     except Exception:
-        log.warning("The page %s could not be written; datasets and journal are complete.", uri, exc_info=True)
+        log.warning("The report %s could not be written; datasets and journal are complete.", uri, exc_info=True)
     return uri
 
 
 def report_at(uri: str, *, dag_id: str) -> dict[str, str | None]:
-    """What a task's summary says of its report: ``report``, where it is, and ``report_url``, where a browser opens it.
+    """Return what a task's summary says of its report: ``report``, its URI, and ``report_url`` for a browser.
 
-    ``report_url`` is None where reports are not served.
+    ``report_url`` is None if reports are not served.
     """
     url = report_url(uri, dag_id=dag_id)
     log.info("The report: %s", url or uri)

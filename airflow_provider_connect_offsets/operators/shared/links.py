@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class ReportLink(BaseOperatorLink):
-    """Opens the report, where the task's directory has one.
+    """Opens the report, if the task's directory has one.
 
     Airflow asks for the address when the task ends or defers, on the worker, and keeps it as an XCom of the task; so
     the API server needs neither this class nor the operator's.
@@ -27,7 +27,7 @@ class ReportLink(BaseOperatorLink):
     name = "Report"
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """Return the report's URL; empty, which Airflow shows as no button, where there is none or it isn't served."""
+        """Return the report's URL; empty, which Airflow shows as no button, if there is none or it isn't served."""
         from airflow_provider_connect_offsets.workspace.files import exists
         from airflow_provider_connect_offsets.workspace.layout import Directory
 
@@ -41,7 +41,7 @@ class ReportLink(BaseOperatorLink):
 
 
 def _run_uri(operator: Any, instance: Any) -> str:
-    """Where a task of ours keeps its datasets: what it was given, else what it makes itself."""
+    """Return the directory of a task: the one it was given, else the one it writes to."""
     if hasattr(operator, "run_uri"):
         return str(operator.run_uri)
     if hasattr(operator, "summary"):

@@ -27,7 +27,7 @@ class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
     """Run one of this package's jobs on a run directory, then judge what it found; a ``SparkSubmitOperator``.
 
     All other arguments are those of ``SparkSubmitOperator``, except
-    ``application``, ``py_files`` and ``application_args``, which are the job's own. Fails where the Spark connection is
+    ``application``, ``py_files`` and ``application_args``, which are the job's own. Fails if the Spark connection is
     missing: the Spark hook would go to YARN instead.
     """
 
@@ -43,7 +43,7 @@ class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
 
     @abstractmethod
     def judged(self) -> dict[str, Any]:
-        """Show what the job found, and give what the task returns; raises where the run must not go on."""
+        """Log and report what the job found, and return what the task returns; raises if the run must not go on."""
 
     def directories(self) -> list[str]:
         """URIs of the run directories that the job works on."""
@@ -73,7 +73,7 @@ class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
             self.application = str(job_path())
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
             self.application_args = [self.job, *self.directories()]
-            # Where one is on the path, the connection may name another one.
+            # If one is on the path, the connection may name another one.
             beside = None if shutil.which("spark-submit") else spark_submit_path()
             self._spark_binary = self._spark_binary or beside
             super().execute(context)
