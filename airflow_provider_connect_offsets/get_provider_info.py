@@ -28,6 +28,7 @@ def get_provider_info() -> dict[str, Any]:
         "operators": _modules(
             "operators.apply",
             "operators.connector",
+            "operators.existence",
             "operators.failover",
             "operators.fleet",
             "operators.groups",

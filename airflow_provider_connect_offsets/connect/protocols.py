@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, family_of
@@ -141,3 +141,17 @@ class ConnectorControl(Protocol):
 
     def resume(self, connector: str) -> None:
         """Request RUNNING."""
+
+
+@runtime_checkable
+class ConnectorRegistry(Protocol):
+    """Creates and deletes connectors; a storage of offsets can do neither."""
+
+    def plugins(self) -> Mapping[str, ConnectorType]:
+        """Return the connector classes that are installed, with their types."""
+
+    def create(self, name: str, config: Mapping[str, str], *, initial_state: State) -> ConnectorInfo:
+        """Create a connector in ``initial_state``."""
+
+    def delete(self, name: str) -> None:
+        """Delete a connector; the offsets of a source stay stored."""

@@ -36,7 +36,7 @@ HOLD = 3600.0
 GRACE = 60.0
 
 
-class _ConnectorOperator(TakesParameters, BaseOperator):
+class ConnectorOperator(TakesParameters, BaseOperator):
     """A step on one connector."""
 
     parameters: ClassVar[Models] = (OneConnectorParams, StepConnectionParams, WaitingParams)
@@ -55,7 +55,7 @@ class _ConnectorOperator(TakesParameters, BaseOperator):
         raise NotImplementedError
 
 
-class _StateOperator(_ConnectorOperator):
+class _StateOperator(ConnectorOperator):
     """A step that brings the connector into ``target`` and waits until it is there.
 
     With ``deferrable`` a triggerer does the waiting, which takes no worker's slot, but about a second more.
@@ -184,7 +184,7 @@ class ResumeConnectorOperator(_StateOperator):
         return State(self.state)
 
 
-class GetConnectorOffsetsOperator(_ConnectorOperator):
+class GetConnectorOffsetsOperator(ConnectorOperator):
     """Read all offsets of a connector into a KIP-199 JSON file at ``uri``. Returns the URI.
 
     ``uri`` defaults to ``<workspace>/<dag_id>/<run_id>/<task_id>.json``; ``to=file`` takes such a file. With
@@ -192,7 +192,7 @@ class GetConnectorOffsetsOperator(_ConnectorOperator):
     not.
     """
 
-    parameters: ClassVar[Models] = (*_ConnectorOperator.parameters, OffsetsFileParams)
+    parameters: ClassVar[Models] = (*ConnectorOperator.parameters, OffsetsFileParams)
     operator_extra_links = (ReportLink(),)
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
@@ -214,7 +214,7 @@ class GetConnectorOffsetsOperator(_ConnectorOperator):
         return uri
 
 
-class AlterConnectorOffsetsOperator(_ConnectorOperator):
+class AlterConnectorOffsetsOperator(ConnectorOperator):
     """Write offsets of a stopped connector, and prove them by reading back. Returns how many partitions were written.
 
     Either ``offsets`` (as Connect's REST API takes them: a list of ``{"partition": {…}, "offset": {…} or null}``),
@@ -222,7 +222,7 @@ class AlterConnectorOffsetsOperator(_ConnectorOperator):
     ``BeginOffsetChangeOperator`` with ``hold`` has begun.
     """
 
-    parameters: ClassVar[Models] = (*_ConnectorOperator.parameters, WrittenOffsetsParams)
+    parameters: ClassVar[Models] = (*ConnectorOperator.parameters, WrittenOffsetsParams)
     operator_extra_links = (ReportLink(),)
     template_fields_renderers: ClassVar[dict[str, str]] = {"offsets": "json"}
 
@@ -247,7 +247,7 @@ class AlterConnectorOffsetsOperator(_ConnectorOperator):
         return len(plan.changed_rows())
 
 
-class ResetConnectorOffsetsOperator(_ConnectorOperator):
+class ResetConnectorOffsetsOperator(ConnectorOperator):
     """Remove all offsets of a stopped connector, and prove that none is left. Returns how many there were."""
 
     def step(self, connect: ConnectCluster, context: Context) -> int:

@@ -141,6 +141,10 @@ class ConnectRest:
             _call("DELETE", connector, "/offsets", "reset the offsets of", needs=Feature.CHANGE_OFFSETS), _reply
         )
 
+    def plugins(self) -> dict[str, ConnectorType]:
+        """Return the connector classes that are installed on the answering worker, with their types."""
+        return self._read(Call("GET", "/connector-plugins", "list the connector plugins"), _plugins)
+
     def create(self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING) -> ConnectorInfo:
         """Create a connector.
 
@@ -246,6 +250,11 @@ def _names(body: Any) -> list[str]:
     if not isinstance(body, list):
         raise TypeError("not a list of names")
     return sorted(str(name) for name in body)
+
+
+def _plugins(body: Any) -> dict[str, ConnectorType]:
+    kinds = set(ConnectorType)
+    return {str(one["class"]): ConnectorType(one["type"]) for one in body if one["type"] in kinds}
 
 
 def _info(body: Any) -> ConnectorInfo:

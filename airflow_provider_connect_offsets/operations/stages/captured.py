@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 # Titles of stages, by which the journal knows them.
 STOP, ALTER, RESUME, LOOK = "stop_connector", "alter_offsets", "resume_connector", "look_at_records"
 EMPTY = "empty_topics"
+CREATE, DELETE = "create_connector", "delete_connector"
 # Of a stage's specification: the Airflow connections that lead to what it changes.
 CONNECTIONS = "connections"
 

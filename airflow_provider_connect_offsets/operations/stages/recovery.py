@@ -12,6 +12,8 @@ from airflow_provider_connect_offsets.exceptions import Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages.captured import (
     ALTER,
+    CREATE,
+    DELETE,
     EMPTY,
     LOOK,
     RESUME,
@@ -19,6 +21,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     connections_of,
 )
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
+from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, DeleteConnector
 from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained, told_of
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.imports import Imports
@@ -37,6 +40,8 @@ _BUILDERS: Mapping[str, Callable[[StageRecord, Clients], Stage]] = {
     ALTER: lambda record, clients: AlterOffsets(record.subject, clients),
     RESUME: lambda record, clients: ResumeConnector(record.subject, clients, optional=record.spec["optional"]),
     LOOK: lambda record, clients: CheckRecords(record.subject, clients),
+    CREATE: lambda record, clients: CreateConnector(record.subject, clients),
+    DELETE: lambda record, clients: DeleteConnector(record.subject, clients),
     EMPTY: lambda record, clients: EmptyTopics.built(record.subject, clients, record.spec),
 }
 

@@ -1,0 +1,246 @@
+"""Creating a connector that resumes at given offsets, and deleting one together with its offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.exceptions import (
+    ConnectOffsetsError,
+    InvalidRequest,
+    NotApplied,
+    UnknownConnector,
+)
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_map
+from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_of
+from airflow_provider_connect_offsets.operations.connector.direct import ResetOffsets, WriteOffsets
+from airflow_provider_connect_offsets.operations.stages import recovery, steps
+from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE, PriorState, alteration_in
+from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
+from airflow_provider_connect_offsets.operations.stages.existence_stages import (
+    CreateConnector,
+    DeleteConnector,
+    registry_of,
+)
+from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
+from airflow_provider_connect_offsets.saga.executor import Executor, Toward
+from airflow_provider_connect_offsets.saga.explanation import AsItIs, Settled
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
+from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap, Kind, Stage, Undoing
+from airflow_provider_connect_offsets.workspace.files import write_bytes
+
+_OPERATIONS = {CREATE: "the creation", DELETE: "the deletion"}
+
+
+@dataclass(frozen=True, slots=True)
+class NewConnector:
+    """A connector that is to be created.
+
+    Attributes:
+        name: Its name.
+        config: Its configuration, which may have secrets.
+        offsets: Where it resumes; partitions that are not listed have no offset.
+        state: State after the creation: RUNNING, PAUSED or STOPPED.
+        inherit: Whether offsets that an earlier connector of the name has left stay stored; else they are removed.
+    """
+
+    name: str
+    config: Mapping[str, str]
+    offsets: Offsets = field(default_factory=Offsets)
+    state: State = State.RUNNING
+    inherit: bool = False
+
+
+def create(new: NewConnector, clients: Clients, journal: Journal, owner: Owner) -> int:
+    """Create a connector STOPPED, write its offsets and prove them, and start it; or leave nothing behind.
+
+    Returns:
+        How many partitions have an offset.
+
+    Raises:
+        InvalidRequest: The name is taken, the class is not installed, or the connector's family refuses an offset.
+        Unsupported: The worker is too old to create STOPPED connectors.
+        Overlap: Another run works on a connector of that name.
+        NotApplied: It could not be created, its offsets could not be proved, or it failed right after its start;
+            nothing is left of it.
+    """
+    exists = new.name in clients.control.connectors()
+    if exists and (done := _earlier(journal, owner, CREATE)):
+        return _stored(done)
+    _refuse_invalid(new, clients)
+    stages: list[Stage] = [
+        CreateConnector(new.name, clients, new.config),
+        StartingOffsets(new, clients),
+        *([] if new.state is State.STOPPED else [StartConnector(new.name, clients, new.state)]),
+    ]
+    return _stored(_made(stages, clients, journal, owner, title=CREATE, how=_Created(new.name)))
+
+
+def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, kept: str) -> int:
+    """Stop a connector, remove its offsets and prove it, and delete it; or leave it as it was.
+
+    Args:
+        connector: Its name.
+        clients: Clients of the Connect cluster.
+        journal: Journal of the connector.
+        owner: This process.
+        kept: URI to which the offsets are written before, as KIP-199 JSON.
+
+    Returns:
+        How many partitions had an offset.
+
+    Raises:
+        UnknownConnector: There is no such connector.
+        Overlap: Another run works on it.
+        NotApplied: It was not deleted; prior offsets and state are restored.
+        LeftStopped: They could not be.
+    """
+    exists = connector in clients.control.connectors()
+    if not exists and (done := _earlier(journal, owner, DELETE)):
+        return _stored(done)
+    registry_of(clients)
+    stages: list[Stage] = [
+        StopConnector(connector, clients),
+        RemovedOffsets(connector, clients, kept),
+        DeleteConnector(connector, clients),
+    ]
+    return _stored(_made(stages, clients, journal, owner, title=DELETE, how=ConnectorExplained(connector)))
+
+
+class StartingOffsets(WriteOffsets):
+    """Write the offsets of a connector that has never run, and remove those that an earlier one has left."""
+
+    def __init__(self, new: NewConnector, clients: Clients) -> None:
+        super().__init__(new.name, clients, new.offsets)
+        self._inherit = new.inherit
+
+    def changes(self, prior: Offsets) -> Offsets:
+        """Return what is written over ``prior``."""
+        given = {entry.partition for entry in self._changes}
+        left = Offsets() if self._inherit else prior.removed()
+        return Offsets.of((*(entry for entry in left if entry.partition not in given), *self._changes))
+
+
+class RemovedOffsets(ResetOffsets):
+    """Remove all offsets of a connector, which are written to a file before."""
+
+    def __init__(self, connector: str, clients: Clients, kept: str) -> None:
+        super().__init__(connector, clients)
+        self._kept = kept
+
+    def capture(self, earlier: Captures) -> JsonMap:
+        """Write the file, and return what is stored."""
+        captured = super().capture(earlier)
+        prior = Offsets.from_json(captured["prior_offsets"])
+        write_bytes(self._kept, kip199_document({self.subject: prior}).encode())
+        before = PriorState.before(earlier, self.subject, cluster=self.cluster)
+        return {**captured, "prior_state": before.state.value}
+
+
+class StartConnector(ResumeConnector):
+    """Start a connector that was created STOPPED; undone, it is stopped."""
+
+    kind = Kind.UNDOABLE
+
+    def __init__(self, connector: str, clients: Clients, state: State) -> None:
+        super().__init__(connector, clients)
+        self._state = state
+
+    def capture(self, earlier: Captures) -> JsonMap:
+        """Return the state that it is to have, with at least one task."""
+        del earlier
+        return PriorState(self._state, 1).as_json()
+
+    def undo(self, captured: JsonMap, undoing: Undoing) -> str:
+        """Stop it; raises :class:`NotStopped` and other store errors."""
+        del captured, undoing
+        with suppress(UnknownConnector):
+            steps.stop(self._clients, self.subject)
+        return ""
+
+
+class _Created(AsItIs):
+    """Says that nothing is left of a connector that could not be created."""
+
+    def __init__(self, connector: str) -> None:
+        self._connector = connector
+
+    def undone(self, error: Exception, settled: Settled) -> Exception:
+        """Return :class:`NotApplied`; the error itself if nothing was created."""
+        if isinstance(error, InvalidRequest):
+            return error
+        return NotApplied(f"{self._connector!r} was not created: {error} Nothing is left of it.{settled.lost}")
+
+    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+        """Return the failure, with the error that it follows."""
+        del record
+        return type(failure)(
+            f"{self._connector!r} was not created: {error} It could not be removed again: {failure} If it is "
+            f"there, send DELETE /connectors/{self._connector}."
+        )
+
+
+def _refuse_invalid(new: NewConnector, clients: Clients) -> None:
+    """Raise :class:`InvalidRequest` for what can be refused before anything is created."""
+    class_name = new.config.get("connector.class", "")
+    named = new.config.get("name", new.name)
+    if named != new.name:
+        raise InvalidRequest(f"Nothing was created: connector is {new.name!r}, but its configuration says {named!r}.")
+    types = {kind for name, kind in registry_of(clients).plugins().items() if _is_named(name, class_name)}
+    if len(types) != 1:
+        raise InvalidRequest(
+            f"Nothing was created: connector.class {class_name!r} of {new.name!r} is not installed on the worker. "
+            "GET /connector-plugins lists the classes that are."
+        )
+    family = family_of(ConnectorType(types.pop()), class_name)
+    for entry in new.offsets:
+        offset = None if entry.offset is None else parse_map(entry.offset)
+        for finding in family.check(parse_map(entry.partition), offset, new.config):
+            raise InvalidRequest(f"Nothing was created: {new.name!r}, partition {entry.partition}: {finding.message}.")
+
+
+def _is_named(installed: str, given: str) -> bool:
+    """Whether ``given`` is a class, its simple name, or that without ``Connector`` (``PluginUtils.simpleName``)."""
+    simple = installed.rpartition(".")[2]
+    return bool(given) and given in {installed, simple, simple.removesuffix("Connector")}
+
+
+def _key(owner: Owner, title: str) -> str:
+    """Identify the saga for a retry of the same task."""
+    return f"{title} {owner.task}"
+
+
+def _earlier(journal: Journal, owner: Owner, title: str) -> SagaRecord | None:
+    """Return what an earlier attempt of this task has done already."""
+    record = journal.record_of(owner.run, _key(owner, title))
+    return record if record is not None and record.state is SagaState.DONE else None
+
+
+def _made(
+    stages: list[Stage],
+    clients: Clients,
+    journal: Journal,
+    owner: Owner,
+    *,
+    title: str,
+    how: AsItIs | ConnectorExplained,
+) -> SagaRecord:
+    """Settle what an earlier process left, and run the stages, unless it was this task's and is done by now."""
+    with journal.claim(owner) as entry:
+        recovered = recovery.recover(entry, Toward.BACK, clients)
+        if recovered is not None and entry.record.state is SagaState.DONE and entry.record.key == _key(owner, title):
+            return entry.record
+        entry.begin(owner, operation=_OPERATIONS[title], key=_key(owner, title), stages=stages)
+        return Executor(entry, stages, how, clock=clients.clock).run().record
+
+
+def _stored(record: SagaRecord) -> int:
+    """Return how many partitions have, or had, an offset."""
+    found = alteration_in(record)
+    assert found is not None  # noqa: S101 - both operations alter offsets
+    return len((found.expected if record.of_title(CREATE) else found.prior).stored())

@@ -1,0 +1,166 @@
+"""Stages of a connector's existence: create it STOPPED, and delete it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from types import MappingProxyType
+
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorRegistry, State
+from airflow_provider_connect_offsets.exceptions import (
+    Interfered,
+    InvalidRequest,
+    NotApplied,
+    OutcomeUnknown,
+    UnknownConnector,
+    Unsupported,
+)
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.offsets.kept_config import kept_config
+from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, CREATE, DELETE
+from airflow_provider_connect_offsets.saga.stage import (
+    Captures,
+    Done,
+    Found,
+    JsonMap,
+    Kind,
+    Stage,
+    StageState,
+    Undoing,
+)
+
+
+class _ExistenceStage(Stage):
+    """Creates or deletes a connector."""
+
+    def __init__(self, connector: str, clients: Clients) -> None:
+        super().__init__(connector, cluster=clients.cluster)
+        self._clients = clients
+
+    def spec(self) -> JsonMap:
+        """Return the connections."""
+        return {CONNECTIONS: dict(self._clients.connections)}
+
+    def _existing(self) -> ConnectorInfo | None:
+        """Return the connector; None if there is none."""
+        try:
+            return self._clients.control.info(self.subject)
+        except UnknownConnector:
+            return None
+
+    def _delete(self) -> None:
+        """Delete the connector and wait until it is gone; raises :class:`NotApplied` and store errors."""
+        registry = registry_of(self._clients)
+        with suppress(UnknownConnector, OutcomeUnknown):  # what is there afterwards decides
+            registry.delete(self.subject)
+        if self._clients.settle(self._existing, until=lambda existing: existing is None) is not None:
+            raise NotApplied(
+                f"{self.subject!r} was to be deleted, and is still there after {self._clients.timeout:g} s."
+            )
+
+
+class CreateConnector(_ExistenceStage):
+    """Create a connector that is STOPPED; undone, it is deleted.
+
+    Only settings that are no secrets are compared and kept in the journal, as a digest: enough to tell the connector
+    from one that someone else has created under the same name.
+
+    Args:
+        connector: Its name.
+        clients: Clients of the Connect cluster.
+        config: Its configuration; a later process, which can only undo, needs none.
+    """
+
+    title = CREATE
+    kind = Kind.UNDOABLE
+
+    def __init__(self, connector: str, clients: Clients, config: Mapping[str, str] = MappingProxyType({})) -> None:
+        super().__init__(connector, clients)
+        self._config = config
+
+    def capture(self, earlier: Captures) -> JsonMap:
+        """Return the digest of its settings; raises :class:`InvalidRequest` if a connector of that name exists."""
+        del earlier
+        if self._existing() is not None:
+            raise InvalidRequest(
+                f"Nothing was created: a connector {self.subject!r} exists. Choose another name, or delete it first."
+            )
+        return {"digest": _digest(self.subject, self._config)}
+
+    def do(self, captured: JsonMap) -> Done:
+        """Create it; raises :class:`Rejected` for an invalid configuration, and other store errors."""
+        del captured
+        registry_of(self._clients).create(self.subject, self._config, initial_state=State.STOPPED)
+        status = self._clients.settle(
+            lambda: self._clients.control.status(self.subject), until=lambda observed: observed.is_stopped
+        )
+        if not status.is_stopped:
+            raise NotApplied(f"{self.subject!r} was created to be STOPPED, and is {status.state}.")
+        return Done()
+
+    def find(self, captured: JsonMap) -> StageState:
+        """DONE if the connector exists with these settings; FOREIGN with others."""
+        existing = self._existing()
+        if existing is None:
+            return StageState(Found.BEFORE, NotApplied(f"There is no connector {self.subject!r}."))
+        if _digest(self.subject, existing.config) != captured["digest"]:
+            return StageState(Found.FOREIGN, self._foreign())
+        return StageState(Found.DONE)
+
+    def undo(self, captured: JsonMap, undoing: Undoing) -> str:
+        """Delete it; raises :class:`Interfered` if it is someone else's, and store errors.
+
+        If the answer to its creation was lost, the worker may still be about to create it: then it is awaited first.
+        """
+        if not undoing.returned and isinstance(undoing.error, OutcomeUnknown):
+            self._clients.settle(self._existing, until=lambda existing: existing is not None)
+        found = self.find(captured)
+        if found.found is Found.FOREIGN:
+            raise self._foreign()
+        if found.found is Found.DONE:
+            self._delete()
+        return ""
+
+    def _foreign(self) -> Interfered:
+        return Interfered(f"The connector {self.subject!r} has other settings: someone else has created or changed it.")
+
+
+class DeleteConnector(_ExistenceStage):
+    """Delete a connector; nobody can undo it, as its configuration has secrets that the journal must not hold."""
+
+    title = DELETE
+    kind = Kind.PIVOT
+
+    def do(self, captured: JsonMap) -> Done:
+        """Delete it and wait until it is gone; raises :class:`NotApplied` and store errors."""
+        del captured
+        self._delete()
+        return Done()
+
+    def find(self, captured: JsonMap) -> StageState:
+        """DONE if there is no such connector."""
+        del captured
+        if self._existing() is None:
+            return StageState(Found.DONE)
+        return StageState(Found.BEFORE, NotApplied(f"{self.subject!r} is still there."))
+
+    def undo(self, captured: JsonMap, undoing: Undoing) -> str:
+        """Nothing was deleted yet."""
+        del captured, undoing
+        return ""
+
+
+def registry_of(clients: Clients) -> ConnectorRegistry:
+    """Return the client that creates and deletes connectors; raises :class:`Unsupported` if there is none."""
+    if not isinstance(clients.control, ConnectorRegistry):
+        raise Unsupported(
+            "Nothing was changed: connectors are created and deleted by Connect's REST API (control=rest)."
+        )
+    return clients.control
+
+
+def _digest(connector: str, config: Mapping[str, str]) -> str:
+    kept = json.dumps({"name": connector, **kept_config(config)}, sort_keys=True)
+    return hashlib.sha256(kept.encode()).hexdigest()
