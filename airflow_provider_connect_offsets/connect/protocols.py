@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, family_of
@@ -143,7 +143,6 @@ class ConnectorControl(Protocol):
         """Request RUNNING."""
 
 
-@runtime_checkable
 class ConnectorRegistry(Protocol):
     """Creates and deletes connectors; a storage of offsets can do neither."""
 

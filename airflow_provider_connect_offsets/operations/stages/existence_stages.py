@@ -7,8 +7,10 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from types import MappingProxyType
+from typing import cast
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorRegistry, State
+from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.exceptions import (
     Interfered,
     InvalidRequest,
@@ -153,12 +155,12 @@ class DeleteConnector(_ExistenceStage):
 
 
 def registry_of(clients: Clients) -> ConnectorRegistry:
-    """Return the client that creates and deletes connectors; raises :class:`Unsupported` if there is none."""
-    if not isinstance(clients.control, ConnectorRegistry):
+    """Return the client that creates and deletes connectors; raises :class:`Unsupported` with ``control`` storage."""
+    if isinstance(clients.control, StorageControl):
         raise Unsupported(
             "Nothing was changed: connectors are created and deleted by Connect's REST API (control=rest)."
         )
-    return clients.control
+    return cast("ConnectorRegistry", clients.control)
 
 
 def _digest(connector: str, config: Mapping[str, str]) -> str:

@@ -23,9 +23,17 @@ from airflow_provider_connect_offsets.workspace import files
 #: Calls that change something: of them an answer that is lost tells nothing; any other simply failed.
 CHANGES = frozenset(
     {
-        *("stop", "pause", "resume", "write_offsets", "reset_offsets", "write_all"),  # of Connect and its offsets
+        *(
+            "stop",
+            "pause",
+            "resume",
+            "write_offsets",
+            "reset_offsets",
+            "write_all",
+            "create",
+        ),  # of Connect and its offsets
         *("empty", "restore_policy", "remove_keys"),  # of topics
-        *("commit", "delete"),  # of consumer groups
+        *("commit", "delete"),  # of consumer groups; "delete" of connectors, too
     }
 )
 _LATE = 1.5

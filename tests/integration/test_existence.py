@@ -1,0 +1,183 @@
+"""Connectors created at offsets, and deleted with their offsets, on a real Connect."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.exceptions import (
+    Interfered,
+    InvalidRequest,
+    NotApplied,
+    UnknownConnector,
+)
+from airflow_provider_connect_offsets.offsets.document import Offsets, parse_kip199, parse_rest
+from airflow_provider_connect_offsets.operations.connector import existence
+from airflow_provider_connect_offsets.operations.connector.existence import NewConnector
+from sandbox import Sandbox, wait_for
+from sandbox.connectors import file_source_config, mirror_source_config
+from tests.support.flows.existence import RECORDS, NewSink, at, owner
+from tests.support.flows.flows import Changer, text
+
+
+def test_a_sink_begins_at_the_record_asked_for(sandbox: Sandbox, target_changer: Changer, tmp_path: Path) -> None:
+    """It delivers all from there on and nothing before; deleted, it leaves no offset, but a file with all of them."""
+    sink = NewSink.ready(sandbox, target_changer, position=15)
+
+    assert sink.create() == 1
+
+    wait_for(sink.lines, [str(number) for number in range(15, RECORDS)], 60, "it delivers nothing")
+    wait_for(lambda: sink.committed, RECORDS, 60, "it commits nothing")
+    kept = tmp_path / "kept.json"
+
+    assert sink.delete(kept.as_uri()) == 1
+
+    assert (sink.exists, sink.committed) == (False, None)
+    assert parse_kip199(json.loads(kept.read_text()))[sink.new.name] == at(sink.topic, RECORDS)
+
+
+def test_a_mirror_source_begins_at_the_position_asked_for(sandbox: Sandbox, source_changer: Changer) -> None:
+    """Its first replicated record is that one; partitions without an offset begin at the log start."""
+    mark = uuid4().hex[:8]
+    name, topic = f"created-{mark}", f"mirrored-{mark}"
+    sandbox.source.create_topic(topic, partitions=2)
+    for partition in (0, 1):
+        sandbox.source.produce(topic, [f"{partition}:{number}" for number in range(10)], partition=partition)
+    where = {"cluster": "source", "topic": topic, "partition": 0}
+    offsets = parse_rest({"offsets": [{"partition": where, "offset": {"offset": 6}}]})
+    new = NewConnector(name, mirror_source_config(sandbox, topic), offsets)
+
+    with source_changer.clients() as clients:
+        assert existence.create(new, clients, source_changer.journal(name), owner()) == 1
+
+    def replicated() -> list[list[str]]:
+        target = f"source.{topic}"
+        if target not in sandbox.target.topics():
+            return []
+        return [[text(one.value) for one in sandbox.target.consume(target, partition=number)] for number in (0, 1)]
+
+    wanted = [[f"0:{number}" for number in (7, 8, 9)], [f"1:{number}" for number in range(10)]]
+    wait_for(replicated, wanted, 60, f"{name} replicates otherwise")
+
+
+def test_offsets_of_an_earlier_connector_are_removed_unless_they_are_inherited(
+    sandbox: Sandbox, target_changer: Changer, tmp_path: Path
+) -> None:
+    """Connect leaves a source's offsets behind when it is deleted by hand: who creates it again may be surprised."""
+    name, file = f"created-{uuid4().hex[:8]}", tmp_path / "lines.txt"
+    file.write_text("one\ntwo\n")
+    config = file_source_config(name, file)
+    sandbox.connect.create(name, config)
+    wait_for(lambda: len(sandbox.connect.stored(name)), 1, 60, "it stores no offset")
+    sandbox.connect.delete(name)
+
+    with target_changer.clients() as clients:
+        journal = target_changer.journal(name)
+        inheriting = NewConnector(name, config, state=State.STOPPED, inherit=True)
+        assert existence.create(inheriting, clients, journal, owner()) == 1
+        existing = sandbox.connect.offsets(name)
+        sandbox.connect.delete(name)
+
+        broken = NewConnector(name, {**config, "tasks.max": "none"}, state=State.STOPPED)
+        with pytest.raises(NotApplied, match=rf"(?s)'{name}' was not created: .*tasks.max.* Nothing is left"):
+            existence.create(broken, clients, journal, owner())
+        assert existence.create(inheriting, clients, journal, owner()) == 1
+        assert sandbox.connect.offsets(name) == existing
+        sandbox.connect.delete(name)
+
+        assert existence.create(NewConnector(name, config, state=State.STOPPED), clients, journal, owner()) == 0
+        assert sandbox.connect.stored(name) == []
+
+
+def test_one_that_fails_right_after_its_start_is_deleted_again(sandbox: Sandbox, target_changer: Changer) -> None:
+    """Neither connector nor offsets are left, and the error has the cause."""
+    sink = NewSink.ready(sandbox, target_changer)
+    sink = sink.but(config={**sink.new.config, "file": "/no/such/folder/file.txt"})
+
+    with pytest.raises(NotApplied, match=rf"'{sink.new.name}' was not created: .*/no/such/folder/file.txt.*Nothing is"):
+        sink.create()
+
+    assert (sink.exists, sink.committed) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"config": {"connector.class": "NoSuch"}}, "connector.class 'NoSuch' of .* is not installed on the worker"),
+        ({"config": {"name": "other", "connector.class": "FileStreamSink"}}, "but its configuration says 'other'"),
+        ({"offsets": at("t", -1)}, "partition .*kafka_partition.*: "),
+    ],
+)
+def test_what_is_invalid_is_refused_before_anything_is_created(
+    sandbox: Sandbox, target_changer: Changer, changed: dict[str, object], said: str
+) -> None:
+    """With one sentence that names the connector."""
+    sink = NewSink.ready(sandbox, target_changer).but(**changed)
+
+    with pytest.raises(InvalidRequest, match=f"Nothing was created: .*{said}"):
+        sink.create()
+
+    assert not sink.exists
+
+
+def test_a_name_that_is_taken_is_refused(sandbox: Sandbox, target_changer: Changer) -> None:
+    """The connector that has it stays as it is."""
+    sink = NewSink.ready(sandbox, target_changer)
+    sink.create()
+    before = sandbox.connect.config(sink.new.name)
+
+    with pytest.raises(InvalidRequest, match=rf"a connector '{sink.new.name}' exists. Choose another name"):
+        sink.but(offsets=Offsets()).create()
+
+    assert sandbox.connect.config(sink.new.name) == before
+
+
+def test_a_retry_finds_what_was_done(sandbox: Sandbox, target_changer: Changer, tmp_path: Path) -> None:
+    """Airflow may lose a task's success: the next attempt neither fails nor does it again."""
+    sink, kept = NewSink.ready(sandbox, target_changer, state=State.STOPPED), (tmp_path / "kept.json").as_uri()
+    creating, deleting = owner(), owner()
+
+    assert [sink.create(creating), sink.create(creating)] == [1, 1]
+    assert sink.committed == 15
+    assert [sink.delete(kept, deleting), sink.delete(kept, deleting)] == [1, 1]
+
+    assert not sink.exists
+
+
+def test_a_connector_of_someone_else_is_not_deleted(sandbox: Sandbox, target_changer: Changer) -> None:
+    """Created by us, then deleted and created with other settings by someone: undoing ours leaves theirs alone."""
+    sink = NewSink.ready(sandbox, target_changer)
+
+    class Theirs:
+        """A worker at which someone replaces the connector right after it was created."""
+
+        def __init__(self, control: object) -> None:
+            self._control = control
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._control, name)
+
+        def create(self, name: str, config: dict[str, str], *, initial_state: str) -> None:
+            sandbox.connect.create(name, {**config, "topics": "others"}, initial_state=initial_state)
+            raise NotApplied("it was created otherwise")
+
+    with (
+        target_changer.clients() as clients,
+        pytest.raises(Interfered, match="someone else has created or changed it"),
+    ):
+        sink.create(clients=replace(clients, control=Theirs(clients.control)))  # type: ignore[arg-type]
+
+    assert sandbox.connect.config(sink.new.name)["topics"] == "others"
+
+
+def test_what_can_not_be_deleted_says_so(sandbox: Sandbox, target_changer: Changer, tmp_path: Path) -> None:
+    """One that does not exist."""
+    sink = NewSink.ready(sandbox, target_changer)
+
+    with pytest.raises(UnknownConnector, match=sink.new.name):
+        sink.delete((tmp_path / "kept.json").as_uri())
