@@ -60,7 +60,7 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
     path, whole = tmp_path / "cut.offsets", serialize(SOME)
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
-        with pytest.raises(StoreDamaged, match=r"cut\.offsets is no whole file"):
+        with pytest.raises(StoreDamaged, match=r"cut\.offsets is no complete file"):
             read_mappings(path)
 
 

@@ -61,7 +61,7 @@ def test_whoever_answers_counts_as_running(
     with pytest.raises(NotStopped, match=f"'lines' is RUNNING on a standalone worker \\({worker.url}\\)"):
         control.refuse_running(["lines"])
 
-    assert ("Only a refused connection shows that no worker runs" in caplog.text) == (reply.body != VERSION)
+    assert ("Only a refused connection proves that no worker runs" in caplog.text) == (reply.body != VERSION)
 
 
 def test_a_worker_with_an_untrusted_certificate_counts_as_running(tmp_path: Path, start_worker: StartWorker) -> None:

@@ -175,12 +175,12 @@ def test_tls_of_a_token_endpoint_is_noted() -> None:
         ({**TOKENS, "sasl.oauthbearer.token.endpoint.url": ""}, "sasl.oauthbearer.token.endpoint.url is not set"),
         ({**TICKETS, "sasl.kerberos.service.name": ""}, "sasl.kerberos.service.name is not set"),
         ({**TLS, "ssl.truststore.type": "BCFKS"}, "ssl.truststore.type is BCFKS"),
-        ({**TLS, "ssl.truststore.certificates": "x"}, "goes with ssl.truststore.type=PEM only"),
-        ({**INLINE, "ssl.keystore.key": "x"}, "are needed both"),
+        ({**TLS, "ssl.truststore.certificates": "x"}, "ssl.truststore.certificates needs ssl.truststore.type=PEM"),
+        ({**INLINE, "ssl.keystore.key": "x"}, "are both needed"),
         ({**INLINE, "ssl.keystore.certificate.chain": "x", "ssl.keystore.location": "y"}, "exclude each other"),
         ({**INLINE, "ssl.keystore.location": "x", "ssl.keystore.password": "s3cret"}, "not for the type PEM"),
         ({**INLINE, "ssl.keystore.location": "/none"}, "ssl.keystore.location: /none can't be read"),
-        ({**INLINE, "ssl.keystore.key": "s3cret", "ssl.keystore.certificate.chain": "s3cret"}, "holds no certificate"),
+        ({**INLINE, "ssl.keystore.key": "s3cret", "ssl.keystore.certificate.chain": "s3cret"}, "has no certificate"),
         ({**TLS, "ssl.keystore.location": "/x"}, "ssl.keystore.password is not set"),
     ],
 )
@@ -195,7 +195,7 @@ def test_an_inline_key_must_be_one_and_its_password_known() -> None:
     java = {**INLINE, "ssl.keystore.certificate.chain": own.pem}
 
     assert mapped({**java, "ssl.keystore.key": own.key_pem()}).settings["ssl.key.pem"] == own.key_pem()
-    assert "it holds 2" in refusal({**java, "ssl.keystore.key": own.key_pem() * 2})
+    assert "it has 2" in refusal({**java, "ssl.keystore.key": own.key_pem() * 2})
     assert "ssl.key.password is not set" in refusal({**java, "ssl.keystore.key": own.key_pem("x")})
 
 

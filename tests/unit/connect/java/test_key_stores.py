@@ -110,7 +110,7 @@ def test_what_is_no_store_is_told(tmp_path: Path, root: Certified) -> None:
         pem: r"is a PEM file\. Set .*ssl\.keystore\.type to PEM",
         other: r"ssl\.keystore\.password is wrong, or it is no PKCS12, JKS or JCEKS store",
         tmp_path / "none": "can't be read: No such file",
-        trust: "holds no private key",
+        trust: "has no private key",
     }.items():
         with pytest.raises(InvalidInput, match=reason):
             KeyStore(SETTING, path, PASSWORD).own()
