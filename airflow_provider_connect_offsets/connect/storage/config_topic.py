@@ -43,20 +43,19 @@ class ConfiguredConnector:
         return ConnectorType.SINK if class_name.endswith("Sink") else ConnectorType.SOURCE
 
 
-def read_connectors(config: Mapping[str, Any], topic: str, *, timeout: float = 15.0) -> dict[str, ConfiguredConnector]:
+def read_connectors(config: Mapping[str, Any], topic: str) -> dict[str, ConfiguredConnector]:
     """Return all connectors by name.
 
     Args:
         config: Settings of librdkafka.
         topic: The workers' config topic.
-        timeout: Seconds to wait for a broker.
 
     Raises:
         InvalidInput: The topic does not exist.
         StoreDamaged: A record can't be read.
         StoreError: Kafka can't be read.
     """
-    with TopicReader(config, topic, timeout=timeout) as reader:
+    with TopicReader(config, topic) as reader:
         latest = {record.key: record.value for record in reader.records()}
     texts = {key.decode(errors="replace"): value for key, value in latest.items()}
     connectors: dict[str, ConfiguredConnector] = {}

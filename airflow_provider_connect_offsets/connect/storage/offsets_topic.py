@@ -26,19 +26,11 @@ class OffsetsTopic(TopicReader):
     Args:
         config: Settings of librdkafka.
         topic: Name of the topic.
-        timeout: Seconds to wait for a broker.
         transactional_ids: Those of the connector's tasks if its workers write exactly once, see ``topic_writer``.
     """
 
-    def __init__(
-        self,
-        config: Mapping[str, Any],
-        topic: str,
-        *,
-        timeout: float = 15.0,
-        transactional_ids: Sequence[str] = (),
-    ) -> None:
-        super().__init__(config, topic, timeout=timeout)
+    def __init__(self, config: Mapping[str, Any], topic: str, *, transactional_ids: Sequence[str] = ()) -> None:
+        super().__init__(config, topic)
         self._writer = TopicWriter(config, topic, transactional_ids=transactional_ids)
 
     def stored(self, progress: Progress | None = None) -> StoredOffsets:
