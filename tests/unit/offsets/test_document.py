@@ -124,10 +124,10 @@ def test_a_connector_may_be_called_offsets() -> None:
         ('{"offsets": [{"partition": {"\\udfff": 1}}]}', "which no JSON document can"),
         ('{"offsets": [{"partition": {"a": 1, "a": 2}}]}', "field 'a' occurs twice in one object"),
         ('{"sink": [], "sink": []}', "field 'sink' occurs twice in one object"),
-        ('{"offsets": [{"partition": {"a": {"b": 1}}}]}', "entry 1: the partition may hold only primitive values"),
+        ('{"offsets": [{"partition": {"a": {"b": 1}}}]}', "entry 1: the partition may have only primitive values"),
         (
             '{"offsets": [{"partition": {}, "offset": {"a": [1]}}]}',
-            "entry 1: the offset may hold only primitive values",
+            "entry 1: the offset may have only primitive values",
         ),
         ('{"offsets": [{"partition": null}]}', "entry 1: the partition must be a JSON object, not null"),
         ('{"offsets": [{"partition": {}, "offset": 5}]}', "entry 1: the offset must be a JSON object, not 5"),
@@ -138,8 +138,8 @@ def test_a_connector_may_be_called_offsets() -> None:
         ('{"sink": {}}', 'a KIP-199 document looks like {"<connector>": ['),
         ("[]", 'a KIP-199 document looks like {"<connector>": ['),
         ('{"sink": [{}]}', "connector 'sink', entry 1 must be {"),
-        ('{"b": [], "a": []}', "the file holds no offsets of connector 'sink'; it names 'a', 'b'"),
-        ("{}", "the file holds no offsets of connector 'sink'; it names none"),
+        ('{"b": [], "a": []}', "the file has no offsets of connector 'sink'; it names 'a', 'b'"),
+        ("{}", "the file has no offsets of connector 'sink'; it names none"),
     ],
 )
 def test_what_is_no_document(text: str, sentence: str) -> None:

@@ -87,7 +87,7 @@ def test_a_null_before_is_not_a_null_after() -> None:
 
 def test_rows_of_another_connector() -> None:
     """A plan is for one connector."""
-    with pytest.raises(PlanRefused, match="the plan for 'sink' holds a row of connector 'other'"):
+    with pytest.raises(PlanRefused, match="the plan for 'sink' has a row of connector 'other'"):
         plan(replace(row(1, 2), connector="other"))
 
 
