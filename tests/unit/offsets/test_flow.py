@@ -131,3 +131,19 @@ def test_names_lead_back(alias: str, other: str, separator: str, topic: str, pol
     assert flow.source_topic(flow.target_topic(topic)) == topic
     assert Flow.from_json(flow.as_json()) == flow
     assert flow.reversed().reversed() == flow
+
+
+def test_the_json_of_a_flow_is_that_of_earlier_versions() -> None:
+    """Their datasets are read by this version."""
+    flow = Flow(source_alias="a", target_alias="b", policy=Policy.IDENTITY, separator="_", syncs_on=Side.TARGET)
+    written = {
+        "source_alias": "a",
+        "target_alias": "b",
+        "policy": "identity",
+        "separator": "_",
+        "internal_separator": ".",
+        "syncs_on": "target",
+    }
+
+    assert flow.as_json() == written
+    assert Flow.from_json(written) == flow
