@@ -1,6 +1,6 @@
 """Every error this package raises, in one tree.
 
-Callers catch by meaning, never by status code::
+Callers catch by meaning, never by status code:
 
     ConnectOffsetsError
     ├── InvalidInput

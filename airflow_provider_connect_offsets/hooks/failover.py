@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients
     from airflow_provider_connect_offsets.offsets.flow import Flow
     from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
-    from airflow_provider_connect_offsets.operations.connector.held import Member
+    from airflow_provider_connect_offsets.operations.connector.stopped import Member
     from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups
 
 
@@ -84,7 +84,7 @@ class FailoverClusters:
 
     def members(self, request: FailoverRequest) -> list[Member]:
         """The same connectors, as one saga holds them."""
-        from airflow_provider_connect_offsets.operations.connector.held import Member
+        from airflow_provider_connect_offsets.operations.connector.stopped import Member
 
         return [Member(opened.clients, opened.journal(name)) for opened, name in self.connectors(request)]
 

@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, Contr
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
-    from airflow_provider_connect_offsets.operations.flow.flow_reset import Held
+    from airflow_provider_connect_offsets.operations.flow.flow_reset import ResetJournals
     from airflow_provider_connect_offsets.saga.journal import Journal
 
 
@@ -42,15 +42,15 @@ class FlowClusters:
         """The id of the Kafka cluster that Connect works on."""
         return self.opened.cluster
 
-    def held(self, reset: FlowReset) -> Held:
+    def held(self, reset: FlowReset) -> ResetJournals:
         """The journals that a reset holds: of both connectors, and of the topics that it empties."""
-        from airflow_provider_connect_offsets.operations.flow.flow_reset import Held
+        from airflow_provider_connect_offsets.operations.flow.flow_reset import ResetJournals
         from airflow_provider_connect_offsets.workspace.layout import rewinds_root
 
         beside = [self.opened.journal(reset.checkpoint_connector)] if reset.checkpoint_connector else []
         history = rewinds_root(workspace_uri(), cluster=self.cluster, connector=reset.source_connector)
         locks = (*beside, *self._topic_journals(reset))
-        return Held(self.opened.journal(reset.source_connector), locks, history)
+        return ResetJournals(self.opened.journal(reset.source_connector), locks, history)
 
     def _topic_journals(self, reset: FlowReset) -> Iterator[Journal]:
         from airflow_provider_connect_offsets.saga.journal import Journal

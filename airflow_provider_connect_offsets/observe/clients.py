@@ -1,4 +1,4 @@
-"""What a change goes through: the doors it may open, and how long it waits behind each."""
+"""Clients that observations and operations use, and how long they wait for a state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Reading = TypeVar("Reading")
 
 
 class Origin(StrEnum):
-    """Where offsets were read: of whom the dataset ``connector_offsets`` tells."""
+    """Which store the offsets were read from: column ``origin`` of the dataset ``connector_offsets``."""
 
     REST = "rest"
     TOPIC = "topic"
@@ -31,7 +31,7 @@ class Origin(StrEnum):
 
 
 class Bounds(Protocol):
-    """Where a log begins and ends."""
+    """Log start and log end offset of a partition."""
 
     @property
     def log_start(self) -> int:
@@ -43,11 +43,11 @@ class Bounds(Protocol):
 
     @property
     def lookup_offset(self) -> int | None:
-        """The first record at or after the moment that was asked for."""
+        """Offset of the first record at or after the requested moment; None if no moment was requested."""
 
 
 class Retained(Protocol):
-    """When the records of a log are deleted by their age (``kafka.logs.Retention``)."""
+    """Which records of a log are deleted by their age (``kafka.logs.Retention``)."""
 
     @property
     def cleanup_policy(self) -> str:
@@ -55,15 +55,15 @@ class Retained(Protocol):
 
     @property
     def retention_ms(self) -> int:
-        """Effective ``retention.ms``; -1: no limit."""
+        """Effective ``retention.ms`` in milliseconds; -1: no limit."""
 
     @property
     def expired_offset(self) -> int | None:
-        """The first record that is no older than that."""
+        """Offset of the first record that is not older than ``retention_ms``; None without a limit."""
 
     @property
     def expiring_offset(self) -> int | None:
-        """The first record of which that will still be true a while later."""
+        """Offset of the first record that will not be older than ``retention_ms`` soon; None without a limit."""
 
 
 class Logs(Protocol):
@@ -77,31 +77,31 @@ class Logs(Protocol):
     def bounds(
         self, partitions: Iterable[TopicPartition], *, moment: datetime | None = None
     ) -> Mapping[TopicPartition, Bounds]:
-        """Look up the bounds of ``partitions``, and where ``moment`` lies in each."""
+        """Look up the bounds of ``partitions``, and in each log the first record at or after ``moment``."""
 
     def retention(
         self, bounds: Mapping[TopicPartition, Any], *, now: datetime, soon: timedelta
     ) -> Mapping[TopicPartition, Retained]:
-        """Look up which records are older than ``retention.ms`` at ``now``, or will be ``soon``."""
+        """Look up which records are older than ``retention.ms`` at ``now``, or will be at ``now + soon``."""
 
 
 class FlowCluster(Logs, Protocol):
     """Either cluster of a MirrorMaker 2 flow (``kafka.mirror_cluster.MirrorCluster``)."""
 
     def cluster_id(self) -> str:
-        """The id that the cluster gave itself."""
+        """The cluster's id."""
 
     def topic_ids(self, topics: Iterable[str]) -> Mapping[str, str]:
-        """Topic → the id that the cluster gave it when it was created; those that are not there are left out."""
+        """Topic → the id that the cluster gave it when it was created; topics that do not exist are left out."""
 
     def partitions(self, topic: str) -> list[TopicPartition]:
-        """The partitions of a topic; none where there is no such topic."""
+        """The partitions of a topic; empty if the topic does not exist."""
 
     def records(self, topic: str) -> Iterator[TopicRecord]:
-        """Read a topic whole."""
+        """Read all records of a topic."""
 
     def policy(self, topic: str) -> CleanupPolicy:
-        """Ask for a topic's cleanup policy."""
+        """Read a topic's cleanup policy."""
 
     def empty(self, topic: str, policy: CleanupPolicy) -> int:
         """Delete all records of a topic and prove it; its policy is always restored."""
@@ -111,30 +111,36 @@ class FlowCluster(Logs, Protocol):
 
 
 class Membership(Protocol):
-    """Whether anyone is in a consumer group (``kafka.groups.GroupStatus``)."""
+    """Whether a consumer group has members (``kafka.groups.GroupStatus``)."""
 
     @property
     def inactive(self) -> bool:
-        """Nobody is in it."""
+        """True if the group has no members."""
 
 
 class Groups(Protocol):
     """The consumer groups of a sink's cluster (``kafka.groups.ConsumerGroups``)."""
 
     def state(self, group: str) -> Membership:
-        """Look at ``group``."""
+        """Read the state of ``group``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """The store of a connector's offsets, the control over the connector, and what may be looked at beside them.
+    """The clients of one Connect cluster, and of the Kafka clusters that its connectors use.
 
-    ``logs`` is needed where a relative request (``shift``, ``skip``) has to be counted again from the stopped position;
-    ``groups`` lets a sink's group be seen to be empty before Connect is asked, which else refuses until it is.
-    ``timeout``: seconds that each state of the connector is waited for. ``origin``: what is behind ``offsets``.
-    ``clusters``: both of a MirrorMaker 2 flow, for its reset; else none. ``cluster``: the id of the Kafka cluster that
-    the connector's workers belong to, by which a journal tells one Connect cluster from another. ``connections``: the
-    Airflow connections that all this was opened from, by the names of the parameters that give them; for people.
+    Attributes:
+        offsets: The store of the connectors' offsets.
+        control: The control over the connectors.
+        logs: The cluster whose logs the positions refer to. None: positions can't be compared with logs, and a relative
+            request (``shift``, ``skip``) can't be computed again from the stopped position.
+        groups: The consumer groups of a sink's cluster. None: Connect itself refuses a change until the group is empty.
+        timeout: Seconds to wait for each state of a connector.
+        origin: Which store ``offsets`` reads.
+        clock: Measures ``timeout``, and sleeps.
+        clusters: Both clusters of a MirrorMaker 2 flow, for its reset; empty for other operations.
+        cluster: Id of the Kafka cluster that the workers use. Journals name a Connect cluster by it.
+        connections: Parameter → id of the Airflow connection that it named; shown in messages.
     """
 
     offsets: OffsetStore
@@ -149,11 +155,12 @@ class Clients:
     connections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def settle(self, read: Callable[[], Reading], *, until: Callable[[Reading], bool]) -> Reading:
-        """Read again and again until it is as wanted, or timeout is at an end; give the last reading either way."""
-        retry = tenacity.retry_if_result(lambda reading: not until(reading))
-        return retrying(retry, timeout=self.timeout, clock=self.clock)(read)
+        """Repeat ``read`` until ``until`` accepts the result or ``timeout`` seconds have passed; return the last."""
+        return self.retrying(tenacity.retry_if_result(lambda reading: not until(reading)))(read)
 
+    def retrying(self, retry: retry_base) -> tenacity.Retrying:
+        """Return attempts while ``retry`` accepts their results or errors, for up to ``timeout`` seconds.
 
-def until_timeout(clients: Clients, retry: retry_base) -> tenacity.Retrying:
-    """Call again after each error that ``retry`` names; the last one is raised."""
-    return retrying(retry, timeout=clients.timeout, clock=clients.clock)
+        They end as their last attempt did: with its result, or with its error.
+        """
+        return retrying(retry, timeout=self.timeout, clock=self.clock)

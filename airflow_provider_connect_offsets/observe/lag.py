@@ -1,11 +1,14 @@
-"""How far a connector is behind its logs, and waiting for a MirrorSource; "drained" is decided by the records."""
+"""Lag of connectors, per partition, and whether a MirrorSource has reached an awaited lag.
+
+Lag is 0 if no record is left to read; transaction markers and compacted offsets are not records.
+"""
 
 from __future__ import annotations
 
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
@@ -14,6 +17,7 @@ from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.remaining import Remaining, RemainingRecords
 from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.partitions import existing, first_few
 from airflow_provider_connect_offsets.observe.waiting import Observation, consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
 from airflow_provider_connect_offsets.offsets.family import Config
@@ -27,9 +31,11 @@ _NAMED = 3
 class Replicated:
     """How far a partition is replicated, or read by a sink.
 
-    ``position``: the stored offset + 1, None where nothing is stored. ``first``: the first record that is not
-    replicated; None where there is none. ``known``: whether that can be told: not where nothing is stored and the
-    consumer starts at the end.
+    Attributes:
+        position: The next record to be read; None if no offset is stored.
+        bounds: Log start and log end offset.
+        first: The first record that is not replicated; None if no record is left.
+        known: False if no offset is stored and the consumer starts at the log end: then ``first`` is unknown.
     """
 
     position: int | None
@@ -39,7 +45,10 @@ class Replicated:
 
     @property
     def lag(self) -> int | None:
-        """Offsets from the position to the log end, 0 where no record is left; out of range, from the log start."""
+        """Offsets from the position to the log end; 0 if no record is left, None if unknown.
+
+        Counts from the log start if the position is out of range.
+        """
         if not self.known:
             return None
         if self.first is None:
@@ -50,7 +59,11 @@ class Replicated:
         )
 
     def seconds(self, now: float) -> float | None:
-        """Age of the first record that is not replicated; ``now`` in seconds since 1970. None: not known."""
+        """Age in seconds of the first record that is not replicated; None if unknown.
+
+        Args:
+            now: Seconds since 1970.
+        """
         if not self.known:
             return None
         if self.first is None:
@@ -59,10 +72,10 @@ class Replicated:
 
 
 def isolation_of(config: Config) -> Isolation:
-    """Which records a connector reads: ``isolation.level`` of MirrorSource's source consumer, or a sink's consumer."""
+    """Return the ``isolation.level`` of MirrorSource's source consumer, or of a sink's consumer."""
     names = ("source.consumer.isolation.level", "consumer.isolation.level", "consumer.override.isolation.level")
-    found = next((config[name].strip().lower() for name in names if config.get(name)), "")
-    return Isolation.READ_COMMITTED if found == Isolation.READ_COMMITTED else Isolation.READ_UNCOMMITTED
+    level = next((config[name].strip().lower() for name in names if config.get(name)), "")
+    return Isolation.READ_COMMITTED if level == Isolation.READ_COMMITTED else Isolation.READ_UNCOMMITTED
 
 
 def replicated(
@@ -72,30 +85,49 @@ def replicated(
     *,
     selects: Callable[[str], bool] = lambda _topic: True,
 ) -> dict[TopicPartition, Replicated]:
-    """Look at all partitions that are in the source and that ``info`` reads or has an offset for.
+    """Observe all existing partitions that a connector reads or has an offset for.
 
-    The stored offsets are read before the logs, so that time makes the lag look larger, never smaller; what its tasks
-    have not flushed yet is not seen. ``selects``: which topics. Raises store errors.
+    The stored offsets are read before the logs: time makes the lag look larger, never smaller. Records that the tasks
+    have read and not yet flushed count as left.
+
+    Args:
+        clients: Clients of the connector.
+        info: The connector.
+        logs: The cluster that its positions refer to.
+        selects: True for the names of the topics to observe; default: all topics.
+
+    Returns:
+        Partition → how far it is replicated, sorted by partition.
+
+    Raises:
+        StoreError: A system does not answer, or refuses.
     """
-    stored, counts = stored_positions(clients, info), logs.topics()
+    stored = stored_positions(clients, info)
     known = {*stored, *_consumed(clients, info)}
-    there = {where for where in known if selects(where.topic) and where.partition < counts.get(where.topic, 0)}
-    bounds = logs.bounds(there)
+    present = sorted(existing(logs, (where for where in known if selects(where.topic))))
+    bounds = logs.bounds(present)
     from_latest = info.family.offset_reset(info.config) is OffsetReset.LATEST
-    untold = {where for where in there if stored.get(where) is None and from_latest}
-    starts = {where: _position(stored, where, bounds) for where in there - untold}
+    unknown = {where for where in present if stored.get(where) is None and from_latest}
+    starts = {
+        where: bounds[where].log_start if (position := stored.get(where)) is None else position
+        for where in present
+        if where not in unknown
+    }
     first = logs.first_remaining(starts, isolation=isolation_of(info.config))
     return {
-        where: Replicated(stored.get(where), bounds[where], first.get(where), known=where not in untold)
-        for where in sorted(there, key=lambda where: (where.topic, where.partition))
+        where: Replicated(stored.get(where), bounds[where], first.get(where), known=where not in unknown)
+        for where in present
     }
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitedLag:
-    """A lag that is awaited in every partition of ``topics`` (a pattern for whole names, None: all).
+    """A lag that is awaited in every selected partition.
 
-    ``records`` and ``seconds``: at most so many; None: it doesn't matter. 0 records: nothing is left to replicate.
+    Attributes:
+        topics: Pattern for whole topic names; None: all topics.
+        records: At most this many offsets of lag; 0: no record is left to replicate; None: any number.
+        seconds: At most this age, in seconds, of the first record that is not replicated; None: any age.
     """
 
     topics: str | None = None
@@ -104,20 +136,26 @@ class AwaitedLag:
 
     @classmethod
     def parse(cls, *, topics: str = "", max_lag_records: object = None, max_lag_seconds: object = None) -> AwaitedLag:
-        """Read what a template may have made texts; 0 records where neither bound is given.
+        """Parse values that a template may have rendered as texts.
 
-        Raises :class:`InvalidRequest`.
+        Args:
+            topics: Pattern for whole topic names; empty: all.
+            max_lag_records: Whole number; None or empty: no bound.
+            max_lag_seconds: Whole number of seconds; None or empty: no bound. Without either bound: 0 records.
+
+        Raises:
+            InvalidRequest: A value can't be parsed.
         """
         pattern = typed_pattern(topics, param="topics").pattern.strip() or None
         records, seconds = _bound(max_lag_records, "max_lag_records"), _bound(max_lag_seconds, "max_lag_seconds")
         return cls(pattern, 0 if records is None and seconds is None else records, seconds)
 
-    def behind(self, where: TopicPartition, found: Replicated, now: float) -> str:
-        """Say how far a partition is behind; empty where it is as awaited."""
-        lag, seconds = found.lag, found.seconds(now)
+    def behind(self, where: TopicPartition, observed: Replicated, now: float) -> str:
+        """Describe how far a partition is behind; empty if it has reached the awaited lag."""
+        lag, seconds = observed.lag, observed.seconds(now)
         many = self.records is not None and lag is not None and lag > self.records
-        # Of a record whose time nobody knows, nobody knows that it is young enough.
-        old = self.seconds is not None and found.first is not None and (seconds is None or seconds > self.seconds)
+        # A record without a known timestamp counts as too old.
+        old = self.seconds is not None and observed.first is not None and (seconds is None or seconds > self.seconds)
         if not many and not old:
             return ""
         age = "" if seconds is None else f", the first of them {seconds:,.0f} s old"
@@ -125,47 +163,59 @@ class AwaitedLag:
 
 
 def observe_lag(clients: Clients, connector: str, logs: RemainingRecords, awaited: AwaitedLag) -> Observation:
-    """Whether MirrorSource ``connector`` is as little behind as ``awaited``; ``logs`` are those of its source cluster.
+    """Compare the lag of a MirrorSource with ``awaited``.
 
-    Raises :class:`InvalidRequest` where it is no MirrorSource and where no partition is selected, :class:`NotRunning`
-    where it has failed, as waiting would not mend that, and store errors.
+    Args:
+        clients: Clients of its Connect cluster.
+        connector: Name of the MirrorSource.
+        logs: Its source cluster.
+        awaited: The awaited lag.
+
+    Raises:
+        InvalidRequest: The connector is not a MirrorSource, or no partition is selected.
+        NotRunning: The connector has failed; waiting does not repair that.
+        StoreError: A system does not answer, or refuses.
     """
     info = clients.control.info(connector)
     if info.family.name != MirrorSource.name:
-        raise InvalidRequest(f"{connector!r} is a {info.connector_class}, and no MirrorSourceConnector.")
+        raise InvalidRequest(f"{connector!r} is a {info.connector_class}, not a MirrorSourceConnector.")
     status = clients.control.status(connector)
     pattern = re.compile(awaited.topics or ".*", re.DOTALL)
-    found = replicated(clients, info, logs, selects=lambda topic: pattern.fullmatch(topic) is not None)
-    if not found:
+    observed = replicated(clients, info, logs, selects=lambda topic: pattern.fullmatch(topic) is not None)
+    if not observed:
         raise InvalidRequest(f"{connector!r} has no partition of topics {awaited.topics or '.*'!r} to wait for.")
     now = time.time()
-    behind = [text for where, one in found.items() if (text := awaited.behind(where, one, now))]
+    behind = [text for where, one in observed.items() if (text := awaited.behind(where, one, now))]
+    named = f"{connector!r} ({status.state})" if behind else repr(connector)
+    result = observation(named, behind, partitions=len(observed))
+    if behind and status.has_failed:
+        raise NotRunning(f"{result.sentence} It has failed: {status.cause}")
+    return result
+
+
+def observation(connector: str, behind: Sequence[str], *, partitions: int) -> Observation:
+    """Return an observation that is reached if no partition is behind.
+
+    Args:
+        connector: How the sentence names the connector.
+        behind: Descriptions of the partitions that are behind.
+        partitions: How many were observed.
+    """
     if not behind:
-        return Observation(reached=True, sentence=f"{connector!r} is there in all of {len(found)} partitions.")
-    more = f" and {len(behind) - _NAMED} more" if len(behind) > _NAMED else ""
-    sentence = f"{connector!r} ({status.state}): {'; '.join(behind[:_NAMED])}{more}."
-    if status.has_failed:
-        raise NotRunning(f"{sentence} It has failed: {status.cause}")
-    return Observation(reached=False, sentence=sentence)
+        return Observation(reached=True, sentence=f"{connector} has come far enough in all of {partitions} partitions.")
+    return Observation(reached=False, sentence=f"{connector}: {first_few(behind, _NAMED, separator='; ')}.")
 
 
 def _consumed(clients: Clients, info: ConnectorInfo) -> list[TopicPartition]:
     try:
         return consumed_partitions(clients, info)
     except UnreadablePattern as error:
-        log.warning("%s Topics that nothing is stored for are left out.", error)
+        log.warning("%s Topics without stored offsets are left out.", error)
         return []
-
-
-def _position(
-    stored: Mapping[TopicPartition, int | None], where: TopicPartition, bounds: Mapping[TopicPartition, LogBounds]
-) -> int:
-    position = stored.get(where)
-    return bounds[where].log_start if position is None else position
 
 
 def _bound(value: object, name: str) -> int | None:
     text = "" if value is None else str(value).strip()
     if text and not re.fullmatch(r"\d{1,15}", text, re.ASCII):
-        raise InvalidRequest(f"{name}: {value!r} is no whole number, 0 or greater.")
+        raise InvalidRequest(f"{name}: {value!r} is not a whole number, 0 or greater.")
     return int(text) if text else None

@@ -1,9 +1,9 @@
-"""Whether the records at the positions of a change are still in their logs; asked here and nowhere else.
+"""Compares the positions of a change with the bounds of their logs; no other module does.
 
-A plan is checked against the logs as its snapshot saw them. Until its connector resumes, the brokers may delete records
-(retention, ``DeleteRecords``) or lose the topic. A consumer at a position that its log no longer holds falls back on
-``auto.offset.reset`` without a word (``OffsetFetcher``, KIP-98), so the logs are asked again before anything is
-written, before each resume, and right after it.
+A plan is checked against the log bounds of its snapshot. Until its connector resumes, the brokers may delete records
+(retention, ``DeleteRecords``) or the topic. A consumer whose position is out of range silently falls back on
+``auto.offset.reset`` (Java class ``OffsetFetcher``), so the bounds are read again before anything is written, before
+each resume, and right after it.
 """
 
 from __future__ import annotations
@@ -16,21 +16,27 @@ from typing import Any
 import tenacity
 
 from airflow_provider_connect_offsets.exceptions import AccessDenied, Drift, StoreError, Unreachable
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, until_timeout
+from airflow_provider_connect_offsets.observe.clients import Bounds, Clients
+from airflow_provider_connect_offsets.observe.partitions import existing, first_few
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, TopicPartition
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 
 log = logging.getLogger(__name__)
 _NAMED = 3
-_ADVICE = "Plan again; to keep what is left until then, raise retention.ms of the topic first."
+_ADVICE = "Plan again; to keep the remaining records until then, raise retention.ms of the topic first."
 
 
 @dataclass(frozen=True, slots=True)
 class LogPosition:
-    """A partition that a change moves: its position at the stop and the requested one (None: there is none).
+    """A partition that a change moves.
 
-    ``log_start``: the log start offset at the stop.
+    Attributes:
+        topic: The topic.
+        partition: The partition's number.
+        prior: Position at the stop; None: no offset was stored.
+        requested: Requested position; None: the offset is removed.
+        log_start: Log start offset at the stop.
     """
 
     topic: str
@@ -56,29 +62,38 @@ class LogPosition:
 
 @dataclass(frozen=True, slots=True)
 class OutOfLog:
-    """A position that its log does not hold (any more); ``log`` is None where there is no such partition."""
+    """A position that is out of range of its log; ``log`` is None if the partition does not exist."""
 
     where: TopicPartition
     position: int
     log: Bounds | None
 
     def __str__(self) -> str:
-        place = f"topic {self.where.topic!r}, partition {self.where.partition}"
+        partition = f"topic {self.where.topic!r}, partition {self.where.partition}"
         if self.log is None:
-            return f"{place}: there is no such partition any more, so position {self.position} is gone"
+            return f"{partition}: there is no such partition any more, so position {self.position} is gone"
         if self.position > self.log.log_end:
-            return f"{place}: position {self.position} lies beyond the log end, which is {self.log.log_end} now"
+            return f"{partition}: position {self.position} lies beyond the log end, which is {self.log.log_end} now"
         start, last = self.log.log_start, self.log.log_start - 1
         records = f"record {last} is" if last == self.position else f"records {self.position} to {last} are"
         deleted = f"the record at position {self.position} was deleted"
-        return f"{place}: {deleted}; the log starts at {start} now, so {records} gone"
+        return f"{partition}: {deleted}; the log starts at {start} now, so {records} gone"
 
 
 def observe(clients: Clients, plan: OffsetPlan, at_stop: Offsets) -> tuple[LogPosition, ...]:
-    """Look at the logs of all partitions that ``plan`` changes, while its connector is stopped on ``at_stop``.
+    """Observe the logs of all partitions that ``plan`` changes, before anything is written.
 
-    Partitions that do not exist and whose offset is only removed are left out; so are all without logs to look at.
-    Raises :class:`Drift` where a requested position is not in its log (nothing is written yet), and store errors.
+    Args:
+        clients: Clients of the connector.
+        plan: The change.
+        at_stop: The offsets at which the connector is stopped.
+
+    Returns:
+        The changed partitions that exist; empty if ``clients`` have no logs.
+
+    Raises:
+        Drift: A requested position is out of range of its log.
+        StoreError: A system does not answer, or refuses.
     """
     stored = at_stop.stored()
     rows = {
@@ -106,37 +121,36 @@ def observe(clients: Clients, plan: OffsetPlan, at_stop: Offsets) -> tuple[LogPo
 
 
 def drift(connector: str, gone: Iterable[OutOfLog]) -> Drift:
-    """What such positions are where a change was to go on."""
-    return Drift(f"{told(connector, gone)} {_ADVICE}")
+    """Return the error for positions that went out of range during a change."""
+    return Drift(f"{described(connector, gone)} {_ADVICE}")
 
 
 def requested_gone(clients: Clients, positions: Iterable[LogPosition]) -> list[OutOfLog]:
-    """Requested positions that their logs no longer hold; raises store errors."""
+    """Return the requested positions that are out of range now; raises store errors."""
     return out_of_log(clients, {one.where: one.requested for one in positions})
 
 
 def prior_gone(clients: Clients, positions: Iterable[LogPosition]) -> list[OutOfLog]:
-    """Prior positions whose records were there at the stop and no longer are; raises store errors."""
-    there = {one.where: one.prior for one in positions if one.prior is not None and one.prior >= one.log_start}
-    return [one for one in out_of_log(clients, there) if one.log is None or one.position < one.log.log_start]
+    """Return the prior positions whose records existed at the stop and were deleted since; raises store errors."""
+    existed = {one.where: one.prior for one in positions if one.prior is not None and one.prior >= one.log_start}
+    return [one for one in out_of_log(clients, existed) if one.log is None or one.position < one.log.log_start]
 
 
 def out_of_log(clients: Clients, positions: Mapping[TopicPartition, int | None]) -> list[OutOfLog]:
-    """Positions that their logs do not hold; one that is None is left out. Raises store errors."""
-    asked = {where: position for where, position in positions.items() if position is not None}
-    bounds = _bounds(clients, asked)
-    return [] if bounds is None else _out_of_log(asked, bounds)
+    """Return the positions that are out of range of their logs; None positions are left out. Raises store errors."""
+    bounds = _bounds(clients, [where for where, position in positions.items() if position is not None])
+    return [] if bounds is None else _out_of_log(positions, bounds)
 
 
 def positions_in(family: Family, changes: Offsets) -> dict[TopicPartition, int | None]:
-    """The positions that offsets mean, by Kafka partition; empty where the family has none."""
-    places = [(family.topic_partition(parse_map(one.partition)), one.offset) for one in changes]
-    return {where: _position(family, offset) for where, offset in places if where is not None}
+    """Convert offsets to positions, by Kafka partition; empty for a family without positions."""
+    offsets = [(family.topic_partition(parse_map(one.partition)), one.offset) for one in changes]
+    return {where: _position(family, offset) for where, offset in offsets if where is not None}
 
 
-def told(connector: str, gone: Iterable[OutOfLog]) -> str:
-    """A sentence that names connector, partitions, positions and log starts; empty where nothing is gone."""
-    named = _named(list(gone))
+def described(connector: str, gone: Iterable[OutOfLog]) -> str:
+    """Write a sentence that names connector, partitions, positions and log starts; empty if nothing is gone."""
+    named = _named(gone)
     return f"{connector!r}, {named}." if named else ""
 
 
@@ -147,37 +161,35 @@ def _position(family: Family, offset: str | None) -> int | None:
 def _out_of_log(
     positions: Mapping[TopicPartition, int | None], bounds: Mapping[TopicPartition, Bounds]
 ) -> list[OutOfLog]:
-    asked = [OutOfLog(where, at, bounds.get(where)) for where, at in positions.items() if at is not None]
-    return [one for one in asked if one.log is None or not one.log.log_start <= one.position <= one.log.log_end]
+    compared = [OutOfLog(where, at, bounds.get(where)) for where, at in positions.items() if at is not None]
+    return [one for one in compared if one.log is None or not one.log.log_start <= one.position <= one.log.log_end]
 
 
 def _bounds(clients: Clients, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Bounds] | None:
-    """Bounds of the logs of those that exist; None where there are no logs to look at.
+    """Return the bounds of the partitions that exist; None without logs.
 
-    Brokers that do not answer are waited for, as a change waits for its workers.
+    Waits for brokers that do not answer as long as a change waits for its workers.
     """
-    wanted, logs = list(partitions), clients.logs
-    if not wanted:
+    requested, logs = list(partitions), clients.logs
+    if not requested:
         return {}
     if logs is None:
-        log.warning("No kafka_conn_id is given, so nobody can tell whether the records at the positions are there.")
+        log.warning("Without kafka_conn_id the positions can't be compared with the logs: records may be gone.")
         return None
 
-    def look() -> Mapping[TopicPartition, Bounds]:
+    def read() -> Mapping[TopicPartition, Bounds]:
         try:
-            return logs.bounds(wanted)
+            return logs.bounds(requested)
         except (Unreachable, AccessDenied):
             raise
         except StoreError:
-            counts = logs.topics()
-            there = [where for where in wanted if where.partition < counts.get(where.topic, 0)]
-            if len(there) == len(wanted):
+            present = existing(logs, requested)
+            if len(present) == len(requested):
                 raise
-            return logs.bounds(there)
+            return logs.bounds(present)
 
-    return until_timeout(clients, tenacity.retry_if_exception_type(Unreachable))(look)
+    return clients.retrying(tenacity.retry_if_exception_type(Unreachable))(read)
 
 
-def _named(gone: list[OutOfLog]) -> str:
-    more = f" (and {len(gone) - _NAMED} more partitions)" if len(gone) > _NAMED else ""
-    return "; ".join(map(str, gone[:_NAMED])) + more
+def _named(gone: Iterable[OutOfLog]) -> str:
+    return first_few([*map(str, gone)], _NAMED, separator="; ")

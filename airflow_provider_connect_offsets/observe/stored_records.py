@@ -1,4 +1,4 @@
-"""Records of a topic as they are, as rows of the dataset ``stored_records``; the Spark jobs decode them."""
+"""Records of an internal topic as rows of the dataset ``stored_records``; the Spark jobs decode them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def stored_rows(topic: str, records: Iterable[TopicRecord]) -> Iterator[dict[str, Any]]:
-    """Rows of the dataset ``stored_records``."""
+    """Yield the rows of the dataset ``stored_records`` for records of ``topic``."""
     for record in records:
         yield {
             "topic": topic,
@@ -25,5 +25,5 @@ def stored_rows(topic: str, records: Iterable[TopicRecord]) -> Iterator[dict[str
 
 
 def moment_of(milliseconds: int) -> datetime:
-    """The moment so many milliseconds after 1970."""
+    """Convert milliseconds since 1970 to a UTC timestamp."""
     return _EPOCH + timedelta(milliseconds=milliseconds)

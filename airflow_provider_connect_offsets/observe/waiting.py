@@ -1,13 +1,14 @@
-"""What is waited for: a state, a group without members. Each is one look, which says what it saw."""
+"""Observations that sensors and triggers repeat: a connector's state, a consumer group's members, stored positions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorInfo, ConnectorStatus, State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunning
 from airflow_provider_connect_offsets.observe.clients import Clients, Groups
+from airflow_provider_connect_offsets.observe.partitions import partitions_of
 from airflow_provider_connect_offsets.offsets.document import parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.patterns import configured_pattern
@@ -17,17 +18,29 @@ _AWAITED = (State.RUNNING, State.PAUSED, State.STOPPED, State.FAILED)
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What was seen: whether it is as awaited, and a sentence for the log."""
+    """The result of one observation.
+
+    Attributes:
+        reached: True if the awaited state is reached.
+        sentence: Describes what was observed, for the log.
+    """
 
     reached: bool
     sentence: str
 
 
 def observe_state(control: ConnectorControl, connector: str, state: str) -> Observation:
-    """Whether ``connector`` and all its tasks are RUNNING, PAUSED, STOPPED (without tasks) or FAILED (any of them).
+    """Compare a connector and all its tasks with ``state``.
 
-    Raises :class:`InvalidRequest` for another word, and :class:`NotRunning` where it has failed and RUNNING or PAUSED
-    is awaited, as waiting would not mend it. Being stopped, a connector may have failed as it likes.
+    Args:
+        control: Control over the connector.
+        connector: Its name.
+        state: RUNNING, PAUSED, STOPPED (without tasks) or FAILED (the connector or any task).
+
+    Raises:
+        InvalidRequest: ``state`` is none of these.
+        NotRunning: The connector has failed while RUNNING or PAUSED is awaited; waiting does not repair that.
+        StoreError: Connect does not answer, or refuses.
     """
     if state not in set(_AWAITED):
         raise InvalidRequest(f"{connector!r}: {state!r} is none of {', '.join(_AWAITED)}.")
@@ -37,47 +50,63 @@ def observe_state(control: ConnectorControl, connector: str, state: str) -> Obse
     if state == State.FAILED:
         return Observation(status.has_failed, sentence)
     if status.has_failed and state != State.STOPPED:
-        raise NotRunning(f"{connector!r} was awaited to be {state}, but has failed: {status.cause}")
+        raise NotRunning(f"{connector!r} has failed while {state} is awaited: {status.cause}")
     return Observation(is_in(status, State(state)), sentence)
 
 
 def observe_group(groups: Groups, group: str) -> Observation:
-    """Whether consumer group ``group`` has no members; one that nobody ever heard of has none."""
+    """Observe whether a consumer group has no members; an unknown group has none."""
     inactive = groups.state(group).inactive
     return Observation(inactive, f"Consumer group {group!r} {'has no members' if inactive else 'has members'}.")
 
 
 def stored_positions(clients: Clients, info: ConnectorInfo) -> Mapping[TopicPartition, int | None]:
-    """Where the connector resumes, of each partition that it has an offset for."""
-    found = {}
+    """Read the position of each partition that the connector has an offset for; raises store errors."""
+    positions = {}
     for entry in clients.offsets.read_offsets(info.name):
         where = info.family.topic_partition(parse_map(entry.partition))
         if where is not None:
-            found[where] = info.family.position(None if entry.offset is None else parse_map(entry.offset))
-    return found
+            positions[where] = info.family.position(None if entry.offset is None else parse_map(entry.offset))
+    return positions
 
 
 def consumed_partitions(clients: Clients, info: ConnectorInfo) -> list[TopicPartition]:
-    """All partitions that its configuration makes it read, as far as that can be told.
+    """List all partitions that the connector's configuration selects.
 
-    Raises :class:`UnreadablePattern`, and store errors.
+    Returns:
+        Empty if the configuration is unknown, or ``clients`` have no logs.
+
+    Raises:
+        UnreadablePattern: A configured pattern can't be read.
+        StoreError: Kafka does not answer, or refuses.
+    """
+    if clients.logs is None or (selects := consumes(info)) is None:
+        return []
+    counts = clients.logs.topics()
+    return partitions_of(counts, filter(selects, counts))
+
+
+def consumes(info: ConnectorInfo) -> Callable[[str], bool] | None:
+    """Return a function that is true for the topics that a connector's configuration selects; None if unknown.
+
+    Raises :class:`UnreadablePattern`.
     """
     pattern = info.family.consumed_topics(info.config)
-    if pattern is None or clients.logs is None:
-        return []
-    wanted = configured_pattern(pattern, connector=info.name)
-    never = configured_pattern(info.family.excluded_topics(info.config) or r"(?!)", connector=info.name)
-    topics = clients.logs.topics().items()
-    counts = {name: count for name, count in topics if wanted.fullmatch(name) and not never.fullmatch(name)}
-    return [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
+    if pattern is None:
+        return None
+    included = configured_pattern(pattern, connector=info.name)
+    excluded = configured_pattern(info.family.excluded_topics(info.config) or r"(?!)", connector=info.name)
+    return lambda topic: bool(included.fullmatch(topic)) and not excluded.fullmatch(topic)
 
 
 def is_in(status: ConnectorStatus, state: State, *, tasks: int | None = None) -> bool:
-    """Whether a connector and its tasks are in ``state``; one that runs has tasks, unless it had none (``tasks`` 0)."""
+    """True if a connector and its tasks are in ``state``.
+
+    A RUNNING connector has at least one task, unless ``tasks`` is 0: then it is configured for none.
+    """
     if state is State.STOPPED:
         return status.is_stopped
-    # From STOPPED a paused connector has no tasks; a running one gets them a moment after its state.
-    awaited = state is State.RUNNING and tasks != 0
-    if awaited and not status.tasks:
+    # A connector that is paused from STOPPED has no tasks; a running one gets them a moment after its state.
+    if state is State.RUNNING and tasks != 0 and not status.tasks:
         return False
     return status.state is state and all(task.state is state for task in status.tasks)

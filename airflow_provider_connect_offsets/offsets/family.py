@@ -41,9 +41,9 @@ class OffsetReset(StrEnum):
         return cls(word) if word in set(cls) else cls.EARLIEST
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class TopicPartition:
-    """A partition of a Kafka topic."""
+    """A partition of a Kafka topic; sorts by topic, then by number."""
 
     topic: str
     partition: int

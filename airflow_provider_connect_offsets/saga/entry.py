@@ -1,4 +1,4 @@
-"""One generation of a journal, as the process that holds it writes it."""
+"""One generation of a journal, as the process that has its lease writes it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,19 @@ log = logging.getLogger(__name__)
 
 
 class JournalEntry:
-    """One generation, held by this process: its record is written before each step.
+    """One generation whose lease this process has; its record is written before each step.
 
-    ``record`` is what a dead predecessor left unfinished, until :meth:`begin` puts this process's own in its place.
-    ``home``: the generation's URI, to which the names of its files are added. ``taken_over``: the file in which the
-    predecessor's record lies, None where nothing was left. ``taken_over_by``: who holds a newer generation, if anyone.
-    ``beside``: name and journal of each other resource that is held as well.
+    Args:
+        home: URI of the generation, without the names of its files.
+        number: The generation's number.
+        record: What a dead predecessor left unfinished, or an empty record.
+        taken_over: URI of the predecessor's record; None if nothing was left.
+        taken_over_by: Returns who has the lease of a newer generation; None if nobody has.
+
+    Attributes:
+        record: The record as last written; the predecessor's, until :meth:`begin` replaces it.
+        heartbeat: Renews the lease; None while nothing does.
+        others: Name and journal URI of each other resource that the lease covers.
     """
 
     def __init__(
@@ -38,51 +45,63 @@ class JournalEntry:
         self.number = number
         self.record = record
         self.heartbeat: Heartbeat | None = None
-        self.beside: tuple[tuple[str, str], ...] = ()
+        self.others: tuple[tuple[str, str], ...] = ()
         self._taken_over = taken_over
         self._taken_over_by = taken_over_by
         self._in_memory = False
 
     def file(self, name: str) -> str:
-        """The URI of one of this generation's files."""
+        """Return the URI of one of this generation's files."""
         return f"{self.home}.{name}.json"
 
     def keep(self, name: str, value: Any) -> str:
-        """Write a JSON value beside the record, and return where it lies."""
+        """Write a JSON value beside the record, and return its URI."""
         uri = self.file(name)
         files.write_json(uri, value)
         return uri
 
     def begin(self, owner: Owner, *, operation: str, key: str, stages: Iterable[Stage]) -> None:
-        """Start a saga of one's own, once nothing unfinished is left; what was left keeps how it ended."""
+        """Begin a saga of this process; the predecessor's record, settled by now, is kept in its own file.
+
+        Args:
+            owner: Who makes the saga.
+            operation: What is done, in words, like ``the change of offsets``.
+            key: Identifies the saga for a retry; empty: a retry does not look for it.
+            stages: Its stages.
+
+        Raises:
+            Overlap: Another run took over.
+            JournalLost: The journal can't be written.
+        """
         if self._taken_over is not None:
             files.write_json(self._taken_over, self.record.as_json())
             self._taken_over = None
-        record = SagaRecord(self.record.resource, owner, operation=operation, key=key, beside=self.beside)
+        record = SagaRecord(self.record.resource, owner, operation=operation, key=key, beside=self.others)
         self.write(record.with_stages(stages))
 
     def add(self, stages: Iterable[Stage]) -> None:
-        """Take the saga up with more stages."""
+        """Add stages to the saga."""
         self.write(self.record.with_stages(stages))
 
     def note(self, state: SagaState, *, stage: StageRecord | None = None) -> None:
-        """Make durable where the saga is on its way, what is remembered by now, and ``stage`` as it is from now on."""
+        """Write the saga's state and what was remembered; ``stage`` replaces the record of its name."""
         record = replace(self.record, state=state)
         self.write(record if stage is None else record.with_stage(stage))
 
     def remember(self, stage: StageRecord) -> None:
-        """Take a stage as it is from now on, which the next write makes durable."""
+        """Replace the record of a stage in memory; the next write makes it durable."""
         self.record = self.record.with_stage(stage)
 
     def go_on_in_memory(self) -> None:
-        """Take what is noted from now on as it is, durable or not: what was done has to be undone all the same."""
+        """Tolerate from now on that the journal can't be written: what was done must be undone in any case."""
         self._in_memory = True
 
     def write(self, record: SagaRecord) -> None:
         """Make ``record`` durable.
 
-        Raises :class:`Overlap` where another run took over, and :class:`JournalLost` where the journal can't be
-        written, or the lease was not renewed for too long.
+        Raises:
+            Overlap: Another run took over.
+            JournalLost: The journal can't be written, or the lease was not renewed for too long.
         """
         try:
             self._refuse_taken_over()
@@ -103,12 +122,12 @@ class JournalEntry:
         holder = self._taken_over_by()
         if holder is not None:
             raise Overlap(
-                f"{self.record.resource!r} was taken over by {holder}, as this run was not heard of for too long. "
-                "Nothing more is done here."
+                f"{self.record.resource!r} was taken over by {holder}, as this run did not renew its lease in time. "
+                "This run does nothing more."
             )
         silent = 0.0 if self.heartbeat is None else self.heartbeat.silent_for
         if silent > SILENT_AFTER and not self._in_memory:
             raise JournalLost(
-                f"The lease of {self.record.resource!r} could not be renewed for {silent:.0f} s, so that another run "
-                f"may soon take it: {self.file('lease')}."
+                f"The lease of {self.record.resource!r} could not be renewed for {silent:.0f} s, and another run may "
+                f"soon take it: {self.file('lease')}."
             )

@@ -1,7 +1,7 @@
 """The executor: makes the stages of a saga one after the other, or undoes them; the only code that decides which.
 
-The journal is written before each stage: what the one before did, and what this one captured. A saga whose process died
-is settled by whoever comes next, from what its journal holds and what its stages find in the world.
+The journal is written before each stage: what the previous one did, and what this one captured. If the process dies,
+the next operation on the resource settles the saga: it reads the journal, and its stages observe how much is done.
 """
 
 from __future__ import annotations
@@ -29,15 +29,18 @@ from airflow_provider_connect_offsets.saga.stage import Downtime, Found, Kind, S
 
 log = logging.getLogger(__name__)
 _ONLY_FORWARD = frozenset({Kind.FORWARD, Kind.PROOF})
-# Errors that say themselves how the connectors are left.
-_TOLD = (LeftStopped, NotRunning)
-# What an operation was to resume on is not there (any more), so that it can't go on.
+# Errors whose messages already name the state of the connectors.
+_EXPLAINED = (LeftStopped, NotRunning)
+# The offsets or records that the operation resumes on are gone, so it can't go forward.
 _UNPROVED = (Drift, Interfered, NotApplied)
 _PIVOT_ATTEMPTS = 3
 
 
 class Toward(StrEnum):
-    """What becomes of an unfinished saga: finished where all that can be undone is found done, or undone."""
+    """How an unfinished saga is settled: FORWARD finishes it if all its undoable stages are found DONE; BACK undoes it.
+
+    Whatever is requested, a saga that has passed its pivot is finished, and one that is being undone is undone.
+    """
 
     FORWARD = "forward"
     BACK = "back"
@@ -45,9 +48,13 @@ class Toward(StrEnum):
 
 @dataclass(slots=True)
 class Executor:
-    """Carries out the saga of ``entry``, which this process holds.
+    """Carries out a saga.
 
-    stages: all of them, or, where a dead process left it, those that its journal holds, built from their specs.
+    Args:
+        entry: Its journal entry, whose lease this process has.
+        stages: All its stages; after a process has died, those of its journal, built from their specs.
+        explanation: Returns the errors to raise.
+        clock: Measures the downtime.
     """
 
     entry: JournalEntry
@@ -59,12 +66,15 @@ class Executor:
     _downtime: float = 0.0
 
     def run(self) -> Settled:
-        """Make all stages; where one fails before anything that only goes forward, undo those that were made.
+        """Make all stages; if one fails before the pivot and before a FORWARD stage, undo those that were made.
 
-        Raises what the explanation makes of the failure; :class:`Overlap`, and interruptions, as they are. After the
-        pivot, and where a stage that goes forward was begun, the error keeps its class, and the saga stays unfinished:
-        whoever comes next goes on with it. Only :class:`NotRunning` of such a stage ends it as done: all was made, and
-        a connector did not come back.
+        After the pivot, or once a FORWARD stage was begun, the error keeps its class and the saga stays unfinished: the
+        next operation on the resource continues it. Only :class:`NotRunning` of such a stage ends the saga as done: all
+        was made, and a connector did not resume.
+
+        Raises:
+            Overlap: Another run took over; nothing is undone.
+            Exception: What the explanation returns for the failure; interruptions as they are.
         """
         try:
             self._go_forward()
@@ -73,44 +83,44 @@ class Executor:
             raise
         except BaseException as error:
             if not self._only_goes_on(error):
-                self._take_back(error)
-            elif isinstance(error, ConnectOffsetsError) and not isinstance(error, _TOLD):
-                _raise_in_place_of(error, self.explanation.unresumed(error, self.entry.record))
+                self._undo_after(error)
+            elif isinstance(error, ConnectOffsetsError) and not isinstance(error, _EXPLAINED):
+                _raise_instead(error, self.explanation.unresumed(error, self.entry.record))
             raise
 
     def announce(self, stage: Stage) -> None:
-        """Capture a stage that somebody is about to make, so that it can be undone."""
+        """Capture a stage that someone else is about to make, so that it can be undone."""
         record = self._record(stage)
         captured = stage.capture(self.entry.record.captures)
         self.entry.note(SagaState.FORWARD, stage=replace(record, progress=Progress.BEGUN, captured=captured))
 
     def make(self, stage: Stage) -> None:
-        """Make one stage and leave the saga open; where it fails, settling is the caller's."""
+        """Make one stage and leave the saga open; if it fails, the caller settles the saga."""
         self._make(stage)
         self.entry.write(self.entry.record)
 
     def check(self) -> None:
-        """Look once more at all that was done, but for what has been resumed; raises the first look's error."""
+        """Observe all finished stages once more, except those of resumed resources; raises the first error."""
         begun = [one for one in self.stages if one.kind is Kind.FORWARD and self._record(one).progress.is_captured]
         resumed = frozenset[str]().union(*(one.resources for one in begun))
         for stage in self.stages:
             record = self._record(stage)
             if record.progress is not Progress.DONE or stage.kind in _ONLY_FORWARD or stage.resources & resumed:
                 continue
-            look = stage.find(record.captured)
-            if look.found is not Found.DONE:
-                raise look.why or NotApplied(f"{stage.name} is not done.")
+            state = stage.find(record.captured)
+            if state.found is not Found.DONE:
+                raise state.why or NotApplied(f"{stage.name} is not done.")
 
     def finish(self) -> Settled:
-        """End the saga as it is: done."""
+        """End the saga as done."""
         self.entry.note(SagaState.DONE)
         return self._settled()
 
     def settle(self, toward: Toward) -> Settled:
-        """Finish or undo what a dead process left; what someone else has taken over is left to them: ABANDONED.
+        """Finish or undo what a dead process left; ABANDONED if someone else has changed what it was about.
 
-        Raises the first error of a stage that can't be made or undone; the saga then stays unfinished, so that the next
-        one to come tries again.
+        Raises the first error of a stage that can't be made or undone. The saga then stays unfinished, and the next
+        operation on the resource tries again.
         """
         may_turn = self.entry.record.state is not SagaState.BACK
         if self._goes_forward(toward):
@@ -123,7 +133,7 @@ class Executor:
             else:
                 return self.finish()
         lost, failures = self._undo(None)
-        if may_turn and self._is_given_back(failures):
+        if may_turn and self._is_resumed_after_all(failures):
             self._go_forward()
             return self.finish()
         lasting = [failure for failure in failures if not isinstance(failure, Interfered)]
@@ -133,11 +143,11 @@ class Executor:
         return self._settled(lost)
 
     def _go_forward(self) -> None:
-        """Make what is not made yet; one connector that does not come back keeps no other one from being resumed."""
+        """Make what is not made yet; a connector that does not resume does not prevent others from being resumed."""
         failures: list[NotRunning] = []
         for stage in self.stages:
             progress = self._record(stage).progress
-            if progress is Progress.BEGUN and stage.kind is Kind.UNDOABLE:  # found done, or it would be undone
+            if progress is Progress.BEGUN and stage.kind is Kind.UNDOABLE:  # found DONE: otherwise it is being undone
                 self.entry.remember(replace(self._record(stage), progress=Progress.DONE))
             elif progress is not Progress.DONE:
                 try:
@@ -151,7 +161,7 @@ class Executor:
             raise NotRunning(" ".join(map(str, failures))) from failures[0]
 
     def _make(self, stage: Stage) -> None:
-        """Make one stage; what the one before did becomes durable with what this one captured."""
+        """Make one stage; the result of the previous one becomes durable with what this one captured."""
         known = self._record(stage)
         begun = known.progress is Progress.BEGUN
         is_last_chance = stage.kind is Kind.PIVOT or stage.downtime is Downtime.ENDS
@@ -177,25 +187,25 @@ class Executor:
             self._downtime = self.clock.now() - self._down_since
 
     def _pass(self, pivot: Stage, known: StageRecord, error: Exception) -> str:
-        """Go on with a pivot that failed, unless it has left everything as it was; gives a warning."""
-        look = pivot.find(known.captured)
-        if look.found is Found.BEFORE:
+        """Repeat a pivot that failed, unless it has changed nothing; returns a warning."""
+        state = pivot.find(known.captured)
+        if state.found is Found.BEFORE:
             raise error
         for _attempt in range(_PIVOT_ATTEMPTS):
-            if look.found is Found.DONE:
+            if state.found is Found.DONE:
                 return f"{error} It was done all the same."
             try:
                 pivot.do(known.captured)
             except ConnectOffsetsError as again:
                 log.warning("%s", again)
-            look = pivot.find(known.captured)
-        _raise_in_place_of(error, self.explanation.stuck(error, self.entry.record))
+            state = pivot.find(known.captured)
+        _raise_instead(error, self.explanation.stuck(error, self.entry.record))
         raise error
 
     def _only_goes_on(self, error: BaseException) -> bool:
-        """Whether the saga is not undone after ``error``: a stage that goes forward was begun, or the pivot was passed.
+        """True if the saga is not undone after ``error``: a FORWARD stage was begun, or the pivot was passed.
 
-        Where it can't go on past the pivot, as what it was to resume on is not there, it is undone as far as it can be.
+        If the offsets or records that it resumes on are gone, it is undone as far as possible even after the pivot.
         """
         begun = [stage for stage in self.stages if self._record(stage).progress.is_captured]
         if any(stage.kind in _ONLY_FORWARD for stage in begun):
@@ -208,7 +218,7 @@ class Executor:
         try:
             return stage.find(self._record(stage).captured).found is not Found.BEFORE
         except ConnectOffsetsError:
-            return True  # nobody can tell
+            return True  # unknown
 
     def _goes_forward(self, toward: Toward) -> bool:
         if self.entry.record.state is SagaState.BACK:
@@ -221,8 +231,8 @@ class Executor:
             return False
         return all(stage.find(self._record(stage).captured).found is Found.DONE for stage in undoable)
 
-    def _is_given_back(self, failures: Sequence[ConnectOffsetsError]) -> bool:
-        """Whether a stage that goes forward shows only now, as a worker that has died tells it late, and all stands."""
+    def _is_resumed_after_all(self, failures: Sequence[ConnectOffsetsError]) -> bool:
+        """True if nothing was undone and a FORWARD stage shows only now: a worker that has died publishes it late."""
         if not failures or not all(isinstance(failure, NotUndone) for failure in failures):
             return False
         begun = [stage for stage in self.stages if self._record(stage).progress.is_captured]
@@ -231,22 +241,26 @@ class Executor:
         return any(stage.kind is Kind.FORWARD and self._is_under_way(stage) for stage in begun)
 
     def _is_under_way(self, stage: Stage) -> bool:
-        """Whether a stage that can't be undone has begun to show."""
+        """True if a stage that can't be undone has begun to show."""
         if stage.kind in {Kind.FORWARD, Kind.PIVOT}:
             return stage.find(self._record(stage).captured).found is not Found.BEFORE
         return False
 
-    def _take_back(self, error: BaseException) -> None:
-        """Undo; raises in place of an ordinary error, and returns after an interruption."""
+    def _undo_after(self, error: BaseException) -> None:
+        """Undo; raises the explanation of an ordinary error, and returns after an interruption."""
         self.entry.go_on_in_memory()
         lost, failures = self._undo(error)
         if failures:
-            _raise_in_place_of(error, self.explanation.not_undone(error, failures[0], self.entry.record))
+            _raise_instead(error, self.explanation.not_undone(error, failures[0], self.entry.record))
         elif isinstance(error, Exception):
-            _raise_in_place_of(error, self.explanation.undone(error, self._settled(lost)))
+            _raise_instead(error, self.explanation.undone(error, self._settled(lost)))
 
     def _undo(self, error: BaseException | None) -> tuple[str, list[ConnectOffsetsError]]:
-        """Undo what was captured, the last first, but nothing of which a later stage could not be undone."""
+        """Undo captured stages, the last first; skips stages that share resources with one that could not be undone.
+
+        Returns:
+            Sentences about what can't be undone, and the errors of the stages that failed.
+        """
         lost, failures = "", list[ConnectOffsetsError]()
         blocked = frozenset[str]()
         self.entry.note(SagaState.BACK)
@@ -255,8 +269,8 @@ class Executor:
             if not known.progress.is_captured or stage.kind in _ONLY_FORWARD or stage.resources & blocked:
                 continue
             try:
-                came_back = known.progress is Progress.DONE
-                lost += stage.undo(known.captured, Undoing(came_back, error, self.entry.keep))
+                returned = known.progress is Progress.DONE
+                lost += stage.undo(known.captured, Undoing(returned, error, self.entry.keep))
             except Overlap:
                 raise
             except ConnectOffsetsError as failure:
@@ -277,7 +291,7 @@ class Executor:
         return Settled(self.entry.record, lost, tuple(self._warnings), round(self._downtime, 3))
 
 
-def _raise_in_place_of(error: BaseException, told: Exception) -> None:
-    """Raise ``told``, unless it is the error itself, which its caller raises: an error must not be its own cause."""
-    if told is not error:
-        raise told from error
+def _raise_instead(error: BaseException, explained: Exception) -> None:
+    """Raise ``explained``, unless it is the error itself, which the caller raises: no error is its own cause."""
+    if explained is not error:
+        raise explained from error

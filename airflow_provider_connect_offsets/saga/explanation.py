@@ -1,4 +1,4 @@
-"""What became of a saga, and the seam through which an operation says so in its own words."""
+"""The result of a saga, and the errors that an operation raises for it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from airflow_provider_connect_offsets.saga.record import SagaRecord
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of a saga: its record, what could not be taken back (a sentence with a space before), warnings.
+    """The result of a saga.
 
-    ``downtime``: seconds from the first stage that begins one to the last that ends one; 0 where none did.
+    Attributes:
+        record: Its record.
+        lost: Sentences, with a space before, about what could not be undone; empty if all was undone.
+        warnings: Sentences for people.
+        downtime: Seconds from the first stage that begins a downtime to the last that ends one; 0 if there was none.
     """
 
     record: SagaRecord
@@ -23,23 +27,23 @@ class Settled:
 
 
 class Explanation(Protocol):
-    """How an operation says what the executor did."""
+    """Returns the error to raise for what the executor did; it may be the original error."""
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
-        """``error`` ended it, and everything was undone; gives what its caller is to see, which may be ``error``."""
+        """``error`` ended the operation, and everything was undone."""
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
-        """``error`` ended it, and ``failure`` is why it could not be undone."""
+        """``error`` ended the operation, and ``failure`` prevented the undo."""
 
     def stuck(self, error: Exception, record: SagaRecord) -> Exception:
-        """``error`` came at the pivot, so that it can only go on, and could not."""
+        """``error`` came at the pivot: the operation can only go forward, and could not."""
 
     def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-        """``error`` came after the pivot, or as a connector was resumed; gives it with what is left to be done."""
+        """``error`` came after the pivot, or while a connector was resumed; the result names what is left to do."""
 
 
 class AsItIs:
-    """What is raised is what the store said, or the proof; where it could not be undone, what stands."""
+    """Returns the original error; if the undo failed, its failure."""
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
         """The error."""

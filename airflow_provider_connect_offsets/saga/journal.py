@@ -1,12 +1,12 @@
-"""The journal: what a saga has done so far, durable before each step, and who may go on with it.
+"""The journal: what a saga has done so far, durable before each step, and which process may continue it.
 
-``<workspace>/_journal/<cluster>/<resource>/`` holds two files for each saga::
+``<workspace>/_journal/<cluster>/<resource>/`` holds two files for each saga, its generation::
 
-    000001.lease.json     who holds the resource, and when they were last heard of; made exclusively: the lock
-    000001.record.json    the stages, what each captured, and how far it has come; replaced whole before each step
+    000001.lease.json     who has the lease, and when they renewed it last; created exclusively: the lock
+    000001.record.json    the stages, what each captured, and how far it has come; replaced as a whole before each step
 
-A generation's number is its fencing token: whoever finds a higher one than their own has lost the resource. A saga of
-several resources is kept in the journal of one, its home; the leases of the others name the home's generation.
+A generation's number is its fencing token: a process that finds a higher number than its own has lost the resource. A
+saga of several resources is kept in the journal of one, its home; the leases of the others name the home's generation.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import tenacity
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
 from airflow_provider_connect_offsets.saga import overlaps
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, Heartbeat, Lease, Owner, living
@@ -31,23 +31,28 @@ from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
 _LEASE = re.compile(r"(\d+)\.lease\.json")
-# How many generations back a retry, which comes minutes after the attempt before, looks for its own saga.
+# How many generations back a retry, which comes minutes after the previous attempt, looks for its own saga.
 REMEMBERED = 50
 
 log = logging.getLogger(__name__)
 
 
 def journals(root: str) -> Iterator[Journal]:
-    """All journals under ``root``, each named after its directory."""
+    """Yield all journals under ``root``, each named after its directory."""
     for cluster in files.list_names(root):
         for name in files.list_names(join(root, cluster)):
             yield Journal(root, cluster=cluster, connector=name).at(name, join(root, cluster, name))
 
 
 class Journal:
-    """All sagas ever made of one resource, a connector mostly, under ``root`` (``workspace.layout.journal_root``).
+    """All sagas of one resource, usually a connector.
 
-    ``wall``: seconds since 1970, which every machine tells in its own way. ``clock``: by which silence is measured.
+    Args:
+        root: URI of all journals (``workspace.layout.journal_root``).
+        cluster: The cluster of the resource.
+        connector: The resource.
+        wall: Returns the seconds since 1970 by this machine's clock.
+        clock: Measures how long a lease was not renewed.
     """
 
     def __init__(
@@ -65,37 +70,37 @@ class Journal:
         self._clock = clock
 
     def at(self, connector: str, uri: str) -> Journal:
-        """The journal of another resource, which lies there."""
+        """Return the journal of another resource, by its URI."""
         other = copy(self)
         other.connector, other.uri = connector, uri
         return other
 
     def sibling(self, connector: str) -> Journal:
-        """The journal of another resource of the same cluster."""
+        """Return the journal of another resource of the same cluster."""
         return self.at(connector, join(self.uri.rpartition("/")[0], unique_segment(connector)))
 
     def home(self, number: int) -> str:
-        """The URI of a generation, to which the names of its files are added."""
+        """Return the URI of a generation, without the names of its files."""
         return join(self.uri, f"{number:06d}")
 
     def file(self, number: int, name: str) -> str:
-        """The URI of one of a generation's files."""
+        """Return the URI of one of a generation's files."""
         return f"{self.home(number)}.{name}.json"
 
     def newest(self) -> int:
-        """The highest generation, 0 where there is none."""
-        # By the leases alone: only they are made exclusively, so that nobody counts a generation that isn't held yet.
-        found = (_LEASE.fullmatch(name) for name in files.list_names(self.uri))
-        return max((int(match[1]) for match in found if match), default=0)
+        """Return the highest generation; 0 if there is none."""
+        # By the leases alone: only they are created exclusively, so a generation without a lease does not count.
+        leases = (_LEASE.fullmatch(name) for name in files.list_names(self.uri))
+        return max((int(match[1]) for match in leases if match), default=0)
 
     def record(self, number: int) -> SagaRecord | None:
-        """The record of a generation; None where it never got one. Raises :class:`JournalDamaged`."""
+        """Read the record of a generation; None if it never got one. Raises :class:`JournalDamaged`."""
         return stored(self.connector, self._home_of(number), "record", SagaRecord.from_json)
 
     def record_of(self, run: str, key: str) -> SagaRecord | None:
-        """The newest record of the saga with this ``key`` that ``run`` makes; None where it has none.
+        """Read the newest record of the saga with this ``key`` that ``run`` makes; None if it has none.
 
-        Attempts that only looked (a retry, a teardown) and other runs' sagas may have come after it.
+        Newer generations may belong to attempts that changed nothing (a retry, a teardown), or to other runs.
         """
         newest = self.newest()
         for number in range(newest, max(newest - REMEMBERED, 0), -1):
@@ -105,7 +110,7 @@ class Journal:
         return None
 
     def left(self) -> tuple[SagaRecord, Lease] | None:
-        """What is unfinished here and has its home here, under way or left behind, and its lease; None: nothing is."""
+        """Read the unfinished saga that has its home here, under way or left behind, and its lease; None if none."""
         number = self.newest()
         record, lease = (self.record(number), self._lease(number)) if number else (None, None)
         if (
@@ -118,7 +123,7 @@ class Journal:
         return record, lease
 
     def is_left_in(self, home: Journal) -> bool:
-        """Whether what is unfinished of the resource, under way or left behind, is kept in the journal of another."""
+        """True if the resource's unfinished saga, under way or left behind, is kept in the journal ``home``."""
         number = self.newest()
         record = self.record(number) if number else None
         if record is None or not record.state.is_unfinished:
@@ -126,63 +131,74 @@ class Journal:
         return self._home_of(number).rpartition("/")[0] == home.uri
 
     def holder(self, number: int) -> str:
-        """Name the run that holds a generation, for people."""
+        """Name the run that has the lease of a generation, for people."""
         lease = self._lease(number)
         return "nobody" if lease is None else f"run {lease.owner.run!r} (task {lease.owner.task})"
 
-    def is_held_by(self, run: str) -> bool:
-        """Whether a task of ``run`` has claimed the connector for those that come after it (:meth:`hold`)."""
+    def is_claimed_for(self, run: str) -> bool:
+        """True if a task of ``run`` has claimed the resource for later tasks (:meth:`claim_for_run`)."""
         lease = self._lease(self.newest())
         return lease is not None and lease.owner.run == run and not lease.owner.pid and not lease.is_over
 
     def refuse_overlap(self, run: str) -> None:
-        """Raise :class:`Overlap` where another run is changing the connector right now."""
+        """Raise :class:`Overlap` if another run is changing the resource now."""
         lease = self._living_lease(number := self.newest())
         if lease is not None and lease.owner.run != run:
             raise overlaps.under_way(self.connector, holder=self.holder(number))
 
     @contextmanager
     def claim(
-        self, owner: Owner, *, beside: Iterable[Journal] = (), timeout: float = DEAD_AFTER * 3
+        self, owner: Owner, *, others: Iterable[Journal] = (), timeout: float = DEAD_AFTER * 3
     ) -> Iterator[JournalEntry]:
-        """Hold the resource for as long as the block lasts; whoever else asks meanwhile gets :class:`Overlap`.
+        """Have the resource's lease for as long as the block lasts; other runs get :class:`Overlap` meanwhile.
 
-        ``beside``: journals of other resources, which are held by the same lease. What the same run left behind (a
-        killed attempt) is waited for until it is dead, at most ``timeout`` seconds.
+        Args:
+            owner: This process.
+            others: Journals of other resources, which the same lease covers.
+            timeout: Seconds to wait until an earlier attempt of the same run is dead.
+
+        Raises:
+            Overlap: Another run has the lease of a resource, or its unfinished saga.
         """
         entry = self._claim(owner, timeout)
         with self._kept(entry, owner, seconds_after=0):
-            self._claim_beside(entry, owner, beside, timeout)
+            self._claim_others(entry, owner, others, timeout)
             yield entry
 
-    def hold(self, owner: Owner, *, seconds: float, beside: Iterable[Journal] = ()) -> JournalEntry:
-        """Claim the connector for a run that goes on with it in another task, within ``seconds``; ``beside``: as above.
+    def claim_for_run(self, owner: Owner, *, seconds: float, others: Iterable[Journal] = ()) -> JournalEntry:
+        """Have the lease for a run that continues in another task.
 
-        Raises :class:`Overlap`, and holds nothing then.
+        Args:
+            owner: This process.
+            seconds: How long the lease lasts; the next task continues it (:meth:`continued`).
+            others: Journals of other resources, which the same lease covers.
+
+        Raises:
+            Overlap: Another run has the lease of a resource; this run has none then.
         """
         between_tasks = replace(owner, pid=0)
         entry = self._claim(between_tasks, timeout=0)
         try:
-            self._claim_beside(entry, between_tasks, beside, timeout=0)
+            self._claim_others(entry, between_tasks, others, timeout=0)
         except BaseException:
             self._end_lease(entry.number, between_tasks, seconds=0)
             raise
         self._write_lease(entry.number, between_tasks, seconds=seconds)
         return entry
 
-    def _claim_beside(self, entry: JournalEntry, owner: Owner, beside: Iterable[Journal], timeout: float) -> None:
-        """Hold other resources by the lease of ``entry``; so what it has taken over keeps all that it holds."""
-        wanted = {journal.uri: journal for journal in beside}
-        entry.beside = tuple((journal.connector, uri) for uri, journal in wanted.items())
-        wanted |= {uri: self.at(name, uri) for name, uri in entry.record.beside if uri not in wanted}
-        for _uri, journal in sorted(wanted.items()):
-            journal._claim(owner, timeout, home=entry.home)  # noqa: SLF001 - one of its own kind
+    def _claim_others(self, entry: JournalEntry, owner: Owner, others: Iterable[Journal], timeout: float) -> None:
+        """Cover other resources by the lease of ``entry``, and those of the saga that it has taken over."""
+        journals = {journal.uri: journal for journal in others}
+        entry.others = tuple((journal.connector, uri) for uri, journal in journals.items())
+        journals |= {uri: self.at(name, uri) for name, uri in entry.record.beside if uri not in journals}
+        for _uri, journal in sorted(journals.items()):
+            journal._claim(owner, timeout, home=entry.home)  # noqa: SLF001 - the same class
 
     @contextmanager
-    def held(self, owner: Owner, *, seconds: float) -> Iterator[JournalEntry]:
-        """Go on with what an earlier task of the same run holds, and hold it for ``seconds`` after the block.
+    def continued(self, owner: Owner, *, seconds: float) -> Iterator[JournalEntry]:
+        """Continue with the lease of an earlier task of the same run; it lasts ``seconds`` after the block.
 
-        Raises :class:`Overlap`.
+        Raises :class:`Overlap` if the run no longer has the lease.
         """
         number = self.newest()
         lease, record = self._living_lease(number), self.record(number)
@@ -194,7 +210,7 @@ class Journal:
 
     @contextmanager
     def _kept(self, entry: JournalEntry, owner: Owner, *, seconds_after: float) -> Iterator[None]:
-        """Renew the lease while the block lasts; then it ends in ``seconds_after``."""
+        """Renew the lease while the block lasts; it ends ``seconds_after`` the block."""
         during = max(DEAD_AFTER, seconds_after)
         try:
             with Heartbeat(lambda: self._write_lease(entry.number, owner, seconds=during), self._clock) as heartbeat:
@@ -205,40 +221,36 @@ class Journal:
             self._end_lease(entry.number, owner, seconds=seconds_after)
 
     def _claim(self, owner: Owner, timeout: float, *, home: str = "") -> JournalEntry:
-        waiting = tenacity.Retrying(
-            retry=tenacity.retry_if_result(lambda entry: entry is None),
-            wait=tenacity.wait_fixed(0.5),
-            stop=tenacity.stop_after_delay(timeout),
-            retry_error_callback=lambda _state: None,
-        )
+        retry = tenacity.retry_if_result(lambda entry: entry is None)
+        waiting = retrying(retry, timeout=timeout, clock=self._clock, wait=tenacity.wait_fixed(0.5))
         entry = waiting(self._try_claim, owner, home)
         if entry is None:
             raise overlaps.under_way(self.connector, holder=self.holder(self.newest()))
         return entry
 
     def _try_claim(self, owner: Owner, home: str) -> JournalEntry | None:
-        """Take the next generation; None where another process of the same run is still at it."""
+        """Create the next generation; None if another process of the same run is still alive."""
         number = self.newest()
         lease = None if self._has_home_of(number, home) else self._living_lease(number)
         if lease is not None and lease.owner.run != owner.run:
             raise overlaps.under_way(self.connector, holder=self.holder(number))
         if lease is not None and lease.owner.pid:
             return None
-        # Before there is one more generation, so that a damaged journal and another saga's rest are found.
+        # Before the next generation exists: raises for a damaged journal and for the rest of another saga.
         self._unfinished(number, home)
         now = self._wall()
         lease = Lease(owner, now, now + DEAD_AFTER, home)
-        if not files.create_bytes(self.file(number + 1, "lease"), files.to_json(asdict(lease))):
+        if not files.create_bytes(self.file(number + 1, "lease"), files.to_json(lease.as_json())):
             raise overlaps.under_way(self.connector, holder=self.holder(number + 1))
         try:
             return self._begun(number, owner, home)
         except BaseException:
-            # Or it would keep everybody else away until it runs out.
+            # Otherwise the lease would refuse all others until it runs out.
             self._end_lease(number + 1, owner, seconds=0)
             raise
 
     def _begun(self, number: int, owner: Owner, home: str) -> JournalEntry:
-        """The entry of the generation after ``number``, whose lease stands, with what an earlier one has left."""
+        """Return the entry of the generation after ``number``, with what an earlier one has left unfinished."""
         taken_over, left = self._unfinished(number, home)
         record = left or SagaRecord(self.connector, owner)
         entry = self._entry(number + 1, record, taken_over)
@@ -254,10 +266,14 @@ class Journal:
         return JournalEntry(self.home(number), number, record, taken_over=taken_over, taken_over_by=taken_over_by)
 
     def _unfinished(self, number: int, home: str) -> tuple[str | None, SagaRecord | None]:
-        """The newest record where it is unfinished, and its file; whoever died before a first note has none.
+        """Return the newest record if it is unfinished, and its file; a process that died early has written none.
 
-        Raises :class:`Overlap` where only the journal of another resource can settle it. ``home``: who wants to hold
-        this resource beside its own, the generation of the latter; else empty.
+        Args:
+            number: The newest generation.
+            home: The generation whose lease is to cover this resource as well; empty: its own.
+
+        Raises:
+            Overlap: Only the journal of another resource can settle it.
         """
         for earlier in range(number, 0, -1):
             record = self.record(earlier)
@@ -265,36 +281,36 @@ class Journal:
                 continue
             if not record.state.is_unfinished:
                 return None, None
-            lies_in = self._home_of(earlier)
-            if lies_in.rpartition("/")[0] != (home.rpartition("/")[0] or self.uri):
+            its_home = self._home_of(earlier)
+            if its_home.rpartition("/")[0] != (home.rpartition("/")[0] or self.uri):
                 raise overlaps.part_of_another(self.connector, record)
-            return f"{lies_in}.record.json", record
+            return f"{its_home}.record.json", record
         return None, None
 
     def _home_of(self, number: int) -> str:
-        """Where the record of a generation lies, and the lease that counts for it."""
+        """Return the URI of the generation that keeps the record and the lease of a generation."""
         own = stored(self.connector, self.home(number), "lease", Lease.from_json)
         return (own and own.home) or self.home(number)
 
     def _has_home_of(self, number: int, home: str) -> bool:
-        """Whether a generation has the home of whoever holds ``home`` now, and so nobody else any more."""
+        """True if a generation has the same home as ``home``, whose lease this process has: so nobody else has it."""
         return bool(home) and self._home_of(number).rpartition("/")[0] == home.rpartition("/")[0]
 
     def _living_lease(self, number: int) -> Lease | None:
-        """The lease of a generation whose owner is alive, as far as can be known."""
+        """Return the lease of a generation if its owner is alive as far as is known; otherwise None."""
         return living(lambda: self._lease(number), wall=self._wall, clock=self._clock)
 
     def _write_lease(self, number: int, owner: Owner, *, seconds: float) -> None:
         now = self._wall()
-        files.write_json(self.file(number, "lease"), asdict(Lease(owner, now, now + seconds)))
+        files.write_json(self.file(number, "lease"), Lease(owner, now, now + seconds).as_json())
 
     def _end_lease(self, number: int, owner: Owner, *, seconds: float) -> None:
-        """End it in ``seconds``; where that can't be written, it runs out by itself."""
+        """End the lease in ``seconds``; if that can't be written, it runs out by itself."""
         try:
             self._write_lease(number, owner, seconds=seconds)
         except Exception:
             log.warning("The lease %s could not be ended; it runs out.", self.file(number, "lease"), exc_info=True)
 
     def _lease(self, number: int) -> Lease | None:
-        """A generation's lease: of one that is held together with another resource, that one's."""
+        """Read a generation's lease: that of its home."""
         return stored(self.connector, self._home_of(number), "lease", Lease.from_json)

@@ -1,4 +1,4 @@
-"""Leases: which process makes a change, and whether it is still alive."""
+"""Leases: which process changes a resource, and whether it is still alive. All times are seconds."""
 
 from __future__ import annotations
 
@@ -10,26 +10,32 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from airflow_provider_connect_offsets.clock import Clock
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 
 log = logging.getLogger(__name__)
 
 HEARTBEAT = 4.0
 DEAD_AFTER = 20.0
-# A holder that could not renew its lease for so long does nothing more: others may soon take it for dead.
+# A holder that could not renew its lease for this long does nothing more: others may soon take it for dead.
 SILENT_AFTER = DEAD_AFTER - 2 * HEARTBEAT
 _RETRY = 1.0
 _WATCHED_EVERY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """Who makes a change: the run (``dag_id/run_id``), the task in it, and the process.
+class Owner(JsonRecord):
+    """Who makes a change.
 
-    ``host`` is for people. ``machine`` and ``started`` tell processes apart that have the same number: on other
-    machines, in other containers, and after it was given to another one. They are empty where the system hides them.
+    Attributes:
+        run: ``dag_id/run_id``.
+        task: The task in it.
+        host: The machine's name, for people.
+        pid: The process; 0: the run, between two of its tasks.
+        machine: The boot and container that process numbers belong to; empty if the system hides it.
+        started: When the process was started, in ticks since the boot; empty if the system hides it.
     """
 
     run: str
@@ -41,23 +47,26 @@ class Owner:
 
     @classmethod
     def here(cls, *, run: str, task: str) -> Owner:
-        """This process."""
+        """Return this process as the owner."""
         pid = os.getpid()
         return cls(run, task, socket.gethostname(), pid, _machine(), _started(pid))
 
     @property
     def is_gone(self) -> bool:
-        """Whether the process is known to be dead: it ran on this very machine (and container), and no longer does."""
+        """True if the process is known to be dead: it ran on this machine (and container), and no longer does."""
         known = self.machine and self.started and self.machine == _machine()
         return bool(known) and _started(self.pid) != self.started
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
-    """Who holds a generation; ``heard_at`` and ``until`` in seconds since 1970, by the holder's clock.
+class Lease(JsonRecord):
+    """Who may write a generation.
 
-    ``home``: of a resource that is held together with another one, the URI of that one's generation (without the names
-    of its files), whose lease counts; else empty.
+    Attributes:
+        owner: The holder.
+        heard_at: When the holder renewed it last, in seconds since 1970 by the holder's clock.
+        until: When it ends, by the same clock.
+        home: If the resource is one of several of a saga: URI of the generation whose lease counts; else empty.
     """
 
     owner: Owner
@@ -65,27 +74,29 @@ class Lease:
     until: float
     home: str = ""
 
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> Lease:
-        """Read a lease."""
-        times = float(fields["heard_at"]), float(fields["until"])
-        return cls(Owner(**fields["owner"]), *times, home=str(fields.get("home", "")))
-
     @property
     def is_over(self) -> bool:
-        """Whether nobody will go on with it, as far as it tells: it was given up, or its process is gone."""
+        """True if it was ended, or its process is known to be dead."""
         return self.until <= self.heard_at or (self.owner.pid > 0 and self.owner.is_gone)
 
     def is_fresh(self, now: float) -> bool:
-        """Whether ``now``, which another clock may tell, lies in its time."""
+        """True if ``now``, which may be of another clock, lies between its begin and its end."""
         return self.heard_at - DEAD_AFTER <= now < self.until
 
 
 def living(read: Callable[[], Lease | None], *, wall: Callable[[], float], clock: Clock) -> Lease | None:
-    """The lease that ``read`` gives, where its owner is alive as far as can be known; None where nobody is.
+    """Read a lease, and find out whether its owner is alive.
 
-    Two machines' clocks need not agree: one that seems to have run out, or to come from the future, is watched by this
-    machine's clock before anybody is taken for dead. ``wall``: seconds since 1970.
+    Clocks of two machines may differ. A lease that seems to have ended, or to come from the future, is observed for
+    ``DEAD_AFTER`` seconds of this machine's clock before its owner is taken for dead.
+
+    Args:
+        read: Reads the lease; None if there is none.
+        wall: Returns the seconds since 1970.
+        clock: Measures the time of observation.
+
+    Returns:
+        The lease as last read; None if there is none or its owner is dead.
     """
     lease = read()
     if lease is None or lease.is_over:
@@ -104,7 +115,12 @@ def living(read: Callable[[], Lease | None], *, wall: Callable[[], float], clock
 
 
 class Heartbeat:
-    """Renews a lease while a block lasts; one that can't be renewed is tried again every second."""
+    """Renews a lease every ``HEARTBEAT`` seconds while a block lasts, and tries again every second if that fails.
+
+    Args:
+        renew: Renews the lease.
+        clock: Measures the time since the last renewal.
+    """
 
     def __init__(self, renew: Callable[[], None], clock: Clock) -> None:
         self._renew = renew
@@ -119,33 +135,33 @@ class Heartbeat:
         return self._clock.now() - self._heard_at
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Begin to renew."""
         self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """End, and wait for a renewal that is under way."""
+        """End, after a renewal that is under way."""
         self._ended.set()
         self._thread.join()
 
     def _run(self) -> None:
         pause = HEARTBEAT
         while not self._ended.wait(pause):
-            asked_at = self._clock.now()
+            renewed_at = self._clock.now()
             try:
                 self._renew()
             except Exception:
                 log.warning("A lease could not be renewed; trying again.", exc_info=True)
                 pause = _RETRY
             else:
-                self._heard_at = asked_at
+                self._heard_at = renewed_at
                 pause = HEARTBEAT
 
 
 def _machine() -> str:
-    """This boot of this machine, and the container in it: process numbers mean something only in there."""
+    """Return this boot of this machine, and its container: process numbers are unique only within it."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
@@ -154,11 +170,11 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    """When a process was started, in ticks since the boot; empty where there is none, or it has ended (proc(5))."""
+    """Return when a process was started, in ticks since the boot; empty if it has ended or is unknown (proc(5))."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return ""
-    # Its name, in parentheses, may hold anything.
+    # The process's name, in parentheses, may contain any character.
     state, *fields = text.rpartition(")")[2].split()
     return "" if state in {"Z", "X"} else fields[18]

@@ -1,4 +1,4 @@
-"""Many sagas: only so many under way at once, and none begun after too many have failed."""
+"""Many sagas: a limited number at a time, and none begun after too many have failed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class ManySagas(Generic[Member, Result]):
-    """Carries out a saga for each member, ``at_once`` at a time, and begins none after ``max_failures`` have failed.
+    """Carries out a saga for each member.
 
-    ``saga`` raises where its member was not changed; each undoes what is its own then, and touches no other.
+    Args:
+        saga: Changes a member; raises if it was not changed, after undoing its own change and no other.
+        at_once: How many may be under way at a time.
+        max_failures: After this many failures none is begun.
     """
 
     saga: Callable[[Member], Result]
@@ -27,18 +30,18 @@ class ManySagas(Generic[Member, Result]):
     _halted: Event = field(default_factory=Event)
 
     def __post_init__(self) -> None:
-        """Refuse numbers with which nothing would ever be done."""
+        """Refuse numbers below 1."""
         if self.at_once < 1 or self.max_failures < 1:
             raise InvalidRequest(
                 f"max_down ({self.at_once}) and max_failures ({self.max_failures}) must be 1 or greater."
             )
 
     def halt(self) -> None:
-        """Begin no more; those under way end in order."""
+        """Begin no more sagas; those under way end normally."""
         self._halted.set()
 
     def run(self, members: Iterable[Member]) -> Iterator[tuple[Member, Result | Exception]]:
-        """Give each member that was begun with what became of it, as they end."""
+        """Yield each member whose saga was begun, with its result or its exception, as they end."""
         waiting, failures = iter(members), 0
         under_way: dict[Future[Result], Member] = {}
         with ThreadPoolExecutor(max_workers=self.at_once) as pool:

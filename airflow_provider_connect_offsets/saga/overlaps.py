@@ -1,4 +1,4 @@
-"""What is said to whoever wants a resource that another run has; none of these has done anything."""
+"""Errors for a run that needs a resource of another run; before any of them nothing was done."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from airflow_provider_connect_offsets.saga.record import SagaRecord
 
 
 def under_way(connector: str, *, holder: str) -> Overlap:
-    """Another run is at it."""
+    """Another run is changing the resource."""
     return Overlap(f"Nothing was done: {connector!r} is being changed by {holder}. Try again when that has ended.")
 
 
 def taken_over(connector: str, *, holder: str) -> Overlap:
-    """Another run took it between two tasks of this one."""
-    return Overlap(f"Nothing was done: {connector!r} is not held by this run any more, but by {holder}. Begin again.")
+    """Another run took the resource between two tasks of this run."""
+    return Overlap(
+        f"Nothing was done: this run no longer has the lease of {connector!r}, which belongs to {holder}. Begin again."
+    )
 
 
 def part_of_another(connector: str, record: SagaRecord) -> Overlap:
-    """It is one of several resources of a saga that nobody has settled."""
+    """The resource is one of several of an unfinished saga."""
     return Overlap(
         f"Nothing was done: {record.operation} by run {record.owner.run!r} ended before its time, and {connector!r} "
         "belongs to what it has left. Run it once more with the same parameters (a dry run does not do it), which "

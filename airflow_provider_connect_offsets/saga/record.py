@@ -1,21 +1,21 @@
-"""What a journal keeps of a saga: who makes it, its stages, and how far each has come."""
+"""What a journal keeps of a saga: its owner, its stages, and how far each has come."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any
 
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap, Stage, stage_name
 
 
 class SagaState(StrEnum):
-    """Where a saga is on its way.
+    """How far a saga has come.
 
-    CLAIMED: nothing was begun. FORWARD and BACK: its stages are being made or undone. DONE, UNDONE: they are.
-    ABANDONED: someone else took over what it was about, and nothing is left to be done by anyone.
+    CLAIMED: nothing was begun. FORWARD, BACK: its stages are being made or undone. DONE, UNDONE: all stages were made
+    or undone. ABANDONED: someone else has changed what it was about; nothing is left to do.
     """
 
     CLAIMED = "claimed"
@@ -27,12 +27,12 @@ class SagaState(StrEnum):
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether something is left to be done."""
+        """True if something is left to do."""
         return self in {SagaState.FORWARD, SagaState.BACK}
 
 
 class Progress(StrEnum):
-    """How far a stage has come: PENDING until it is captured, BEGUN until its ``do`` came back."""
+    """How far a stage has come: PENDING until it is captured, BEGUN until its ``do`` returns."""
 
     PENDING = "pending"
     BEGUN = "begun"
@@ -41,13 +41,13 @@ class Progress(StrEnum):
 
     @property
     def is_captured(self) -> bool:
-        """Whether it may have changed anything that still stands."""
+        """True if it may have changed anything that was not undone."""
         return self in {Progress.BEGUN, Progress.DONE}
 
 
 @dataclass(frozen=True, slots=True)
-class StageRecord:
-    """A stage as the journal keeps it."""
+class StageRecord(JsonRecord):
+    """A stage as the journal keeps it; the attributes are those of :class:`Stage`."""
 
     title: str
     subject: str
@@ -59,27 +59,27 @@ class StageRecord:
 
     @classmethod
     def of(cls, stage: Stage) -> StageRecord:
-        """What is known of a stage before it begins."""
+        """Return the record of a stage that has not begun."""
         return cls(stage.title, stage.subject, stage.cluster, stage.spec())
 
     @property
     def name(self) -> str:
-        """The stage's name."""
+        """The stage's name in the saga."""
         return stage_name(self.title, self.subject, cluster=self.cluster)
-
-    @classmethod
-    def from_json(cls, fields: JsonMap) -> StageRecord:
-        """Read what ``dataclasses.asdict`` wrote."""
-        return cls(**{**fields, "progress": Progress(fields["progress"])})
 
 
 @dataclass(frozen=True, slots=True)
-class SagaRecord:
-    """What is known of a saga.
+class SagaRecord(JsonRecord):
+    """A saga as the journal keeps it.
 
-    ``resource``: in whose journal it is kept. ``operation``: what is being done, in words. ``key``: what a retry knows
-    its own saga by: equal for the same plan made from the same observation. ``beside``: name and journal (a URI) of
-    each other resource that it holds.
+    Attributes:
+        resource: The resource whose journal keeps it.
+        owner: Who makes it.
+        state: How far it has come.
+        operation: What is done, in words.
+        key: Identifies the saga for a retry: equal for the same plan made from the same observation.
+        stages: Its stages.
+        beside: Name and journal URI of each other resource that its lease covers.
     """
 
     resource: str
@@ -92,39 +92,31 @@ class SagaRecord:
 
     @property
     def captures(self) -> Captures:
-        """What was captured, by the stages' names."""
+        """Stage name → what it captured."""
         return {one.name: one.captured for one in self.stages if one.progress is not Progress.PENDING}
 
     def stage(self, name: str) -> StageRecord:
-        """The record of a stage; raises :class:`KeyError`."""
+        """Return the record of the stage of that name; raises :class:`KeyError`."""
         return {one.name: one for one in self.stages}[name]
 
     def of_title(self, title: str) -> StageRecord | None:
-        """The first stage of a class; None where there is none."""
+        """Return the first stage with that title; None if there is none."""
         return next((one for one in self.stages if one.title == title), None)
 
     def with_stage(self, changed: StageRecord) -> SagaRecord:
-        """The same, with this stage in the place of the one of its name."""
+        """Return a copy in which this stage replaces the one of its name."""
         return replace(self, stages=tuple(changed if one.name == changed.name else one for one in self.stages))
 
     def with_stages(self, stages: Iterable[Stage]) -> SagaRecord:
-        """The same, with stages added that it doesn't hold yet."""
-        there = {one.name for one in self.stages}
-        return replace(self, stages=(*self.stages, *(StageRecord.of(one) for one in stages if one.name not in there)))
-
-    def as_json(self) -> dict[str, Any]:
-        """Write it; :meth:`from_json` reads it."""
-        return asdict(self)
+        """Return a copy with those stages added that it lacks."""
+        known = {one.name for one in self.stages}
+        return replace(self, stages=(*self.stages, *(StageRecord.of(one) for one in stages if one.name not in known)))
 
     @classmethod
-    def from_json(cls, fields: JsonMap) -> SagaRecord:
-        """Read what :meth:`as_json` wrote."""
-        return cls(
-            resource=fields["resource"],
-            owner=Owner(**fields["owner"]),
-            state=SagaState(fields["state"]),
-            operation=fields["operation"],
-            key=fields["key"],
-            stages=tuple(StageRecord.from_json(one) for one in fields["stages"]),
-            beside=tuple((name, uri) for name, uri in fields["beside"]),
-        )
+    def from_json(cls, value: JsonMap) -> SagaRecord:
+        """Read what ``as_json`` wrote; raises :class:`KeyError` for a missing key: an incomplete record is damaged."""
+        complete = {one.name: value[one.name] for one in fields(cls)}
+        for stage in complete["stages"]:
+            stage["progress"]
+        # Not super(): with slots, the class in its scope is not this one.
+        return super(SagaRecord, cls).from_json(complete)

@@ -1,4 +1,4 @@
-"""The stage protocol: what one step of an operation tells the executor, and what the executor asks of it."""
+"""The stage protocol: what one step of an operation offers to the executor."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any, ClassVar, TypeAlias
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 
 JsonMap: TypeAlias = Mapping[str, Any]
-# What stages captured, by their names.
+# Stage name → what it captured.
 Captures: TypeAlias = Mapping[str, JsonMap]
 # Writes a JSON value beside the journal, under a name, and returns its URI.
 Keep: TypeAlias = Callable[[str, Any], str]
 
 
 class Kind(StrEnum):
-    """Whether a stage can be taken back.
+    """Whether a stage can be undone.
 
-    UNDOABLE: yes. PIVOT: only while :meth:`Stage.find` says BEFORE; after that the operation goes forward, unless what
-    it was to resume on is gone. FORWARD: made only once everything before it was found done. PROOF: looks at what came
-    of it, and undoes nothing.
+    UNDOABLE: yes. PIVOT: only while :meth:`Stage.find` returns BEFORE; after that the operation only goes forward,
+    unless the offsets or records that it resumes on are gone. FORWARD: no; begun only after all earlier stages were
+    found DONE. PROOF: no; observes the result.
     """
 
     UNDOABLE = "undoable"
@@ -32,14 +32,14 @@ class Kind(StrEnum):
 
 
 class Downtime(StrEnum):
-    """Whether a connector is down from this stage on, or until it."""
+    """Whether a connector's downtime begins or ends with this stage."""
 
     BEGINS = "begins"
     ENDS = "ends"
 
 
 class Found(StrEnum):
-    """What one look at the world says of a stage; FOREIGN: someone else has changed what it is about."""
+    """How much of a stage one observation shows as done; FOREIGN: someone else has changed what it is about."""
 
     BEFORE = "before"
     PARTIAL = "partial"
@@ -49,7 +49,12 @@ class Found(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StageState:
-    """What was found; ``why``: the error that it is where an operation was to go on, None where it is DONE."""
+    """The result of an observation.
+
+    Attributes:
+        found: How much is done.
+        why: The error to raise if the operation needs the stage to be DONE; None if it is DONE.
+    """
 
     found: Found
     why: ConnectOffsetsError | None = None
@@ -57,7 +62,12 @@ class StageState:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a person is told of a stage that was made, and facts that the journal keeps of it (JSON values)."""
+    """The result of a stage.
+
+    Attributes:
+        warnings: Sentences for people.
+        facts: JSON values that the journal keeps.
+    """
 
     warnings: tuple[str, ...] = ()
     facts: JsonMap = field(default_factory=dict)
@@ -67,10 +77,13 @@ class Done:
 class Undoing:
     """Why a stage is undone.
 
-    ``came_back``: whether its ``do`` did. ``error``: what ended the operation, None where its process died.
+    Attributes:
+        returned: True if its ``do`` returned.
+        error: What ended the operation; None if its process died.
+        keep: Writes a JSON value beside the journal's record.
     """
 
-    came_back: bool
+    returned: bool
     error: BaseException | None
     keep: Keep
 
@@ -78,9 +91,15 @@ class Undoing:
 class Stage(ABC):
     """One step of an operation.
 
-    ``title`` names the class in the journal, ``subject`` what it is done to, and ``cluster`` where that is, as two
-    clusters may have a subject of one name each; together they make a name that is unique in a saga.
-    All methods but :meth:`spec` may raise store errors; whatever is raised, the executor settles.
+    Title, subject and cluster make a name that is unique in a saga. All methods but :meth:`spec` may raise store
+    errors; the executor settles the saga after any exception.
+
+    Attributes:
+        title: Names the class in the journal.
+        kind: Whether it can be undone.
+        downtime: Whether a connector's downtime begins or ends with it; None: neither.
+        subject: What it changes: a connector, a topic, ...
+        cluster: The cluster of the subject, as two clusters may have subjects of one name; empty: not needed.
     """
 
     title: ClassVar[str]
@@ -93,39 +112,57 @@ class Stage(ABC):
 
     @property
     def name(self) -> str:
-        """The stage's name in the saga."""
+        """Its name in the saga."""
         return stage_name(self.title, self.subject, cluster=self.cluster)
 
     @property
     def resources(self) -> frozenset[str]:
-        """What it changes; where it can't be undone, earlier stages of the same resources are not undone either."""
+        """What it changes. If it can't be undone, earlier stages of the same resources are not undone either."""
         return frozenset({_located(self.subject, self.cluster)})
 
     def spec(self) -> JsonMap:
-        """What a later process builds the same stage from, as JSON values."""
+        """Return the JSON values from which a later process builds the same stage."""
         return {}
 
     def capture(self, earlier: Captures) -> JsonMap:
-        """Look at what :meth:`undo` needs, right before :meth:`do`; durable before that. Drift is raised here."""
+        """Observe what :meth:`undo` needs, right before :meth:`do`; the journal makes it durable in between.
+
+        Args:
+            earlier: What earlier stages captured.
+
+        Returns:
+            JSON values.
+
+        Raises:
+            Drift: Someone else has changed what the plan is based on.
+        """
         del earlier
         return {}
 
     @abstractmethod
     def do(self, captured: JsonMap) -> Done:
-        """Make the step; may be repeated."""
+        """Make the step; may be repeated. ``captured``: what :meth:`capture` returned."""
 
     @abstractmethod
     def find(self, captured: JsonMap) -> StageState:
-        """Look once how far it has come."""
+        """Observe once how much of the step is done. ``captured``: what :meth:`capture` returned."""
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
-        """Take it back and prove that; returns a sentence about what can't be taken back, with a space before."""
+        """Undo the step, and prove it.
+
+        Args:
+            captured: What :meth:`capture` returned.
+            undoing: Why it is undone.
+
+        Returns:
+            A sentence, with a space before, about what can't be undone; empty if all was undone.
+        """
         del captured, undoing
         return ""
 
 
 def stage_name(title: str, subject: str, *, cluster: str) -> str:
-    """Name the stage of that class and subject."""
+    """Return the name of the stage of that class and subject."""
     return f"{title} {_located(subject, cluster)}"
 
 

@@ -1,4 +1,4 @@
-"""The files of a journal, read: what can't be read is never taken for nothing."""
+"""Reads the files of a journal; a file that can't be read is an error, never a missing file."""
 
 from __future__ import annotations
 
@@ -12,10 +12,19 @@ _T = TypeVar("_T")
 
 
 def stored(connector: str, home: str, name: str, parse: Callable[[dict[str, Any]], _T]) -> _T | None:
-    """Read one of the two files of a generation; None where there is none.
+    """Read one of the two files of a generation.
 
-    home: URI of the generation, without the rest of the files' names; name: ``lease`` or ``record``. Raises
-    :class:`JournalDamaged`.
+    Args:
+        connector: The resource, for messages.
+        home: URI of the generation, without the names of its files.
+        name: ``lease`` or ``record``.
+        parse: Converts the JSON object.
+
+    Returns:
+        None if the file does not exist.
+
+    Raises:
+        JournalDamaged: The file can't be read.
     """
     uri = f"{home}.{name}.json"
     try:
@@ -23,7 +32,7 @@ def stored(connector: str, home: str, name: str, parse: Callable[[dict[str, Any]
         return None if fields is None else parse(fields)
     except (DatasetError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise JournalDamaged(
-            f"Nothing was done: the journal of {connector!r} is damaged, so nobody can tell what a change has left "
-            f"there: {uri} ({error!r}). Look at the connector's state and offsets; once they are right, move that file "
+            f"Nothing was done: the journal of {connector!r} is damaged, so it is unknown what a change has left "
+            f"there: {uri} ({error!r}). Check the connector's state and offsets; once they are right, move that file "
             "away and try again."
         ) from error

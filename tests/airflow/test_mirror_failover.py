@@ -15,11 +15,13 @@ import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.operations.connector import held
+from airflow_provider_connect_offsets.operations.connector import stopped
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
 from tests.support.airflow.dag_runs import Ran
-from tests.support.flows.failing_over import Flowing, Logs, Positions, commit_groups, member, standing
+from tests.support.flows.both_logs import Logs
+from tests.support.flows.failing_over import Flowing
+from tests.support.flows.groups import Positions, commit_groups, member, standing
 
 RunDag = Callable[..., Ran]
 
@@ -120,14 +122,14 @@ def test_a_begin_that_fails_gives_back_what_it_has_stopped(
     run_dag: RunDag, flowing: Flowing, positions: Positions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Records come right after the stop, so no group is moved, and the flow goes on."""
-    hold_stopped = held.hold_stopped
+    stop_for_run = stopped.stop_for_run
 
     def stop_and_produce(*arguments: Any, **named: Any) -> list[tuple[str, State]]:
-        prior = hold_stopped(*arguments, **named)
+        prior = stop_for_run(*arguments, **named)
         flowing.produce(5)
         return prior
 
-    monkeypatch.setattr(held, "hold_stopped", stop_and_produce)
+    monkeypatch.setattr(stopped, "stop_for_run", stop_and_produce)
     ran = run_dag("mirror_failover", **asked(flowing))
 
     tasks = {name: ran.tasks[f"failover.{name}"] for name in ("begin", "release")}
@@ -142,14 +144,14 @@ def test_one_that_can_not_be_given_back_does_not_keep_the_other_from_it(
     run_dag: RunDag, flowing: Flowing, positions: Positions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The MirrorSource is deleted while the flow stands still: the release fails and names it; the other one runs."""
-    connect, hold_stopped = flowing.sandbox.connect, held.hold_stopped
+    connect, stop_for_run = flowing.sandbox.connect, stopped.stop_for_run
 
     def hold_both_and_lose_the_first(*arguments: Any, **named: Any) -> list[tuple[str, State]]:
-        prior = hold_stopped(*arguments, **named)
+        prior = stop_for_run(*arguments, **named)
         connect.delete(flowing.source_connector)
         return prior
 
-    monkeypatch.setattr(held, "hold_stopped", hold_both_and_lose_the_first)
+    monkeypatch.setattr(stopped, "stop_for_run", hold_both_and_lose_the_first)
     ran = run_dag("mirror_failover", **asked(flowing))
 
     tasks = {name: ran.tasks[f"failover.{name}"] for name in ("begin", "release")}

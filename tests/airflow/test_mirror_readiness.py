@@ -91,7 +91,7 @@ def test_the_last_task_names_the_worst() -> None:
 @pytest.mark.usefixtures("connections")
 def test_lag_is_awaited_by_records_and_by_seconds(mirror: MirrorFlow) -> None:
     """In all partitions, or in those of ``topics``; without a bound, until nothing is left."""
-    sensor = {"task_id": "wait", "connector": mirror.name}
+    sensor: dict[str, Any] = {"task_id": "wait", "connector": mirror.name}
     assert MirrorLagSensor(**sensor).poke({})
     mirror.sandbox.connect.stop(mirror.name)
     mirror.sandbox.source.produce(mirror.topic, ["late"] * 3, partition=1, timestamps=[1_700_000_000_000] * 3)
@@ -112,7 +112,7 @@ def test_what_can_not_be_awaited_is_one_sentence(mirror: MirrorFlow) -> None:
     asked: dict[str, dict[str, Any]] = {
         "has no partition of topics 'no-such-topic' to wait for": {"topics": "no-such-topic"},
         r"'a\(' is no regular expression": {"topics": "a("},
-        "max_lag_records: 'few' is no whole number": {"max_lag_records": "few"},
+        "max_lag_records: 'few' is not a whole number": {"max_lag_records": "few"},
     }
     for sentence, arguments in asked.items():
         with pytest.raises(AirflowFailException, match=sentence):
@@ -134,7 +134,7 @@ def test_a_deferred_sensor_sees_the_flow_drain(mirror: MirrorFlow) -> None:
     async def events() -> list[Any]:
         return [event.payload async for event in MirrorLagTrigger(**{**arguments, "most": 0.5}).run()]
 
-    message = f"'{mirror.name}' is there in all of 2 partitions."
+    message = f"'{mirror.name}' has come far enough in all of 2 partitions."
     assert asyncio.run(events()) == [{"reached": True, "message": message, "before": "", "error": ""}]
     assert mirror.positions()[0] == RECORDS + 1
 

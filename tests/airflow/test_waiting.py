@@ -81,7 +81,7 @@ def test_positions_are_awaited_by_lag_and_by_number(sink: SinkFlow, mirror: Mirr
     assert ConnectorPositionSensor(task_id="wait", connector=sink.name, position=RECORDS).poke({})
     assert not ConnectorPositionSensor(task_id="wait", connector=sink.name, position=str(RECORDS + 1)).poke({})
 
-    of_mirror = {"connector": mirror.name, "kafka_conn_id": "kafka_source"}
+    of_mirror: dict[str, Any] = {"connector": mirror.name, "kafka_conn_id": "kafka_source"}
     assert ConnectorPositionSensor(task_id="wait", **of_mirror).poke({})
     mirror.sandbox.connect.stop(mirror.name)
     mirror.sandbox.connect.reset(mirror.name)
@@ -97,8 +97,8 @@ def test_positions_are_awaited_by_lag_and_by_number(sink: SinkFlow, mirror: Mirr
         ({"topics": "no-such-topic"}, "has no partition of topics 'no-such-topic' to wait for"),
         ({"topics": "a("}, "'a\\(' is no regular expression"),
         ({"partitions": "3-"}, "neither a number nor a range"),
-        ({"position": "-1"}, "position: '-1' is no number of records"),
-        ({"max_lag": "few"}, "max_lag: 'few' is no number of records"),
+        ({"position": "-1"}, "position: '-1' is not a whole number, 0 or greater"),
+        ({"max_lag": "few"}, "max_lag: 'few' is not a whole number, 0 or greater"),
     ],
 )
 def test_what_can_not_be_awaited_is_one_sentence(sink: SinkFlow, asked: dict[str, Any], sentence: str) -> None:

@@ -28,11 +28,11 @@ from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox, wait_until
 from sandbox.work import work_of_program
-from tests.support.faults.gate import Fate, Gate, Point, Side, open_gate
 from tests.support.faults.reset_cell import ResetCell
 from tests.support.flows.flow_changer import FlowChanger
 from tests.support.flows.flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
 from tests.support.programs import change_process
+from tests.support.workers.gate import Fate, Gate, Point, Side, open_gate
 
 AFTER_THE_WRITE = Point("PATCH", "/offsets", Side.AFTER)
 AS_IT_RESUMES = Point("PUT", "/resume", Side.BEFORE)
@@ -197,7 +197,7 @@ def test_deleted_between_single_steps(mirror: MirrorFlow, source_changer: Change
         mirror.sandbox.source.delete_records(mirror.topic, {0: 11})
         with pytest.raises(Drift, match=r"partition 0: .*position 10 was deleted"):
             stepwise.read_back(clients, journal, owner, seconds=600)
-        taken_back = stepwise.take_back(plan, clients, journal, owner)
+        taken_back = stepwise.undo(plan, clients, journal, owner)
         assert taken_back is not None
         assert taken_back.result is Result.RESTORED
         mirror.wait_until_caught_up()
@@ -205,7 +205,7 @@ def test_deleted_between_single_steps(mirror: MirrorFlow, source_changer: Change
         begin()
         with pytest.raises(Drift, match=r"Nothing was written: .*partition 0: .*position 10 was deleted"):
             stepwise.alter(plan, clients, journal, owner, seconds=600)
-        stepwise.take_back(plan, clients, journal, owner)
+        stepwise.undo(plan, clients, journal, owner)
         partition = f'{{"cluster":"source","partition":0,"topic":"{mirror.topic}"}}'
         connect.stop(mirror.name)
         with pytest.raises(InvalidRequest, match=r"Nothing was written: .*position 10 was deleted"):
@@ -227,7 +227,7 @@ def test_deleted_after_the_last_single_step(mirror: MirrorFlow, source_changer: 
         mirror.sandbox.connect.resume(mirror.name)
         mirror.sandbox.connect.wait_state(mirror.name, "RUNNING", tasks=1)
 
-        ended = stepwise.take_back(plan, clients, journal, owner)
+        ended = stepwise.undo(plan, clients, journal, owner)
 
     assert ended is not None
     assert ended.result is Result.RECORDS_DELETED

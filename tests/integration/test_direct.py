@@ -46,7 +46,7 @@ def test_two_runs_never_overlap(sink: SinkFlow, target_changer: Changer) -> None
             for attempt in attempts(sink, target_changer, ME):
                 with pytest.raises(Overlap, match="being changed by run 'dag/other'"):
                     attempt(clients)
-        journal.hold(ME, seconds=60)
+        journal.claim_for_run(ME, seconds=60)
         for attempt in attempts(sink, target_changer, ME):
             with pytest.raises(InvalidRequest, match=rf"Nothing was written: this run holds '{sink.name}'"):
                 attempt(clients)

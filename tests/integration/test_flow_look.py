@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings
-from airflow_provider_connect_offsets.observe.flow.observed_groups import write_told
+from airflow_provider_connect_offsets.observe.flow.observed_groups import write_internal_records
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow
@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import REWINDS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
 from sandbox import Sandbox
-from tests.support.flows.failing_over import cluster
+from tests.support.flows.groups import cluster
 
 
 def test_of_each_checkpoint_the_last_one(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_of_each_checkpoint_the_last_one(sandbox: Sandbox, tmp_path: Path) -> No
     directory = FailoverDirectory(tmp_path.as_uri())
 
     with cluster(sandbox.target) as target:
-        write_told(request, Clusters(None, target), directory)
+        write_internal_records(request, Clusters(None, target), directory)
 
     found = read_dataset(directory.stored_checkpoints, STORED_RECORDS)
     assert {(row["key"], row["value"], row["log_offset"]) for row in found} == {

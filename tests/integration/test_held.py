@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.operations.connector import held
+from airflow_provider_connect_offsets.operations.connector import stopped
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import journal_root
@@ -40,14 +40,14 @@ def clusters(sandbox: Sandbox) -> Iterator[dict[str, Connect]]:
 
 
 @pytest.fixture
-def members(clusters: dict[str, Connect], tmp_path: Path) -> Iterator[list[held.Member]]:
+def members(clusters: dict[str, Connect], tmp_path: Path) -> Iterator[list[stopped.Member]]:
     with (
         ConnectRest(ConnectEndpoint((clusters["here"].url,))) as here,
         ConnectRest(ConnectEndpoint((clusters["there"].url,))) as there,
     ):
         root = journal_root(tmp_path.as_uri())
         yield [
-            held.Member(
+            stopped.Member(
                 Clients(connect, connect, timeout=60, cluster=cluster), Journal(root, cluster=cluster, connector=NAME)
             )
             for cluster, connect in (("here", here), ("there", there))
@@ -58,22 +58,24 @@ def states(clusters: dict[str, Connect]) -> dict[str, str]:
     return {cluster: connect.status(NAME)["connector"]["state"] for cluster, connect in clusters.items()}
 
 
-def test_each_gets_its_own_state_back(clusters: dict[str, Connect], members: list[held.Member]) -> None:
+def test_each_gets_its_own_state_back(clusters: dict[str, Connect], members: list[stopped.Member]) -> None:
     """In order, at the end of the run."""
     owner = Owner.here(run="dag/run", task="begin")
 
-    assert held.hold_stopped(members, owner, seconds=60) == [(NAME, State.RUNNING), (NAME, State.PAUSED)]
+    assert stopped.stop_for_run(members, owner, seconds=60) == [(NAME, State.RUNNING), (NAME, State.PAUSED)]
     assert states(clusters) == {"here": "STOPPED", "there": "STOPPED"}
-    held.give_back(members, owner, seconds=0)
+    stopped.resume(members, owner, seconds=0)
 
     assert states(clusters) == STATES
 
 
-def test_each_gets_its_own_state_back_by_a_teardown(clusters: dict[str, Connect], members: list[held.Member]) -> None:
+def test_each_gets_its_own_state_back_by_a_teardown(
+    clusters: dict[str, Connect], members: list[stopped.Member]
+) -> None:
     """Where the run ended before its time; it says which is which."""
-    held.hold_stopped(members, Owner.here(run="dag/dead", task="begin"), seconds=60)
+    stopped.stop_for_run(members, Owner.here(run="dag/dead", task="begin"), seconds=60)
 
-    told = held.take_back(members, Owner.here(run="dag/dead", task="release"))
+    told = stopped.restore(members, Owner.here(run="dag/dead", task="release"))
 
     assert states(clusters) == STATES
     assert told is not None

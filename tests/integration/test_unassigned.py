@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.operations.connector import held
+from airflow_provider_connect_offsets.operations.connector import stopped
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 from airflow_provider_connect_offsets.operations.stages import recovery
@@ -16,8 +16,8 @@ from airflow_provider_connect_offsets.operations.stages.offset_stages import Alt
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox, wait_until
-from sandbox.connect import ConnectWorker
 from sandbox.connectors import file_sink_config
+from sandbox.worker import ConnectWorker
 from tests.support.flows.flows import Changer
 
 pytestmark = pytest.mark.processes
@@ -98,15 +98,15 @@ def test_it_is_not_taken_for_resumed_by_someone(own: Sandbox, second: ConnectWor
     run, _summary = changer.plan(sink, "offset", "7")
     plan, dead = read_plan(run), Owner.here(run="dag/dead", task="begin")
     with changer.clients() as clients:
-        member = held.Member(clients, changer.journal(sink))
-        held.hold_stopped([member], dead, seconds=60)
-        with changer.journal(sink).held(dead, seconds=60) as entry:
+        member = stopped.Member(clients, changer.journal(sink))
+        stopped.stop_for_run([member], dead, seconds=60)
+        with changer.journal(sink).continued(dead, seconds=60) as entry:
             alter = AlterOffsets(sink, clients, plan)
             entry.add([alter])
             recovery.executor(clients, entry, [alter]).announce(alter)
         leave(second, own, sink)
 
-        told = held.take_back([member], Owner.here(run="dag/dead", task="release"))
+        told = stopped.restore([member], Owner.here(run="dag/dead", task="release"))
         assert told
         assert "prior offsets are proved, and the connector is PAUSED again" in told
         own.connect.wait_state(sink, "PAUSED")

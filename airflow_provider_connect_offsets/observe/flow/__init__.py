@@ -1,1 +1,15 @@
-"""One way to observe a MirrorMaker 2 flow, for its reset, failover, failback and readiness."""
+"""Observations of a MirrorMaker 2 flow, shared by its reset, failover, failback and readiness.
+
+Entry points, one for each operation:
+
+- ``flow_snapshot``: the snapshot of a reset; ``rewinds``: the offset mappings that a reset keeps
+- ``failover``: groups, logs and records of a failover, until the commit; ``failback``: the opposite flow
+- ``readiness``: the snapshot of a readiness report; ``ledger_observed``: what it keeps for the loss of the source
+
+What they share:
+
+- ``remote_partitions``: both logs of each replicated partition, and how far replication has come
+- ``observed_groups``: consumer groups, offset syncs and checkpoints
+- ``topic_ids``: ids of the topics on both clusters
+- ``single_records``, ``compared``, ``bisected``, ``kept_mappings``: offset mappings, proved by records of both logs
+"""

@@ -1,4 +1,4 @@
-"""Offset mappings that single records prove, about each change of the distance between both logs of a partition."""
+"""Searches single records of both logs for the offsets at which the distance between the logs changes."""
 
 from __future__ import annotations
 
@@ -24,10 +24,21 @@ def bisected(
     known: Mapping[TopicPartition, Sequence[OffsetMapping]],
     lowest: Mapping[TopicPartition, int],
 ) -> list[dict[str, Any]]:
-    """Rows like those of the dataset ``kept_mappings``: mappings that were found, of the partitions of the source.
+    """Search the partitions for offset mappings.
 
-    known: mappings of each (of ``current``); lowest: the lowest position that is asked for. Old records don't change,
-    so that this may be done while the flow runs. Raises store errors.
+    Old records don't change, so this may be done while the flow runs.
+
+    Args:
+        clusters: Both clusters.
+        remote_partitions: The partitions.
+        known: Known mappings of each partition (of ``current``); a partition without an entry is not searched.
+        lowest: The lowest requested position of each partition; a partition without an entry is not searched.
+
+    Returns:
+        Rows of the dataset ``kept_mappings``; empty if the source is gone.
+
+    Raises:
+        StoreError: A cluster does not answer, or refuses.
     """
     listed = [one for one in remote_partitions if one.where in known and one.where in lowest]
     searches = {
@@ -38,19 +49,19 @@ def bisected(
     if clusters.source is None or not searches:
         return []
     with single_records(clusters, listed) as read:
-        found = in_turns(searches, read)
+        results = in_turns(searches, read)
     return [
         {"topic": where.topic, "kafka_partition": where.partition, **one._asdict()}
-        for where, mappings in found.items()
+        for where, mappings in results.items()
         for one in dict.fromkeys(mappings)
     ]
 
 
 def searched(one: RemotePartition, known: Iterable[OffsetMapping], *, lowest: int) -> Search | None:
-    """A search of one partition; None where what it finds would prove nothing.
+    """Begin the search of one partition; None if its result would prove nothing.
 
-    Records that compaction or a transformation may have taken, or whose timestamps the remote topic sets itself, don't
-    show where a distance holds.
+    Compaction and transformations may drop records, and a remote topic that sets timestamps itself changes digests:
+    then equal distances at two offsets do not prove the distance between them.
     """
     if one.source is None or one.target is None or not one.gapless or one.transformed or not one.timed:
         return None
@@ -59,26 +70,32 @@ def searched(one: RemotePartition, known: Iterable[OffsetMapping], *, lowest: in
 
 
 def current(one: RemotePartition, syncs: Sequence[OffsetMapping], kept: Iterable[OffsetMapping]) -> list[OffsetMapping]:
-    """Mappings of the logs that are there now.
+    """Return the mappings of the current topics, without those of earlier topics of the same names.
 
-    syncs: all that are known, in their order; kept: mappings that records have proved
+    Args:
+        one: The partition.
+        syncs: All its offset syncs, in their order.
+        kept: Mappings that records have proved.
+
+    Returns:
+        Empty if either log is missing, or a mapping lies beyond the remote topic's log end.
     """
     if one.source is None or one.target is None:
         return []
-    told = [*([] if one.origin is None else [one.origin]), *syncs]
+    known = [*([] if one.origin is None else [one.origin]), *syncs]
     if one.ends_with_stored and one.drained and one.stored is not None and one.stored >= one.source.log_start:
-        told.append(OffsetMapping(one.stored, one.target.log_end - 1))
-    mapped = [OffsetMapping(*mapping) for mapping in (*_since_created(told, one.source.log_end, one.stored), *kept)]
+        known.append(OffsetMapping(one.stored, one.target.log_end - 1))
+    mapped = [OffsetMapping(*mapping) for mapping in (*_since_created(known, one.source.log_end, one.stored), *kept)]
     return mapped if all(mapping.downstream < one.target.log_end for mapping in mapped) else []
 
 
-def _since_created(told: Sequence[OffsetMapping], source_end: int, stored: int | None) -> Sequence[OffsetMapping]:
-    """Leave out what earlier topics of these names have left: up to where offsets fell, or lay behind the end."""
+def _since_created(known: Sequence[OffsetMapping], source_end: int, stored: int | None) -> Sequence[OffsetMapping]:
+    """Leave out the mappings of earlier topics: up to the last that lies beyond the log end, or before a decrease."""
     begin = 0
-    for number, mapping in enumerate(told):
+    for number, mapping in enumerate(known):
         if max(mapping.upstream, -1 if stored is None else stored) >= source_end:
             begin = number + 1
-    for number, (before, after) in enumerate(pairwise(told), 1):
+    for number, (before, after) in enumerate(pairwise(known), 1):
         if after.downstream <= before.downstream and after != before:
             begin = max(begin, number)
-    return told[begin:]
+    return known[begin:]

@@ -1,8 +1,9 @@
-"""What a failback needs beside the flow that leads back: the flow that brought the records to where the groups are.
+"""Observes the forward flow of a failback: the flow that replicated the records to the cluster that groups leave.
 
-Where remote topics keep their names (``IdentityReplicationPolicy``), a log holds what came from home and, behind that,
-what was produced on the spot; and the log at home holds its own records and, behind them, copies of the others. So
-both ends are looked for, by the records themselves.
+Home is the cluster that the groups return to; the forward flow's source. With ``IdentityReplicationPolicy`` remote
+topics keep their names. Then a log away from home holds the records from home and, after them, records that were
+produced there; the log at home holds its own records and, after them, copies of the others. The offsets at which these
+parts begin are found by the digests of the records.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
 )
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
 from airflow_provider_connect_offsets.observe.lag import isolation_of
+from airflow_provider_connect_offsets.observe.partitions import partitions_of
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Policy
@@ -34,16 +36,17 @@ from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS, RETURN_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
-# Records beyond the last sync among which the last one from home is looked for.
+# Offsets beyond the last sync among which the last record from home is searched.
 _BEYOND = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Where copies of what a cluster holds begin at home.
+    """Where the copies of records from away begin in the log at home.
 
-    ``origin``: what lies directly before them, on either side; ``left_behind``: records of home's own that lie between
-    those that were replicated and the copies.
+    Attributes:
+        origin: The offsets directly before the first copied record: upstream away, downstream at home.
+        left_behind: How many records of home lie between the last replicated record and the copies.
     """
 
     origin: OffsetMapping
@@ -52,40 +55,48 @@ class Copies:
 
 @dataclass(frozen=True, slots=True)
 class HomeEvidence:
-    """What tells of the flow from home before its logs are looked at.
+    """What is known of the forward flow before its logs are read.
 
-    ``syncs``: its offset syncs, of ``flow_look.told_syncs``; ``kept``: where its resets have kept pairs of offsets.
+    Attributes:
+        syncs: Its offset syncs (``observed_groups.read_syncs``).
+        kept: URI of the datasets ``rewinds`` of its resets; empty: none.
     """
 
     syncs: Mapping[TopicPartition, Sequence[OffsetMapping]] = field(default_factory=dict)
     kept: str = ""
 
     def last_sync(self, where: TopicPartition) -> OffsetMapping | None:
-        """The newest sync of a partition of the source; None where there is none."""
-        found = self.syncs.get(where)
-        return found[-1] if found else None
+        """The newest sync of a partition of home; None if there is none."""
+        syncs = self.syncs.get(where)
+        return syncs[-1] if syncs else None
 
 
 @dataclass(frozen=True, slots=True)
-class Back:
-    """What was seen of both ways.
+class ObservedFailback:
+    """Both flows between home and the cluster that groups leave.
 
-    ``here``: the logs that groups leave; ``forward``: remote topics that were made there, as far as it is known where
-    they end, by topics of home; ``remote_partitions``: those that the flow makes which leads back. ``kept``: rows of
-    the dataset ``kept_mappings`` of the flow from home.
+    Attributes:
+        clusters: The clusters of the forward flow; its target is the cluster that groups leave.
+        evidence: What was known before the logs were read.
+        compares: True if ranges of records are compared.
+        kept: Rows of the dataset ``kept_mappings`` of the forward flow.
+        logs: Bounds of the logs that groups leave.
+        forward: The forward flow's remote partitions whose last record from home is known.
+        remote_partitions: The remote partitions of the flow that leads back.
+        copies: Where copies begin at home, by partition that groups leave.
     """
 
     clusters: Clusters
-    told: HomeEvidence
+    evidence: HomeEvidence
     compares: bool
     kept: Sequence[Mapping[str, Any]]
-    here: Mapping[TopicPartition, LogBounds]
+    logs: Mapping[TopicPartition, LogBounds]
     forward: Sequence[RemotePartition]
     remote_partitions: Sequence[RemotePartition]
     copies: Mapping[TopicPartition, Copies] = field(default_factory=dict)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Rows of the dataset ``return_partitions``."""
+        """Return the rows of the dataset ``return_partitions``."""
         ends = {one.on_target: one.target.log_end for one in self.forward if one.target is not None}
         return [
             {
@@ -96,7 +107,7 @@ class Back:
                 "copied_from": None if where not in self.copies else self.copies[where].origin.upstream + 1,
                 "left_behind": None if where not in self.copies else self.copies[where].left_behind,
             }
-            for where, bounds in self.here.items()
+            for where, bounds in self.logs.items()
         ]
 
 
@@ -107,44 +118,54 @@ def observe_failback(
     topics: set[str],
     remote_partitions: Sequence[RemotePartition],
     *,
-    told: HomeEvidence,
-) -> Back:
-    """Look at the flow that brought records of ``topics`` to the cluster that groups leave; changes nothing.
+    evidence: HomeEvidence,
+) -> ObservedFailback:
+    """Observe the forward flow of a failback; changes nothing.
 
-    doors: to its connectors; clusters and ``remote_partitions``: of the way back; told: of the flow from home. Raises
-    :class:`InvalidRequest` and store errors.
+    Args:
+        request: The failback.
+        clients: Clients of the forward flow's connectors.
+        clusters: The clusters of the flow that leads back.
+        topics: Topics of the cluster that groups leave.
+        remote_partitions: Remote partitions of the flow that leads back.
+        evidence: What is known of the forward flow.
+
+    Raises:
+        InvalidRequest: The forward flow, its connectors or its cluster are not named.
+        StoreError: A system does not answer, or refuses.
     """
     away = clusters.source
     if clients is None or request.forward is None or away is None:
         raise InvalidRequest("A failback needs the flow that brought the records: forward_connector must name it.")
     flow = request.forward
     info = clients.control.info(request.forward_connector)
-    there = Clusters(clusters.target, away, isolation_of(info.config))
+    forward_clusters = Clusters(clusters.target, away, isolation_of(info.config))
     homes = {home for topic in topics if (home := flow.source_topic(topic)) is not None}
-    # As it is stopped, nothing comes behind what it has stored, whatever is left at home. No group was in a partition
-    # that is at home only.
-    looked_at = [one for one in remote_partitions_of(info, clients, there, homes) if one.target is not None]
-    made = [replace(one, drained=one.stored is not None) for one in looked_at]
-    counts = away.logs.topics()
-    here = away.logs.bounds(TopicPartition(topic, n) for topic in topics for n in range(counts.get(topic, 0)))
+    # The forward flow is stopped: it replicates nothing beyond its stored offset, whatever is left at home. Partitions
+    # without a remote partition concern no group.
+    replicated = [one for one in remote_partitions_of(info, clients, forward_clusters, homes) if one.target is not None]
+    forward = [replace(one, drained=one.stored is not None) for one in replicated]
+    logs = away.logs.bounds(partitions_of(away.logs.topics(), topics))
     copies: dict[TopicPartition, Copies] = {}
     if flow.policy is Policy.IDENTITY:
-        made = _ended(there, made, told)
-        copies = _copies(there, made, here)
-        mixed = {one.on_target for one in made}
+        forward = _ended(forward_clusters, forward, evidence)
+        copies = _copies(forward_clusters, forward, logs)
+        mixed = {one.on_target for one in forward}
         remote_partitions = [
             replace(one, origin=copies[one.where].origin if one.where in copies else None)
             if one.where in mixed
             else one
             for one in remote_partitions
         ]
-    made = anchored(there, made)
-    mappings = kept_mappings(told.kept, there, made) if told.kept else []
-    return Back(there, told, request.compared > 0, mappings, here, made, remote_partitions, copies)
+    forward = anchored(forward_clusters, forward)
+    kept = kept_mappings(evidence.kept, forward_clusters, forward) if evidence.kept else []
+    return ObservedFailback(
+        forward_clusters, evidence, request.compared > 0, kept, logs, forward, remote_partitions, copies
+    )
 
 
-def write_return(back: Back, directory: FailoverDirectory, ranges: FailoverDirectory | None) -> None:
-    """Write what was seen, beside what belongs to the flow that leads back; ``ranges`` as ``failover.look`` has it."""
+def write_failback(back: ObservedFailback, directory: FailoverDirectory, ranges: FailoverDirectory | None) -> None:
+    """Write the observed forward flow into ``directory``; ``ranges`` as of ``failover.observe_failover``."""
     own, clusters = directory.forward, back.clusters
     read_from: dict[TopicPartition, ReadFrom] = {}
     if ranges is not None and back.compares:
@@ -156,103 +177,105 @@ def write_return(back: Back, directory: FailoverDirectory, ranges: FailoverDirec
     write_dataset(directory.return_partitions, RETURN_PARTITIONS, back.rows())
 
 
-def _replicated_only(back: Back) -> list[RemotePartition]:
-    """The same remote topics, their sources cut off behind all of which a copy may stand: home has gone on since.
+def _replicated_only(back: ObservedFailback) -> list[RemotePartition]:
+    """Cut the sources off after the last record that may have been replicated: home has more records since.
 
-    A flow that broke off has stored less than it has replicated, but no more of it than stands behind its last sync.
+    An interrupted flow has stored less than it has replicated, but its last sync limits how much it has replicated.
     """
     return [
-        replace(one, source=replace(one.source, log_end=min(one.source.log_end, _come_to(one.stored, log, sync))))
+        replace(
+            one, source=replace(one.source, log_end=min(one.source.log_end, _replicated_end(one.stored, log, sync)))
+        )
         if one.source is not None and log is not None and one.stored is not None and sync is not None
         else one
         for one in back.forward
-        for log, sync in [(one.target, back.told.last_sync(one.where))]
+        for log, sync in [(one.target, back.evidence.last_sync(one.where))]
     ]
 
 
-def _come_to(stored: int, log: LogBounds, sync: OffsetMapping) -> int:
-    """Before which offset everything lies that may have been replicated, with room for gaps."""
-    behind = max(log.log_end - sync.downstream, 0)
-    return max(stored + 1, sync.upstream + 2 * behind + _BEYOND)
+def _replicated_end(stored: int, log: LogBounds, sync: OffsetMapping) -> int:
+    """Return the offset before which all records lie that may have been replicated, with room for gaps."""
+    after_sync = max(log.log_end - sync.downstream, 0)
+    return max(stored + 1, sync.upstream + 2 * after_sync + _BEYOND)
 
 
-def _ended(clusters: Clusters, made: Iterable[RemotePartition], told: HomeEvidence) -> list[RemotePartition]:
-    """Find where the part of each log ends that the flow from home has written; leave out where that isn't found.
+def _ended(clusters: Clusters, forward: Iterable[RemotePartition], evidence: HomeEvidence) -> list[RemotePartition]:
+    """Set each target's log end to the end of the records from home; leave out partitions whose end is not found.
 
-    Its last record is that at the stored offset, which lies a little behind the last sync.
+    The last record from home is the record at the stored offset, a little after the last sync.
     """
     source = clusters.source
-    listed = list(made)
-    last = {one.where: sync for one in listed if (sync := told.last_sync(one.where)) is not None}
-    asked = {
+    listed = list(forward)
+    last = {one.where: sync for one in listed if (sync := evidence.last_sync(one.where)) is not None}
+    searched = {
         one.where: (one, one.target, one.stored)
         for one in listed
         if one.where in last and one.stored is not None and one.source and one.source.log_start <= one.stored
         if one.target is not None
     }
-    if source is None or not asked:
+    if source is None or not searched:
         return []
-    timed = timed_topics([one for one, _, _ in asked.values()])
+    timed = timed_topics([one for one, _, _ in searched.values()])
     with source.spans(clusters.isolation) as logs:
-        spans = {where: Span(stored, stored + 1) for where, (_, _, stored) in asked.items()}
-        wanted = {one.where: one.digest for one in logs.digests(spans, timed=timed)}
+        spans = {where: Span(stored, stored + 1) for where, (_, _, stored) in searched.items()}
+        expected = {one.where: one.digest for one in logs.digests(spans, timed=timed)}
     with clusters.target.spans() as logs:
-        spans = {one.on_target: _about(log, last[one.where], stored) for one, log, stored in asked.values()}
-        found = {
-            one.where: one.offset for one in logs.digests(spans, timed=timed) if one.digest == wanted.get(one.where)
+        spans = {one.on_target: _search_span(log, last[one.where], stored) for one, log, stored in searched.values()}
+        ends = {
+            one.where: one.offset for one in logs.digests(spans, timed=timed) if one.digest == expected.get(one.where)
         }
     return [
-        replace(one, target=replace(log, log_end=found[one.on_target] + 1))
-        for one, log, _ in asked.values()
-        if one.on_target in found
+        replace(one, target=replace(log, log_end=ends[one.on_target] + 1))
+        for one, log, _ in searched.values()
+        if one.on_target in ends
     ]
 
 
-def _about(log: LogBounds, sync: OffsetMapping, stored: int) -> Span:
-    """Where the copy of the record at ``stored`` may stand: behind the sync, with room for gaps and repetitions."""
+def _search_span(log: LogBounds, sync: OffsetMapping, stored: int) -> Span:
+    """Return where the copy of the record at ``stored`` may be: after the sync, with room for gaps and repetitions."""
     start = min(max(sync.downstream, log.log_start), log.log_end)
     return Span(start, min(start + 2 * max(stored - sync.upstream, 0) + _BEYOND, log.log_end))
 
 
 def _copies(
-    clusters: Clusters, made: Iterable[RemotePartition], here: Mapping[TopicPartition, LogBounds]
+    clusters: Clusters, forward: Iterable[RemotePartition], logs_away: Mapping[TopicPartition, LogBounds]
 ) -> dict[TopicPartition, Copies]:
-    """Find where copies of each log begin at home: of what was produced on the spot, or of the log as a whole.
+    """Find where the copies of each log begin at home, after the last record that was replicated from home.
 
-    Looked for behind the last record that was replicated from home.
+    The first copy is that of the first record produced away, or that of the first record of the whole log.
     """
     source = clusters.source
     beyond = {
         one.where: Span(max(one.stored + 1, one.source.log_start), one.source.log_end)
-        for one in made
+        for one in forward
         if one.source is not None and one.stored is not None and one.stored + 1 < one.source.log_end
     }
     if source is None or not beyond:
         return {}
-    remote_partitions = {one.where: one for one in made if one.where in beyond}
+    remote_partitions = {one.where: one for one in forward if one.where in beyond}
     timed = timed_topics(remote_partitions.values())
-    firsts = [
-        (one, (one.target.log_end, here[one.on_target].log_start))
+    starts = [
+        (one, (one.target.log_end, logs_away[one.on_target].log_start))
         for one in remote_partitions.values()
         if one.target is not None
     ]
-    ours: dict[TopicPartition, dict[bytes, int]] = {}
+    away: dict[TopicPartition, dict[bytes, int]] = {}
     with clusters.target.spans() as logs:
-        for number in range(2):  # of the two, the first is looked for first
+        for number in range(2):  # the first record produced away takes precedence over the first of the whole log
             spans = {
-                one.on_target: Span(starts[number], starts[number] + 1)
-                for one, starts in firsts
-                if starts[number] < here[one.on_target].log_end
+                one.on_target: Span(both[number], both[number] + 1)
+                for one, both in starts
+                if both[number] < logs_away[one.on_target].log_end
             }
             for digest in logs.digests(spans, timed=timed):
-                ours.setdefault(digest.where, {}).setdefault(digest.digest, digest.offset)
-    found: dict[TopicPartition, Copies] = {}
+                away.setdefault(digest.where, {}).setdefault(digest.digest, digest.offset)
+    copies: dict[TopicPartition, Copies] = {}
     passed: dict[TopicPartition, int] = {}
     with source.spans(clusters.isolation) as logs:
         for digest in logs.digests(beyond, timed=timed):
             where = remote_partitions[digest.where].on_target
-            begins = ours.get(where, {}).get(digest.digest)
-            if begins is not None and where not in found:
-                found[where] = Copies(OffsetMapping(begins - 1, digest.offset - 1), passed.get(where, 0))
+            offset = away.get(where, {}).get(digest.digest)
+            if offset is not None and where not in copies:
+                copies[where] = Copies(OffsetMapping(offset - 1, digest.offset - 1), passed.get(where, 0))
             passed[where] = passed.get(where, 0) + 1
-    return found
+    return copies

@@ -1,4 +1,4 @@
-"""A failover of consumer groups up to the commit: looks, waiting until all is replicated, and standing still."""
+"""Observes a failover of consumer groups until the commit, and waits until its flow is drained."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.bisected import bisected, current
 from airflow_provider_connect_offsets.observe.flow.compared import write_checked_claims, write_compared
-from airflow_provider_connect_offsets.observe.flow.failback import HomeEvidence, observe_failback, write_return
+from airflow_provider_connect_offsets.observe.flow.failback import HomeEvidence, observe_failback, write_failback
 from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings, still_proved
-from airflow_provider_connect_offsets.observe.flow.ledger_observed import write_left
+from airflow_provider_connect_offsets.observe.flow.ledger_observed import write_ledger
 from airflow_provider_connect_offsets.observe.flow.observed_groups import (
     Group,
     GroupsOfFlow,
     groups_named,
     groups_of,
-    told_syncs,
+    read_syncs,
+    write_internal_records,
     write_observation,
-    write_told,
 )
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     Clusters,
     RemotePartition,
-    remote_partitions_left,
     remote_partitions_of,
+    remote_partitions_without_source,
 )
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
+from airflow_provider_connect_offsets.observe.partitions import first_few, partition_of
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest, Mode
@@ -45,11 +46,15 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class FailoverClients:
-    """What a failover goes through; ``connect`` is needed where it is planned, ``forward`` in a failback.
+    """The clients of a failover.
 
-    ``connect`` leads to the connectors of the flow that goes the same way, ``forward`` to those of the opposite one.
-    ``kept`` and ``forward_kept``: where the resets of the one and the other have kept pairs of offsets; may be empty.
-    ``ledger``: where looks at the flow's readiness have kept what is needed without the source; may be empty.
+    Attributes:
+        clusters: Both clusters of the flow in the direction of the failover.
+        connect: Clients of that flow's connectors; required for a planned failover.
+        forward: Clients of the opposite flow's connectors; required for a failback.
+        kept: URI of the datasets ``rewinds`` of the flow's resets; empty: none.
+        forward_kept: The same of the opposite flow.
+        ledger: URI of the ledgers that readiness observations wrote; empty: none.
     """
 
     clusters: Clusters
@@ -59,16 +64,28 @@ class FailoverClients:
     forward_kept: str = ""
     ledger: str = ""
 
-    def asked(self, request: FailoverRequest) -> FailoverClients:
-        """The same doors, to be looked through as MirrorSource does."""
+    def isolated(self, request: FailoverRequest) -> FailoverClients:
+        """The same clients, which read those records that the request's MirrorSource reads."""
         isolation = Isolation.READ_COMMITTED if request.reads_committed else Isolation.READ_UNCOMMITTED
         return replace(self, clusters=replace(self.clusters, isolation=isolation))
 
     def info(self, request: FailoverRequest) -> ConnectorInfo:
-        """The flow's MirrorSource; raises :class:`InvalidRequest` where there is no way to it."""
+        """The flow's MirrorSource; raises :class:`InvalidRequest` without clients of Connect."""
+        return self.planned.control.info(request.source_connector)
+
+    @property
+    def planned(self) -> Clients:
+        """The clients of the flow's connectors; raises :class:`InvalidRequest` if there are none."""
         if self.connect is None:
             raise InvalidRequest("A planned failover needs Connect: connect_conn_id must name its connection.")
-        return self.connect.control.info(request.source_connector)
+        return self.connect
+
+    @property
+    def source(self) -> KafkaCluster:
+        """The source; raises :class:`InvalidRequest` if there is none."""
+        if self.clusters.source is None:
+            raise InvalidRequest("A planned failover needs the source: source_kafka_conn_id must name its connection.")
+        return self.clusters.source
 
 
 def observe_failover(
@@ -78,62 +95,83 @@ def observe_failover(
     *,
     ranges: FailoverDirectory | None = None,
 ) -> GroupsOfFlow:
-    """Look at the flow and write what a translation is made from; changes nothing.
+    """Observe the flow, and write the datasets that a translation is made from; changes nothing.
 
-    ranges: where an earlier translation has written ``compare_ranges`` and ``sampled_claims``: those records are read
-    as well, which needs a flow that stands still; before they are, :class:`NotDrained` is raised where records are left
-    to be replicated. Raises :class:`InvalidRequest` and store errors.
+    Args:
+        request: The failover.
+        clients: Its clients.
+        directory: Where to write.
+        ranges: Directory of an earlier translation, which requested records in ``compare_ranges`` and
+            ``sampled_claims``: these are read as well. The flow must be stopped. None: no records are requested.
+
+    Raises:
+        NotDrained: With ``ranges``: records are left to replicate. Nothing long was read.
+        InvalidRequest: The request needs a connection that is not given.
+        StoreError: A system does not answer, or refuses.
     """
-    clients = clients.asked(request)
-    write_told(request, clients.clusters, directory)
+    clients = clients.isolated(request)
+    write_internal_records(request, clients.clusters, directory)
     if request.mode is Mode.PLANNED:
-        found = _planned(request, clients, told_syncs(directory), ranges)
+        observed = _planned(request, clients, read_syncs(directory), ranges)
     else:
-        found = _unplanned(request, clients)
+        observed = _unplanned(request, clients)
     if request.forward is not None:
-        topics = _concerned(found.of_source, request)
-        told = HomeEvidence(told_syncs(directory.forward), clients.forward_kept)
-        back = observe_failback(request, clients.forward, clients.clusters, topics, found.remote_partitions, told=told)
-        write_return(back, directory, ranges)
-        found = replace(found, remote_partitions=back.remote_partitions)
+        topics = _concerned(observed.of_source, request)
+        evidence = HomeEvidence(read_syncs(directory.forward), clients.forward_kept)
+        back = observe_failback(
+            request, clients.forward, clients.clusters, topics, observed.remote_partitions, evidence=evidence
+        )
+        write_failback(back, directory, ranges)
+        observed = replace(observed, remote_partitions=back.remote_partitions)
     if ranges is not None and request.compared and clients.clusters.source is not None:
-        read_from = write_compared(clients.clusters, found.remote_partitions, ranges, directory)
-        found = replace(found, read_from=read_from)
+        read_from = write_compared(clients.clusters, observed.remote_partitions, ranges, directory)
+        observed = replace(observed, read_from=read_from)
     if request.mode is Mode.UNPLANNED and clients.ledger:
-        left = write_left(request, clients.clusters.target, found.remote_partitions, clients.ledger, directory)
-        found = replace(found, read_from=left)
+        target = clients.clusters.target
+        read_from = write_ledger(request, target, observed.remote_partitions, clients.ledger, directory)
+        observed = replace(observed, read_from=read_from)
     if ranges is not None:
-        write_checked_claims(clients.clusters, found.remote_partitions, ranges, directory)
-    write_observation(request, directory, found)
-    return found
+        write_checked_claims(clients.clusters, observed.remote_partitions, ranges, directory)
+    write_observation(request, directory, observed)
+    return observed
 
 
 def await_drained(request: FailoverRequest, clients: FailoverClients, *, timeout: float) -> None:
-    """Wait until nothing that concerns the groups is left to be replicated; raises :class:`NotDrained`.
+    """Wait until no record that concerns the groups is left to replicate.
 
-    timeout: seconds. MirrorSource stores its offsets every ``offset.flush.interval.ms`` (a minute, by default).
+    MirrorSource stores its offsets every ``offset.flush.interval.ms`` (a minute, by default).
+
+    Args:
+        request: The failover; a failback without a flow that leads back is not awaited.
+        clients: Its clients.
+        timeout: Seconds to wait.
+
+    Raises:
+        NotDrained: Records are left after ``timeout``; nothing was stopped.
+        InvalidRequest: A connection is missing.
+        StoreError: A system does not answer, or refuses.
     """
     if not request.source_connector:
-        return  # a failback without a flow that leads back
-    connect = clients.connect
-    if connect is None:
-        raise InvalidRequest("A planned failover needs Connect: connect_conn_id must name its connection.")
-    topics = _concerned(groups_of(_source(clients), request.groups), request)
-    left = replace(connect, timeout=timeout).settle(
-        lambda: _left(_remote_partitions(request, clients.asked(request), topics)), until=lambda left: not left
+        return
+    waiting = replace(clients.planned, timeout=timeout)
+    topics = _concerned(groups_of(clients.source, request.groups), request)
+    undrained = waiting.settle(
+        lambda: _undrained(_remote_partitions(request, clients.isolated(request), topics)), until=lambda some: not some
     )
-    if left:
+    if undrained:
         raise NotDrained(
-            f"Nothing was stopped, and no group was moved: after {timeout:g} s {_told(left)}. Stop the producers of "
-            "these topics; if nothing is produced any more, look at the state of the connector's tasks."
+            f"Nothing was stopped, and no group was moved: after {timeout:g} s {_described(undrained)}. Stop the "
+            "producers of these topics; if nothing is produced any more, check the state of the connector's tasks."
         )
 
 
 def refuse_undrained(remote_partitions: Iterable[RemotePartition]) -> None:
-    """Raise :class:`NotDrained` where a record came after the last look, or the connector had not stored its offset."""
-    left = _left(remote_partitions)
-    if left:
-        raise NotDrained(f"No group was moved: with the connector stopped, {_told(left)}. Are its producers stopped?")
+    """Raise :class:`NotDrained` if records are left to replicate, or their offsets were not stored before the stop."""
+    undrained = _undrained(remote_partitions)
+    if undrained:
+        raise NotDrained(
+            f"No group was moved: with the connector stopped, {_described(undrained)}. Are its producers stopped?"
+        )
 
 
 def _planned(
@@ -142,7 +180,7 @@ def _planned(
     syncs: Mapping[TopicPartition, Sequence[OffsetMapping]],
     ranges: FailoverDirectory | None,
 ) -> GroupsOfFlow:
-    of_source = groups_of(_source(clients), request.groups)
+    of_source = groups_of(clients.source, request.groups)
     of_target = groups_named(clients.clusters.target, of_source)
     remote_partitions = _remote_partitions(request, clients, _concerned(of_source, request))
     if ranges is not None:
@@ -150,17 +188,17 @@ def _planned(
     remote_partitions = anchored(clients.clusters, remote_partitions)
     kept = kept_mappings(clients.kept, clients.clusters, remote_partitions) if clients.kept else []
     if ranges is not None:
-        proved = {_mapping(row) for row in kept}
-        earlier = [row for row in read_dataset(ranges.kept_mappings, KEPT_MAPPINGS) if _mapping(row) not in proved]
+        proved = {(partition_of(row), _mapping(row)) for row in kept}
+        rows = read_dataset(ranges.kept_mappings, KEPT_MAPPINGS)
+        earlier = [row for row in rows if (partition_of(row), _mapping(row)) not in proved]
         kept += still_proved(earlier, clients.clusters, remote_partitions)
     known = _mappings(remote_partitions, syncs, kept)
-    found = bisected(clients.clusters, remote_partitions, known, _lowest(of_source))
-    return GroupsOfFlow(of_source, of_target, remote_partitions, kept=[*kept, *found])
+    searched = bisected(clients.clusters, remote_partitions, known, _lowest(of_source))
+    return GroupsOfFlow(of_source, of_target, remote_partitions, kept=[*kept, *searched])
 
 
-def _mapping(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What a row of ``kept_mappings`` says."""
-    return row["topic"], row["kafka_partition"], row["upstream"], row["downstream"]
+def _mapping(row: Mapping[str, Any]) -> OffsetMapping:
+    return OffsetMapping(row["upstream"], row["downstream"])
 
 
 def _mappings(
@@ -168,16 +206,15 @@ def _mappings(
     syncs: Mapping[TopicPartition, Sequence[OffsetMapping]],
     kept: Iterable[Mapping[str, Any]],
 ) -> dict[TopicPartition, list[OffsetMapping]]:
-    """Offset mappings that are known before any record is searched for."""
+    """Return the offset mappings that are known before any record is searched."""
     mappings: dict[TopicPartition, list[OffsetMapping]] = {}
     for row in kept:
-        where = TopicPartition(row["topic"], row["kafka_partition"])
-        mappings.setdefault(where, []).append(OffsetMapping(row["upstream"], row["downstream"]))
+        mappings.setdefault(partition_of(row), []).append(_mapping(row))
     return {one.where: current(one, syncs.get(one.where, ()), mappings.get(one.where, ())) for one in remote_partitions}
 
 
 def _lowest(groups: Mapping[str, Group]) -> dict[TopicPartition, int]:
-    """The lowest position of any group, by partition."""
+    """Return the lowest position of any group, by partition."""
     lowest: dict[TopicPartition, int] = {}
     for group in groups.values():
         for where, committed in group.offsets.items():
@@ -186,44 +223,36 @@ def _lowest(groups: Mapping[str, Group]) -> dict[TopicPartition, int]:
 
 
 def _unplanned(request: FailoverRequest, clients: FailoverClients) -> GroupsOfFlow:
-    """Groups that aren't there yet have neither members nor offsets; the checkpoints name them."""
+    """Observe without the source: groups that do not exist on the target yet are named by the checkpoints."""
     of_target = groups_of(clients.clusters.target, request.groups)
-    return GroupsOfFlow({}, of_target, remote_partitions_left(request.flow, clients.clusters.target))
-
-
-def _source(clients: FailoverClients) -> KafkaCluster:
-    if clients.clusters.source is None:
-        raise InvalidRequest("A planned failover needs the source: source_kafka_conn_id must name its connection.")
-    return clients.clusters.source
+    return GroupsOfFlow({}, of_target, remote_partitions_without_source(request.flow, clients.clusters.target))
 
 
 def _concerned(groups: Mapping[str, Group], request: FailoverRequest) -> set[str]:
-    wanted = re.compile(request.topics or ".*")
-    return {where.topic for group in groups.values() for where in group.offsets if wanted.fullmatch(where.topic)}
+    selected = re.compile(request.topics or ".*")
+    return {where.topic for group in groups.values() for where in group.offsets if selected.fullmatch(where.topic)}
 
 
 def _remote_partitions(request: FailoverRequest, clients: FailoverClients, topics: set[str]) -> list[RemotePartition]:
     if not request.source_connector:
         return []
-    info = clients.info(request)
-    return [] if clients.connect is None else remote_partitions_of(info, clients.connect, clients.clusters, topics)
+    return remote_partitions_of(clients.info(request), clients.planned, clients.clusters, topics)
 
 
-def _left(remote_partitions: Iterable[RemotePartition]) -> list[RemotePartition]:
+def _undrained(remote_partitions: Iterable[RemotePartition]) -> list[RemotePartition]:
     return [one for one in remote_partitions if not one.drained]
 
 
-def _told(left: Sequence[RemotePartition]) -> str:
-    named = "; ".join(_behind(one) for one in left[:_NAMED])
-    return f"{named}{f'; and {len(left) - _NAMED:,} partitions more' if len(left) > _NAMED else ''}"
+def _described(undrained: Sequence[RemotePartition]) -> str:
+    return first_few([_behind(one) for one in undrained], _NAMED, separator="; ")
 
 
 def _behind(one: RemotePartition) -> str:
     end = one.source.log_end if one.source else 0
-    stored = "nothing is stored" if one.stored is None else f"{one.stored:,} is the last offset that is stored"
+    stored = "no offset is stored" if one.stored is None else f"the last stored offset is {one.stored:,}"
     absent = (
         f"the target's {one.target_topic!r} has no such partition, which MirrorSource adds when it starts and every "
         "refresh.topics.interval.seconds"
     )
-    told = stored if one.target is not None else absent
-    return f"topic {one.where.topic!r}, partition {one.where.partition} ends at {end:,} and {told}"
+    reason = stored if one.target is not None else absent
+    return f"topic {one.where.topic!r}, partition {one.where.partition} ends at {end:,} and {reason}"

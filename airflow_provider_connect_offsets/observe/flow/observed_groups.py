@@ -1,7 +1,8 @@
-"""A observed at a MirrorMaker 2 flow: its syncs and checkpoints, its consumer groups, and where replication stands."""
+"""Observes a MirrorMaker 2 flow's offset syncs, checkpoints and consumer groups, and writes them as datasets."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,28 +23,36 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPING
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, STORED_RECORDS
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A consumer group: its state in Kafka's words, how many members it has, and what it has committed."""
+    """A consumer group.
+
+    Attributes:
+        state: Its state, in Kafka's words.
+        members: How many members it has; at least 1 in any state with members.
+        offsets: Its committed offsets.
+    """
 
     state: str
     members: int
     offsets: Mapping[TopicPartition, Committed]
 
     def offset(self, where: TopicPartition) -> int | None:
-        """The offset that it has committed for a partition, or None."""
-        found = self.offsets.get(where)
-        return None if found is None else found.offset
+        """The committed offset of a partition; None if there is none."""
+        committed = self.offsets.get(where)
+        return None if committed is None else committed.offset
 
 
 def groups_of(cluster: KafkaCluster, pattern: str) -> dict[str, Group]:
-    """Look at the groups of a cluster that ``pattern`` matches; raises store errors."""
+    """Observe the groups of a cluster whose names match ``pattern``; raises store errors."""
     return groups_named(cluster, cluster.groups.list_groups(pattern))
 
 
 def groups_named(cluster: KafkaCluster, names: Iterable[str]) -> dict[str, Group]:
-    """Look at these groups, whether or not there are any of that name; raises store errors."""
+    """Observe the groups of these names; a group that does not exist has no offsets. Raises store errors."""
     names = sorted(names)
     states, offsets = cluster.groups.states(names), cluster.groups.offsets_of(names)
     return {
@@ -56,10 +65,14 @@ def groups_named(cluster: KafkaCluster, names: Iterable[str]) -> dict[str, Group
 
 @dataclass(frozen=True, slots=True)
 class GroupsOfFlow:
-    """What was seen of a flow: groups on either side, and the remote topics that concern them.
+    """Consumer groups on both clusters, and the remote partitions that they concern.
 
-    ``read_from``: from which offsets on the records of both logs were read, by partition of the source; ``kept``: rows
-    of the dataset ``kept_mappings``.
+    Attributes:
+        of_source: Group → its state on the source; empty if the source is gone.
+        of_target: Group → its state on the target.
+        remote_partitions: The remote partitions of the flow.
+        read_from: The offsets from which on both logs were read, by partition of the source.
+        kept: Rows of the dataset ``kept_mappings``.
     """
 
     of_source: Mapping[str, Group]
@@ -69,11 +82,11 @@ class GroupsOfFlow:
     kept: Sequence[Mapping[str, Any]] = ()
 
 
-def write_told(request: FailoverRequest, clusters: Clusters, directory: FailoverDirectory) -> None:
-    """Write what is asked for, and what MirrorMaker 2 has told so far: syncs and checkpoints.
+def write_internal_records(request: FailoverRequest, clusters: Clusters, directory: FailoverDirectory) -> None:
+    """Write the request, and the records of MirrorMaker 2's internal topics: offset syncs and checkpoints.
 
-    To be done before the logs are looked at: one that tells of a record beyond their ends would be taken for one of an
-    earlier topic of that name.
+    Call it before the log bounds are read: a sync of a record beyond the log end would be taken for one of an earlier
+    topic of the same name. Raises store errors.
     """
     files.write_json(directory.request, request.as_json())
     _write_syncs(request.flow, clusters.on(request.flow.syncs_on), directory)
@@ -89,18 +102,18 @@ def _write_syncs(flow: Flow, cluster: KafkaCluster | None, directory: FailoverDi
     write_dataset(directory.stored_syncs, STORED_RECORDS, syncs)
 
 
-def told_syncs(directory: FailoverDirectory) -> dict[TopicPartition, list[OffsetMapping]]:
-    """Offset syncs of each partition of the source, in their order, as ``write_told`` has written them."""
-    found: dict[TopicPartition, list[OffsetMapping]] = {}
+def read_syncs(directory: FailoverDirectory) -> dict[TopicPartition, list[OffsetMapping]]:
+    """Read the offset syncs that :func:`write_internal_records` wrote, by partition of the source, in their order."""
+    syncs: dict[TopicPartition, list[OffsetMapping]] = {}
     for row in iterate_dataset(directory.stored_syncs, STORED_RECORDS):
         sync = parse_sync(row["key"], row["value"])
         if sync is not None and sync.upstream >= 0 and sync.downstream >= 0:
-            found.setdefault(sync.where, []).append(OffsetMapping(sync.upstream, sync.downstream))
-    return found
+            syncs.setdefault(sync.where, []).append(OffsetMapping(sync.upstream, sync.downstream))
+    return syncs
 
 
 def write_observation(request: FailoverRequest, directory: FailoverDirectory, observed: GroupsOfFlow) -> None:
-    """Write what was seen of groups and logs."""
+    """Write the observed groups and logs as datasets."""
     flow = request.flow
     sides = {Side.SOURCE: observed.of_source, Side.TARGET: observed.of_target}
     rows = [*group_rows(flow.source_alias, observed.of_source), *group_rows(flow.target_alias, observed.of_target)]
@@ -116,7 +129,7 @@ def write_observation(request: FailoverRequest, directory: FailoverDirectory, ob
 
 
 def group_rows(alias: str, groups: Mapping[str, Group]) -> Iterator[dict[str, Any]]:
-    """Rows of the dataset ``group_offsets``."""
+    """Yield the rows of the dataset ``group_offsets``; ``alias``: name of the Kafka cluster in the flow."""
     for name, group in groups.items():
         for where, committed in group.offsets.items():
             yield {
@@ -135,7 +148,18 @@ def stored_of_topic(
     name: str,
     read: Callable[[TopicReader], Iterable[TopicRecord]] = lambda topic: topic.records(),
 ) -> Iterator[dict[str, Any]]:
-    """Records of an internal topic, as rows of ``stored_records``; none where MirrorMaker 2 has not created it."""
-    if name in cluster.logs.topics():
-        with cluster.topic(name) as topic:
-            yield from stored_rows(name, read(topic))
+    """Yield the records of an internal topic as rows of the dataset ``stored_records``.
+
+    Args:
+        cluster: The cluster of the topic.
+        name: The topic; without it there are no rows: MirrorMaker 2 creates it with the first record.
+        read: Which records; default: all.
+
+    Raises:
+        StoreError: The cluster does not answer, or refuses.
+    """
+    if name not in cluster.logs.topics():
+        log.warning("There is no topic %r: nothing of this flow has been written to it yet.", name)
+        return
+    with cluster.topic(name) as topic:
+        yield from stored_rows(name, read(topic))

@@ -1,17 +1,20 @@
-"""Both logs of each replicated partition, how far replication has come in it, and whether their offsets go together."""
+"""Observes both logs of each replicated partition, and how far replication has come."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
+from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
-from airflow_provider_connect_offsets.kafka.spans import Isolation
+from airflow_provider_connect_offsets.kafka.spans import Isolation, Spans
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.lag import Replicated, isolation_of, replicated
+from airflow_provider_connect_offsets.observe.partitions import existing, partitions_of
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
@@ -19,7 +22,13 @@ from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """The clusters of a flow; ``source`` is None where it is gone. ``isolation``: which records MirrorSource reads."""
+    """The clusters of a flow.
+
+    Attributes:
+        source: The source; None if it is gone.
+        target: The target.
+        isolation: Which records MirrorSource reads from the source.
+    """
 
     source: KafkaCluster | None
     target: KafkaCluster
@@ -29,10 +38,23 @@ class Clusters:
         """The cluster on that side."""
         return self.source if side is Side.SOURCE else self.target
 
+    @contextmanager
+    def spans(self) -> Iterator[tuple[Spans, Spans]]:
+        """Open the records of both clusters; raises :class:`InvalidInput` if the source is gone."""
+        if self.source is None:
+            raise InvalidInput("The source's records can't be compared: the source is gone.")
+        with self.source.spans(self.isolation) as source, self.target.spans() as target:
+            yield source, target
+
 
 @dataclass(frozen=True, slots=True)
 class ReadFrom:
-    """The offsets from which on the records of both logs of a partition were read; None: the source is gone."""
+    """Offsets from which on both logs of a partition were read.
+
+    Attributes:
+        source: First offset read of the source; None if the source is gone.
+        target: First offset read of the remote topic.
+    """
 
     source: int | None
     target: int
@@ -42,13 +64,20 @@ class ReadFrom:
 class RemotePartition:
     """One partition of a replicated topic: both of its logs, and how far replication has come.
 
-    ``source`` is None where the source is gone, ``target`` where the target lacks the partition: its remote topic has
-    fewer, or is not there at all. Such a partition is drained where its source log holds no record, whatever is stored.
-    ``stored`` is the last offset that was replicated, as MirrorSource has stored it; ``origin`` what lies directly
-    before all that it has replicated, where that is known: -1 and -1 where both logs began with the same record.
-    ``ends_with_stored``: whether the last record of the remote topic is that at ``stored``, None where they were not
-    compared; ``gapless``: neither topic is compacted; ``transformed``: the connector has transformations; ``timed``:
-    the remote topic keeps the timestamps of the records.
+    Attributes:
+        where: The partition on the source.
+        target_topic: The remote topic.
+        source: Bounds of the source log; None if the source is gone.
+        target: Bounds of the remote topic's log; None if the target lacks the partition.
+        stored: Offset of the last replicated record, as MirrorSource has stored it; None: nothing is stored.
+        drained: True if no record of the source is left to replicate. Without a remote partition: if the source log
+            holds no record, whatever is stored.
+        origin: The offsets directly before the first replicated record: (-1, -1) if both logs began with the same
+            record; None if unknown.
+        ends_with_stored: True if the last record of the remote topic is the record at ``stored``; None: not compared.
+        gapless: True if neither topic is compacted.
+        transformed: True if the connector has transformations.
+        timed: True if the remote topic keeps the timestamps of the records.
     """
 
     where: TopicPartition
@@ -65,11 +94,16 @@ class RemotePartition:
 
     @property
     def on_target(self) -> TopicPartition:
-        """The same partition of the remote topic."""
+        """The partition of the remote topic."""
         return TopicPartition(self.target_topic, self.where.partition)
 
-    def row(self, read_from: ReadFrom | None) -> dict[str, Any]:
-        """Its row in the dataset ``mirror_partitions``."""
+    def covers(self, mapping: OffsetMapping) -> bool:
+        """True if both logs exist and still reach over the mapping's offsets."""
+        logs = ((self.source, mapping.upstream), (self.target, mapping.downstream))
+        return all(log is not None and log.log_start <= offset < log.log_end for log, offset in logs)
+
+    def row(self, read_from: ReadFrom | None = None) -> dict[str, Any]:
+        """Return its row of the dataset ``mirror_partitions``; ``read_from``: None if its records were not read."""
         return {
             "topic": self.where.topic,
             "target_topic": self.target_topic,
@@ -94,92 +128,95 @@ class RemotePartition:
 def remote_partitions_of(
     info: ConnectorInfo, clients: Clients, clusters: Clusters, topics: Container[str]
 ) -> list[RemotePartition]:
-    """Look at every partition of ``topics`` that MirrorSource ``info`` replicates, at both of its logs.
+    """Observe every partition of ``topics`` that a MirrorSource is configured to replicate, or has an offset for.
 
-    That is what it is configured to replicate and what it has an offset for, whether or not the target has it. Drained
-    is one of whose source no record is left to read; in what order all is read: ``observe.lag.replicated``.
+    The order of reading is that of ``observe.lag.replicated``.
+
+    Args:
+        info: The MirrorSource.
+        clients: Clients of its Connect cluster.
+        clusters: Both clusters of its flow.
+        topics: Topics of the source.
+
+    Returns:
+        The partitions, whether or not the target has them; empty if the source is gone.
+
+    Raises:
+        StoreError: A system does not answer, or refuses.
     """
     if clusters.source is None:
         return []
-    # What it is configured to replicate is looked up at the source, whatever cluster the doors lead to.
+    # The configured topics are looked up in the source, whatever cluster ``clients.logs`` is.
     clients = replace(clients, logs=clusters.source.logs)
-    found = replicated(clients, info, clusters.source.logs, selects=lambda topic: topic in topics)
-    return remote_partitions_found(info, clusters, found)
+    observed = replicated(clients, info, clusters.source.logs, selects=lambda topic: topic in topics)
+    return remote_partitions_replicated(info, clusters, observed)
 
 
-def remote_partitions_found(
-    info: ConnectorInfo, clusters: Clusters, found: Mapping[TopicPartition, Replicated]
+def remote_partitions_replicated(
+    info: ConnectorInfo, clusters: Clusters, observed: Mapping[TopicPartition, Replicated]
 ) -> list[RemotePartition]:
-    """Look at the remote topics of partitions of which it is known how far they are replicated.
+    """Observe the remote topics of partitions whose replication was observed by ``observe.lag.replicated``.
 
-    found: of ``observe.lag.replicated``, by partition of the source. Raises store errors.
+    Arguments, result and errors are those of :func:`remote_partitions_of`.
     """
     if clusters.source is None:
         return []
     flow = Flow.of(info.config)
-    asked = {where: TopicPartition(flow.target_topic(where.topic), where.partition) for where in found}
-    of_target, copied = _remote_topics(clusters.target, asked.values())
-    of_source = clusters.source.logs.configs({where.topic for where in asked})
-    absent = {where: found[where].bounds.log_start for where, on_target in asked.items() if on_target not in of_target}
+    names = {where: TopicPartition(flow.target_topic(where.topic), where.partition) for where in observed}
+    present = existing(clusters.target.logs, names.values())
+    of_target = clusters.target.logs.bounds(present)
+    target_configs = clusters.target.logs.configs({where.topic for where in present})
+    source_configs = clusters.source.logs.configs({where.topic for where in names})
+    absent = {where: observed[where].bounds.log_start for where, copy in names.items() if copy not in of_target}
     unread = clusters.source.logs.first_remaining(absent, isolation=isolation_of(info.config)) if absent else {}
     transformed = bool((info.config.get("transforms") or "").strip())
     return [
         RemotePartition(
             where,
             on_target.topic,
-            found[where].bounds,
+            observed[where].bounds,
             of_target.get(on_target),
-            None if (position := found[where].position) is None else position - 1,
-            drained=where not in unread if where in absent else _drained(found[where]),
-            gapless=not _compacted(of_source[where.topic]) and not _compacted(copied.get(on_target.topic, {})),
+            None if (position := observed[where].position) is None else position - 1,
+            drained=where not in unread if where in absent else _drained(observed[where]),
+            gapless=not _compacted(source_configs[where.topic])
+            and not _compacted(target_configs.get(on_target.topic, {})),
             transformed=transformed,
-            timed=_timed(copied.get(on_target.topic, {})),
+            timed=_timed(target_configs.get(on_target.topic, {})),
         )
-        for where, on_target in asked.items()
+        for where, on_target in names.items()
     ]
 
 
-def remote_partitions_left(flow: Flow, target: KafkaCluster) -> list[RemotePartition]:
-    """Look at the remote topics where the source is gone: each topic of the target that this flow may have made."""
+def remote_partitions_without_source(flow: Flow, target: KafkaCluster) -> list[RemotePartition]:
+    """Observe the remote topics of a flow whose source is gone: each topic that the flow may have created.
+
+    Raises store errors.
+    """
     counts = target.logs.topics()
     named = {name: flow.source_topic(name) for name in counts if not flow.is_internal(name)}
-    asked = {
-        TopicPartition(name, number): TopicPartition(source, number)
-        for name, source in named.items()
-        if source and not flow.is_internal(source)
-        for number in range(counts[name])
-    }
-    bounds = target.logs.bounds(asked)
-    configs = target.logs.configs({where.topic for where in asked})
+    of_flow = {name: source for name, source in named.items() if source and not flow.is_internal(source)}
+    bounds = target.logs.bounds(partitions_of(counts, of_flow))
+    configs = target.logs.configs(of_flow)
     return [
         RemotePartition(
-            asked[where],
+            TopicPartition(of_flow[where.topic], where.partition),
             where.topic,
             None,
-            found,
+            log,
             gapless=not _compacted(configs[where.topic]),
             timed=_timed(configs[where.topic]),
         )
-        for where, found in bounds.items()
+        for where, log in bounds.items()
     ]
 
 
 def timed_topics(remote_partitions: Iterable[RemotePartition]) -> dict[str, bool]:
-    """Tell of each topic (by its name on either side) whether its remote topic keeps the timestamps of the records."""
+    """Return, by topic name on either side, whether the remote topic keeps the timestamps of the records."""
     return {name: one.timed for one in remote_partitions for name in (one.target_topic, one.where.topic)}
 
 
-def _remote_topics(
-    target: KafkaCluster, asked: Iterable[TopicPartition]
-) -> tuple[Mapping[TopicPartition, LogBounds], Mapping[str, Mapping[str, str]]]:
-    """Look up bounds and settings of those partitions that the target has."""
-    counts = target.logs.topics()
-    there = [where for where in asked if where.partition < counts.get(where.topic, 0)]
-    return target.logs.bounds(there), target.logs.configs({where.topic for where in there})
-
-
-def _drained(found: Replicated) -> bool:
-    return found.known and found.first is None
+def _drained(observed: Replicated) -> bool:
+    return observed.known and observed.first is None
 
 
 def _compacted(config: Mapping[str, str]) -> bool:

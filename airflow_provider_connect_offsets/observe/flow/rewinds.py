@@ -1,18 +1,19 @@
-"""Where a flow stands on both clusters while it stands still: exact pairs of offsets, kept for later translation.
+"""Keeps the exact offset mappings at which a flow is stopped, for later translations.
 
-Two such pairs of one generation translate all that lies between them. A reset that moves the flow back ends one
-generation and begins another; of the partitions that it leaves alone, both pairs are of the same one.
+Two mappings of one generation translate all offsets between them. A reset that moves a partition back ends one
+generation (its closing mapping) and begins another (its opening mapping); in a partition that it leaves alone, both
+mappings belong to the same generation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.flow_snapshot import remote_bounds
+from airflow_provider_connect_offsets.observe.flow.topic_ids import TopicIds
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
@@ -24,21 +25,12 @@ from airflow_provider_connect_offsets.workspace.paths import join
 
 
 def keep_rewinds(run: ResetDirectory, plan: OffsetPlan, at_stop: Offsets, clients: Clients, flow: Flow) -> None:
-    """Write dataset ``rewinds``; the flow must stand still. Raises store errors."""
-    topics = {row.topic for row in plan.rows if row.topic is not None}
-    bounds = remote_bounds(clients.clusters[Side.TARGET], flow, topics)
-    ends = {where: found.log_end for where, found in bounds.items()}
-    remote = {flow.target_topic(topic) for topic in topics}
-    ids = TopicIds(clients.clusters[Side.SOURCE].topic_ids(topics), clients.clusters[Side.TARGET].topic_ids(remote))
+    """Write the dataset ``rewinds``; the flow must be stopped on ``at_stop``. Raises store errors."""
+    names = {row.topic: flow.target_topic(row.topic) for row in plan.rows if row.topic is not None}
+    source, target = clients.clusters[Side.SOURCE], clients.clusters[Side.TARGET]
+    ends = {where: bounds.log_end for where, bounds in remote_bounds(target, flow, set(names)).items()}
+    ids = TopicIds.observed(names, source, target)
     write_dataset(run.rewinds, REWINDS, rewinds(plan, at_stop, ends, flow, now=datetime.now(tz=UTC), ids=ids))
-
-
-@dataclass(frozen=True, slots=True)
-class TopicIds:
-    """Ids of the topics on either cluster, by name."""
-
-    source: Mapping[str, str]
-    target: Mapping[str, str]
 
 
 def rewinds(
@@ -50,7 +42,16 @@ def rewinds(
     now: datetime,
     ids: TopicIds,
 ) -> Iterator[dict[str, Any]]:
-    """Rows of dataset ``rewinds``. ends: log ends of the remote topics, 0 where there is none yet."""
+    """Yield the rows of the dataset ``rewinds``.
+
+    Args:
+        plan: The reset.
+        at_stop: The offsets at which the MirrorSource is stopped.
+        ends: Log end offsets of the remote topics; a missing partition does not exist yet and ends at 0.
+        flow: The flow.
+        now: The time of the stop.
+        ids: Ids of the topics.
+    """
     stored = at_stop.stored()
     for row in plan.rows:
         if row.topic is None or row.kafka_partition is None:
@@ -72,9 +73,17 @@ def rewinds(
 
 
 def append_rewinds(run: ResetDirectory, root: str, *, digest: str) -> str:
-    """Copy the run's ``rewinds`` to where those of all resets lie, under a name of their own; returns where.
+    """Copy the run's dataset ``rewinds`` into the directory with those of all resets of the flow.
 
-    Done again, it writes the same once more.
+    A repeated call writes the same dataset once more.
+
+    Args:
+        run: Directory of the run.
+        root: URI of the directory for all resets.
+        digest: Digest of the plan; part of the new dataset's name.
+
+    Returns:
+        URI of the new dataset.
     """
     rows = read_dataset(run.rewinds, REWINDS)
     stopped_at = min((row["written_at"] for row in rows), default=datetime.now(tz=UTC))
@@ -88,5 +97,5 @@ def _position(plan: OffsetPlan, offset: str | None) -> int | None:
 
 
 def _opening(row: PlanRow, position: int | None) -> int | None:
-    """The next record to be replicated; None where ``auto.offset.reset`` decides."""
+    """Return the offset of the next record to be replicated; None if ``auto.offset.reset`` decides."""
     return position if row.action is Action.KEEP else row.after_position

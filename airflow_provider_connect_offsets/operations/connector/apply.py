@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.exceptions import NotRunning, RecordsDelet
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import outcomes
-from airflow_provider_connect_offsets.operations.connector.plans import refuse_planned_on, refuse_taken_back
+from airflow_provider_connect_offsets.operations.connector.plans import refuse_planned_on, refuse_undone
 from airflow_provider_connect_offsets.operations.stages.captured import (
     alteration_in,
     deleted_in,
@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     prior_state_in,
 )
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages
-from airflow_provider_connect_offsets.operations.stages.recovery import executor, recover, take_back_import
+from airflow_provider_connect_offsets.operations.stages.recovery import executor, recover, undo_import
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal
@@ -36,9 +36,9 @@ def apply_plan(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owne
     :class:`LeftStopped`, :class:`RecordsDeleted` (offsets and state are as planned, records at its positions are gone),
     and store errors of a store that could not be reached before anything was written.
     """
-    told = take_back_import(journal, owner, clients)
+    told = undo_import(journal, owner, clients)
     if told is not None:
-        refuse_taken_back(plan, clients.offsets.read_offsets(plan.connector), told)
+        refuse_undone(plan, clients.offsets.read_offsets(plan.connector), told)
     with journal.claim(owner) as entry:
         stages = change_stages(plan, clients) if plan.changed_rows() else ()
         outcome = carry_out(plan, clients, journal, entry, owner, stages, operation="the change of offsets")

@@ -42,7 +42,7 @@ def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) ->
     refuse_unless_still(clients, connector)
     gone = log_positions.out_of_log(clients, log_positions.positions_in(info.family, changes))
     if gone:
-        raise InvalidRequest(f"Nothing was written: {log_positions.told(connector, gone)}")
+        raise InvalidRequest(f"Nothing was written: {log_positions.described(connector, gone)}")
 
     return len(_changed(clients, journal, owner, WriteOffsets(connector, clients, changes)).changes)
 
@@ -61,12 +61,12 @@ def reset(clients: Clients, journal: Journal, owner: Owner) -> int:
 
 def _changed(clients: Clients, journal: Journal, owner: Owner, stage: AlterOffsets) -> Alteration:
     """Make the stage as a saga of its own; gives what it captured."""
-    if journal.is_held_by(owner.run):
+    if journal.is_claimed_for(owner.run):
         raise InvalidRequest(
             f"Nothing was written: this run holds {journal.connector!r} for the plan that it has begun. Give run_uri "
             "and digest of that plan, or leave the begin out."
         )
-    recovery.take_back_import(journal, owner, clients)
+    recovery.undo_import(journal, owner, clients)
     with journal.claim(owner) as entry:
         recovery.recover(entry, Toward.BACK, clients)
         refuse_unless_still(clients, journal.connector)

@@ -86,7 +86,7 @@ def refuse_planned_on(left: SagaRecord, plan: OffsetPlan, told: str) -> None:
     _refuse_left_alone(plan.left_alone_at(undone), told)
 
 
-def refuse_taken_back(plan: OffsetPlan, standing: Offsets, told: str) -> None:
+def refuse_undone(plan: OffsetPlan, standing: Offsets, told: str) -> None:
     """Raise :class:`Drift` for a plan that leaves alone what a dead import had written, which was taken back since.
 
     standing: what is stored now, of a connector that is down; told: what became of the import.

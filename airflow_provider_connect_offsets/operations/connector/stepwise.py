@@ -1,7 +1,7 @@
 """The stages of a change one by one, for those who lay a change out in tasks of their own.
 
 ``begin`` opens the saga and captures the state that the connector has; stopping it is a task that knows nothing of the
-saga. ``take_back`` settles whatever is left of it.
+saga. ``undo`` settles whatever is left of it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import outcomes
-from airflow_provider_connect_offsets.operations.connector.plans import refuse_planned_on, refuse_taken_back
+from airflow_provider_connect_offsets.operations.connector.plans import refuse_planned_on, refuse_undone
 from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.captured import ALTER, RESUME, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages
@@ -28,14 +28,14 @@ def begin(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *,
     Raises :class:`Overlap` where another run holds it. What a dead run left is restored first; raises :class:`Drift`
     where the plan was made from that.
     """
-    import_told = recovery.take_back_import(journal, owner, clients)
+    import_told = recovery.undo_import(journal, owner, clients)
     if import_told is not None:
-        refuse_taken_back(plan, clients.offsets.read_offsets(plan.connector), import_told)
+        refuse_undone(plan, clients.offsets.read_offsets(plan.connector), import_told)
     with journal.claim(owner) as left:  # not held yet: who fails here holds nothing
         told = recovery.recover(left, Toward.BACK, clients)
         if told is not None:
             refuse_planned_on(left.record, plan, told)
-    entry = journal.hold(owner, seconds=seconds)
+    entry = journal.claim_for_run(owner, seconds=seconds)
     stages = change_stages(plan, clients)
     entry.begin(owner, operation="the change of offsets", key=outcomes.key_of(plan), stages=stages)
     recovery.executor(clients, entry, list(stages)).announce(stages[0])
@@ -55,9 +55,9 @@ def alter(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *,
     """Write the plan and prove it; returns what stands. The connector must be STOPPED, and held by this run.
 
     Raises :class:`NotStopped`, :class:`Overlap`, :class:`Drift` before anything is written, and :class:`NotApplied`,
-    after which ``take_back`` restores.
+    after which ``undo`` restores.
     """
-    with journal.held(owner, seconds=seconds) as entry:
+    with journal.continued(owner, seconds=seconds) as entry:
         refuse_unless_still(clients, plan.connector)
         stage = AlterOffsets(plan.connector, clients, plan)
         recovery.executor(clients, entry, [stage]).make(stage)
@@ -68,9 +68,9 @@ def alter(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *,
 def read_back(clients: Clients, journal: Journal, owner: Owner, *, seconds: float) -> Offsets:
     """Prove once more that what was to be written stands, and its records are there; returns it.
 
-    Raises :class:`NotApplied`, and :class:`Drift` where records were deleted, after which ``take_back`` restores.
+    Raises :class:`NotApplied`, and :class:`Drift` where records were deleted, after which ``undo`` restores.
     """
-    with journal.held(owner, seconds=seconds) as entry:
+    with journal.continued(owner, seconds=seconds) as entry:
         stages = {one.title: one for one in recovery.built(entry.record, clients)}
         change = recovery.executor(clients, entry, [stages[ALTER], stages[RESUME]])
         change.check()
@@ -79,7 +79,7 @@ def read_back(clients: Clients, journal: Journal, owner: Owner, *, seconds: floa
     return Offsets() if found is None else found.expected
 
 
-def take_back(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner) -> Outcome | None:
+def undo(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner) -> Outcome | None:
     """End the run's hold; whatever it left unfinished is restored. Gives the outcome, None where nothing was left.
 
     Where the connector has been given back already (it is not STOPPED any more, or was STOPPED before), the change

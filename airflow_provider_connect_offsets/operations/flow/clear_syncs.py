@@ -7,7 +7,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.flow_snapshot import keep_records
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_still
-from airflow_provider_connect_offsets.operations.flow.flow_reset import Held, replicates, synced_topics
+from airflow_provider_connect_offsets.operations.flow.flow_reset import ResetJournals, replicates, synced_topics
 from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.saga.executor import Toward
@@ -18,7 +18,7 @@ _NAMED = 5
 
 
 def clear_syncs(
-    reset: FlowReset, clients: Clients, held: Held, owner: Owner, run: ResetDirectory, *, foreign: bool
+    reset: FlowReset, clients: Clients, held: ResetJournals, owner: Owner, run: ResetDirectory, *, foreign: bool
 ) -> dict[str, int]:
     """Keep the records of the flow's own topics in ``run``, and empty the topics; how many offsets of each.
 
@@ -26,7 +26,7 @@ def clear_syncs(
     first. Raises :class:`NotStopped` and :class:`InvalidInput` before anything is touched, :class:`Overlap`, and store
     errors, after which some records may be gone.
     """
-    with held.journal.claim(owner, beside=held.locks) as entry:
+    with held.journal.claim(owner, others=held.locks) as entry:
         recovery.recover(entry, Toward.BACK, clients)
         for connector in filter(None, (reset.source_connector, reset.checkpoint_connector)):
             refuse_unless_still(clients, connector)

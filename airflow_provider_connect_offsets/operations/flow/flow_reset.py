@@ -63,7 +63,7 @@ def read_reset(run: ResetDirectory, *, digest: str | None = None) -> ResetPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ResetJournals:
     """The journal of the MirrorSource, and those whose holder keeps resets apart that have anything else in common.
 
     ``history``: where the pairs of offsets of all its resets are kept.
@@ -75,7 +75,13 @@ class Held:
 
 
 def reset_flow(
-    plan: ResetPlan, clients: Clients, held: Held, owner: Owner, run: ResetDirectory, *, sync_timeout: float = 180.0
+    plan: ResetPlan,
+    clients: Clients,
+    held: ResetJournals,
+    owner: Owner,
+    run: ResetDirectory,
+    *,
+    sync_timeout: float = 180.0,
 ) -> Outcome:
     """Make the reset that was planned, and wait for the new syncs that prove it, at most ``sync_timeout`` seconds.
 
@@ -83,7 +89,7 @@ def reset_flow(
     """
     offsets = plan.offsets
     _refuse_unforeseen(plan, clients, run)
-    with held.journal.claim(owner, beside=held.locks) as entry:
+    with held.journal.claim(owner, others=held.locks) as entry:
         stages = reset_stages(plan, clients, run)
         outcome = carry_out(offsets, clients, held.journal, entry, owner, stages, operation="the reset of the flow")
     if outcome.result is not Result.APPLIED:
@@ -108,9 +114,9 @@ def reset_stages(plan: ResetPlan, clients: Clients, run: ResetDirectory) -> list
     return [first, stop, alter, empty, resume, last, look]
 
 
-def take_back_reset(plan: ResetPlan, clients: Clients, held: Held, owner: Owner) -> Outcome | None:
+def undo_reset(plan: ResetPlan, clients: Clients, held: ResetJournals, owner: Owner) -> Outcome | None:
     """Restore what a reset of the same run left unfinished; None where nothing was left."""
-    with held.journal.claim(owner, beside=held.locks) as entry:
+    with held.journal.claim(owner, others=held.locks) as entry:
         told = recovery.recover(entry, Toward.BACK, clients)
         return None if told is None else outcomes.recovered(plan.offsets, entry.record, told)
 

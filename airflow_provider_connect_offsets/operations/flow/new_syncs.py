@@ -8,6 +8,7 @@ from typing import Any
 
 import tenacity
 
+from airflow_provider_connect_offsets.clock import retrying
 from airflow_provider_connect_offsets.exceptions import NotRunning
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -15,7 +16,8 @@ from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync, parse_sync
 
-_LOOK_AGAIN = 0.5
+# Seconds between two observations.
+_INTERVAL = 0.5
 _NAMED = 3
 
 
@@ -68,15 +70,9 @@ def await_new_syncs(
     one, and where none comes at all.
     """
     awaited = _awaited(plan, found, clients)
-    deadline = clients.clock.now() + timeout
-    looking = tenacity.Retrying(
-        retry=tenacity.retry_if_result(lambda proof: bool(proof.missing)),
-        wait=tenacity.wait_fixed(_LOOK_AGAIN),
-        stop=lambda _state: clients.clock.now() > deadline,
-        sleep=clients.clock.sleep,
-        retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
-    )
-    proof: Proof = looking(lambda: _look(reset, found, awaited, clients))
+    retry = tenacity.retry_if_result(lambda proof: bool(proof.missing))
+    waiting = retrying(retry, timeout=timeout, clock=clients.clock, wait=tenacity.wait_fixed(_INTERVAL))
+    proof: Proof = waiting(lambda: _observe(reset, found, awaited, clients))
     if awaited and len(proof.missing) == len(awaited):
         raise NotRunning(
             f"{plan.connector!r} was reset, its offsets were read back and {reset.syncs.topic!r} was empty, but within "
@@ -106,7 +102,7 @@ def _awaited(plan: OffsetPlan, found: Mapping[TopicPartition, Opening], clients:
     return frozenset(where for where, log in bounds.items() if max(found[where].upstream, log.log_start) < log.log_end)
 
 
-def _look(
+def _observe(
     reset: FlowReset, found: Mapping[TopicPartition, Opening], awaited: frozenset[TopicPartition], clients: Clients
 ) -> Proof:
     first: dict[TopicPartition, OffsetSync] = {}

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import tenacity
 
+from airflow_provider_connect_offsets.clock import retrying
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Overlap, StoreError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import commit_deleted, is_whole
@@ -160,12 +161,11 @@ def mend(entry: JournalEntry, target: KafkaCluster) -> str | None:
 
 @contextmanager
 def _claimed(journal: Journal, owner: Owner, timeout: float) -> Iterator[JournalEntry]:
-    waiting = tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(Overlap),
+    waiting = retrying(
+        tenacity.retry_if_exception_type(Overlap),
+        timeout=timeout,
         wait=tenacity.wait_exponential(max=10),
-        stop=tenacity.stop_after_delay(timeout),
         before_sleep=lambda state: log.info("%s", state.outcome and state.outcome.exception()),
-        reraise=True,
     )
     with ExitStack() as stack:
         yield waiting(lambda: stack.enter_context(journal.claim(owner)))

@@ -33,9 +33,9 @@ class PriorState:
 
     @classmethod
     def observed(cls, clients: Clients, connector: str) -> PriorState:
-        """Ask for it; raises as ``steps.told_status`` does."""
-        status = steps.told_status(clients, connector)
-        return cls(steps.state_to_give_back(status), len(status.tasks))
+        """Ask for it; raises as ``steps.lasting_status`` does."""
+        status = steps.lasting_status(clients, connector)
+        return cls(steps.intended_state(status), len(status.tasks))
 
     @classmethod
     def of(cls, captured: JsonMap) -> PriorState:

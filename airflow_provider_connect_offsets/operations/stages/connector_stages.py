@@ -71,7 +71,7 @@ class StopConnector(_StageOfConnector):
         """DONE while it is STOPPED."""
         del captured
         try:
-            state = steps.told_status(self._clients, self.subject).state
+            state = steps.lasting_status(self._clients, self.subject).state
         except UnknownConnector as error:
             return StageState(Found.DONE) if self._optional else StageState(Found.FOREIGN, deleted(error))
         if state is State.STOPPED:
@@ -90,9 +90,9 @@ class StopConnector(_StageOfConnector):
         process that lost the answer once more behind a second stop.
         """
         try:
-            if not undoing.came_back and _is_in_doubt(undoing.error):
+            if not undoing.returned and _is_in_doubt(undoing.error):
                 steps.stop(self._clients, self.subject)
-            give_back(self._clients, self.subject, PriorState.of(captured), ask=not undoing.came_back)
+            restore_state(self._clients, self.subject, PriorState.of(captured), ask=not undoing.returned)
         except UnknownConnector as error:
             self._pass_over(error, otherwise=deleted(error))
         return ""
@@ -112,7 +112,7 @@ class ResumeConnector(_StageOfConnector):
     def do(self, captured: JsonMap) -> Done:
         """Ask for it, unless it is there already; raises :class:`NotRunning` and store errors."""
         try:
-            give_back(self._clients, self.subject, PriorState.of(captured), ask=False)
+            restore_state(self._clients, self.subject, PriorState.of(captured), ask=False)
         except UnknownConnector as error:
             self._pass_over(error, otherwise=NotRunning(f"{error} Someone has deleted it, so it can't be resumed."))
         return Done()
@@ -120,7 +120,7 @@ class ResumeConnector(_StageOfConnector):
     def find(self, captured: JsonMap) -> StageState:
         """BEFORE while it is STOPPED and is to be something else; of one that is gone nothing is left to be done."""
         try:
-            state = steps.told_status(self._clients, self.subject).state
+            state = steps.lasting_status(self._clients, self.subject).state
         except UnknownConnector:
             return StageState(Found.DONE)
         is_there = state is not State.STOPPED or PriorState.of(captured).state is State.STOPPED
@@ -132,10 +132,10 @@ def deleted(error: UnknownConnector) -> Interfered:
     return Interfered(f"{error} Someone has deleted it, so it can't be given back.")
 
 
-def give_back(clients: Clients, connector: str, prior: PriorState, *, ask: bool) -> None:
+def restore_state(clients: Clients, connector: str, prior: PriorState, *, ask: bool) -> None:
     """Bring a connector into the state it had, unless it is there; ``ask``: in any case. Raises :class:`NotRunning`."""
     if ask or clients.control.status(connector).state is not prior.state:
-        steps.give_back(clients, connector, prior.state, tasks=prior.tasks)
+        steps.restore_state(clients, connector, prior.state, tasks=prior.tasks)
 
 
 def _is_in_doubt(error: BaseException | None) -> bool:

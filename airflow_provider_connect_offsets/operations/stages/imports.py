@@ -118,7 +118,7 @@ class Imports:
         try:
             with ExitStack() as stack:
                 try:
-                    entry = stack.enter_context(self.journal.claim(self.owner, beside=beside))
+                    entry = stack.enter_context(self.journal.claim(self.owner, others=beside))
                 except (OSError, WorkspaceUnwritable) as error:
                     raise JournalLost(f"No journal can be kept in {self.journal.uri}: {error}.") from error
                 yield entry

@@ -176,7 +176,7 @@ class AlterOffsets(Stage):
             )
 
     def _is_resumed(self) -> bool:
-        return steps.told_status(self._clients, self.subject).state is not State.STOPPED
+        return steps.lasting_status(self._clients, self.subject).state is not State.STOPPED
 
     def _reads(self, expected: Offsets) -> bool:
         return not steps.differences(self._clients.offsets.read_offsets(self.subject), expected)
@@ -184,7 +184,7 @@ class AlterOffsets(Stage):
     def _prior_gone(self, found: Alteration) -> str:
         """Name the prior positions whose records were deleted since the stop; empty where nobody can tell."""
         try:
-            return log_positions.told(self.subject, log_positions.prior_gone(self._clients, found.positions))
+            return log_positions.described(self.subject, log_positions.prior_gone(self._clients, found.positions))
         except StoreError as error:
             # The prior offsets are proved, and brokers that do not answer are no reason to keep a connector down.
             log.warning("%s So nobody knows whether records at the prior positions were deleted.", error)
@@ -216,7 +216,7 @@ class CheckRecords(Stage):
         """Look."""
         found = Alteration.of(captured)
         try:
-            gone = log_positions.told(self.subject, log_positions.requested_gone(self._clients, found.positions))
+            gone = log_positions.described(self.subject, log_positions.requested_gone(self._clients, found.positions))
         except StoreError as error:
             return Done(
                 (f"{error} So nobody knows whether records at the positions of {self.subject!r} were deleted.",)

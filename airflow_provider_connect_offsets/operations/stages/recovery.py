@@ -55,7 +55,7 @@ def recover(entry: JournalEntry, toward: Toward, *clients: Clients) -> str | Non
     return told
 
 
-def take_back_import(journal: Journal, owner: Owner, clients: Clients) -> str | None:
+def undo_import(journal: Journal, owner: Owner, clients: Clients) -> str | None:
     """Take back what a dead import has left of the connector of ``journal``; says so, None where nothing was left.
 
     Only where the doors lead to all that it has written, the storage: for any others the journal can't be claimed, and

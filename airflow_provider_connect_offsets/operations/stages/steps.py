@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.exceptions import (
     OutcomeUnknown,
     StoreError,
 )
-from airflow_provider_connect_offsets.observe.clients import Clients, until_timeout
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.waiting import is_in
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
@@ -28,12 +28,12 @@ log = logging.getLogger(__name__)
 _TELL_NOTHING = frozenset({State.UNASSIGNED, State.RESTARTING})
 
 
-def state_to_give_back(status: ConnectorStatus) -> State:
+def intended_state(status: ConnectorStatus) -> State:
     """The state a connector is to have again: PAUSED and STOPPED stay, anything else was meant to run."""
     return status.state if status.state in {State.PAUSED, State.STOPPED} else State.RUNNING
 
 
-def told_status(clients: Clients, connector: str) -> ConnectorStatus:
+def lasting_status(clients: Clients, connector: str) -> ConnectorStatus:
     """The status of a connector once its state tells what anybody wants it to be; nothing is asked of it.
 
     A worker that goes away in order writes UNASSIGNED for its connectors, PAUSED and STOPPED ones too, and that stands
@@ -56,7 +56,7 @@ def stop(clients: Clients, connector: str) -> None:
 
     Raises :class:`NotStopped` that says what still runs, :class:`UnknownConnector`, and other store errors.
     """
-    ask_for(clients, connector, State.STOPPED)
+    request_state(clients, connector, State.STOPPED)
     await_stopped(clients, connector)
 
 
@@ -77,18 +77,18 @@ def await_stopped(clients: Clients, connector: str) -> None:
         raise NotStopped(f"{connector!r} is STOPPED, but its consumer group {group!r} still has members.")
 
 
-def give_back(clients: Clients, connector: str, state: State, *, tasks: int | None = None) -> ConnectorStatus:
+def restore_state(clients: Clients, connector: str, state: State, *, tasks: int | None = None) -> ConnectorStatus:
     """Bring ``connector`` into ``state`` (RUNNING, PAUSED or STOPPED) and wait until it is there, with its tasks.
 
     tasks: how many it had; 0 means that none is waited for, None that it isn't known.
     Raises :class:`NotRunning` where a task failed or the state was not reached in time.
     """
-    ask_for(clients, connector, state)
+    request_state(clients, connector, state)
     return await_state(clients, connector, state, tasks=tasks)
 
 
 def await_state(clients: Clients, connector: str, state: State, *, tasks: int | None = None) -> ConnectorStatus:
-    """Wait until a connector is in the state that it was asked to be in; raises as :func:`give_back` does."""
+    """Wait until a connector is in the state that it was asked to be in; raises as :func:`restore_state` does."""
     status = clients.settle(
         lambda: clients.control.status(connector), until=lambda seen: seen.has_failed or is_in(seen, state, tasks=tasks)
     )
@@ -114,14 +114,14 @@ def refuse_unless_in(status: ConnectorStatus, connector: str, state: State, *, t
     )
 
 
-def ask_for(clients: Clients, connector: str, state: State) -> None:
+def request_state(clients: Clients, connector: str, state: State) -> None:
     """Ask for RUNNING, PAUSED or STOPPED until it is answered; it may be repeated, and a lost answer tells nothing."""
     asked = {
         State.RUNNING: clients.control.resume,
         State.PAUSED: clients.control.pause,
         State.STOPPED: clients.control.stop,
     }
-    until_timeout(clients, tenacity.retry_if_exception_type(OutcomeUnknown))(asked[state], connector)
+    clients.retrying(tenacity.retry_if_exception_type(OutcomeUnknown))(asked[state], connector)
 
 
 def until_it_stands(clients: Clients) -> tenacity.Retrying:
@@ -161,9 +161,9 @@ def write(clients: Clients, connector: str, changes: Offsets) -> WriteReply:
     """
 
     def is_stopping(error: BaseException) -> bool:
-        return isinstance(error, NotStopped) and told_status(clients, connector).state is State.STOPPED
+        return isinstance(error, NotStopped) and lasting_status(clients, connector).state is State.STOPPED
 
-    repeating = until_timeout(clients, tenacity.retry_if_exception(is_stopping))
+    repeating = clients.retrying(tenacity.retry_if_exception(is_stopping))
     return repeating(clients.offsets.write_offsets, connector, changes)
 
 

@@ -1,4 +1,4 @@
-"""Operations that move where a sink resumes, here or in a process of their own."""
+"""Operations that change where a sink resumes, in this process or in another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
-from airflow_provider_connect_offsets.operations.connector import direct, held, stepwise
+from airflow_provider_connect_offsets.operations.connector import direct, stepwise, stopped
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
@@ -26,7 +26,7 @@ _HERE, _GO_ON = "here", "go on"
 
 @dataclass(frozen=True)
 class Asked:
-    """A plan, and the same as offsets."""
+    """The input of an operation: a plan, and the same as offsets."""
 
     plan: OffsetPlan
     changes: Offsets
@@ -36,17 +36,17 @@ Operation = Callable[[Asked, Clients, Journal, Owner], object]
 
 
 def change(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
-    """A change by a plan."""
+    """Change the sink by a plan."""
     return apply_plan(asked.plan, clients, journal, owner)
 
 
 def write(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
-    """Offsets that are named, without a plan."""
+    """Write offsets without a plan."""
     return direct.alter(clients, journal, owner, asked.changes)
 
 
 def single_steps(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
-    """A change in steps, each a task of its own."""
+    """Change the sink in single steps, each a task of its own."""
     plan, name = asked.plan, asked.plan.connector
     prior = stepwise.begin(plan, clients, journal, owner, seconds=60)
     clients.control.stop(name)
@@ -55,21 +55,21 @@ def single_steps(asked: Asked, clients: Clients, journal: Journal, owner: Owner)
     stepwise.read_back(clients, journal, owner, seconds=60)
     if prior is not State.STOPPED:
         (clients.control.pause if prior is State.PAUSED else clients.control.resume)(name)
-    return stepwise.take_back(plan, clients, journal, owner)
+    return stepwise.undo(plan, clients, journal, owner)
 
 
 def hold(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
-    """A connector that is held STOPPED, as a failover does, and given back."""
+    """Keep the sink STOPPED between tasks, as a failover does, and resume it."""
     del asked
-    members = [held.Member(clients, journal)]
-    held.hold_stopped(members, owner, seconds=60)
-    held.give_back(members, owner, seconds=60)
-    return held.take_back(members, owner)
+    members = [stopped.Member(clients, journal)]
+    stopped.stop_for_run(members, owner, seconds=60)
+    stopped.resume(members, owner, seconds=60)
+    return stopped.restore(members, owner)
 
 
 @dataclass(frozen=True)
 class Told:
-    """What another process is to do, and at which call it waits for something to happen."""
+    """The order for another process: an operation, and the call at which it waits."""
 
     operation: Operation
     asked: Asked
@@ -79,7 +79,7 @@ class Told:
     at: int
 
     def carry_out(self, faults: Faults) -> None:
-        """Do it, with a journal as in the tests' own process."""
+        """Run the operation with a journal, as in the tests' own process."""
         connector = self.asked.plan.connector
         journal = Journal(journal_root(self.workspace), cluster=self.address.cluster, connector=connector)
         with self.address.opened() as clients:
@@ -87,7 +87,7 @@ class Told:
 
 
 def run_elsewhere(told: Told, *, after: bool, world: Callable[[], None]) -> None:
-    """Let another process do it, and ``world`` happen before or after the call, if it comes to that.
+    """Run an operation in another process, and call ``world`` before or after the call, if it is reached.
 
     Raises what it raised, and :class:`Killed` where it ended itself.
     """

@@ -1,4 +1,4 @@
-"""A commit of translated offsets in a process of its own, which kills itself in the midst.
+"""Commit translated offsets in a process that kills itself half-way.
 
 usage: python -m tests.support.programs.commit_process BOOTSTRAP RUN_DIRECTORY DIGEST GROUPS
 """
@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 
 class Dying(ConsumerGroups):
-    """Dies once so many groups have been committed."""
+    """A groups client that kills the process after some commits."""
 
     left = 0
 

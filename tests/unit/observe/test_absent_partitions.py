@@ -152,7 +152,7 @@ def test_a_failback_is_not_held_up_by_it() -> None:
         planned=True, flow=forward.reversed(), groups=".*", forward=forward, forward_connector="mirror"
     )
 
-    found = observe_failback(request, made_up.clients, back, {"here.orders"}, [], told=HomeEvidence())
+    found = observe_failback(request, made_up.clients, back, {"here.orders"}, [], evidence=HomeEvidence())
 
     assert [(one.where.partition, one.ends_with_stored) for one in found.forward] == [(0, True)]
     assert [(row["kafka_partition"], row["forward_end"]) for row in found.rows()] == [(0, 3)]

@@ -13,8 +13,8 @@ from airflow_provider_connect_offsets.observe.flow.observed_groups import Groups
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     ReadFrom,
     RemotePartition,
-    remote_partitions_left,
     remote_partitions_of,
+    remote_partitions_without_source,
 )
 from airflow_provider_connect_offsets.observe.flow.single_records import anchored
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -100,7 +100,7 @@ def test_where_the_source_is_gone_the_remote_topic_tells_of_itself() -> None:
         {THERE: [THREE]}, {THERE: {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}}
     )
 
-    [one] = remote_partitions_left(Flow(source_alias="here"), MadeUpFlow(target, target).clusters.target)
+    [one] = remote_partitions_without_source(Flow(source_alias="here"), MadeUpFlow(target, target).clusters.target)
 
     assert (one.where, one.source, one.ends_with_stored) == (WHERE, None, None)
     assert (one.gapless, one.transformed, one.timed) == (False, False, False)
@@ -114,7 +114,7 @@ def test_where_the_source_is_gone_no_topic_is_left_out_for_the_end_of_its_name(p
     never = {"here.checkpoints.internal", "mm2-offset-syncs.here.internal", "__hidden", flow.target_topic("__hidden")}
     target = MadeUpCluster({name: [THREE] for name in {*map(flow.target_topic, names), *never}})
 
-    found = remote_partitions_left(flow, MadeUpFlow(target, target).clusters.target)
+    found = remote_partitions_without_source(flow, MadeUpFlow(target, target).clusters.target)
 
     assert {one.where.topic for one in found} == names
 

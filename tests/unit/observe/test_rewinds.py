@@ -14,7 +14,8 @@ from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy
 from airflow_provider_connect_offsets.observe.flow import kept_mappings
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import RemotePartition
-from airflow_provider_connect_offsets.observe.flow.rewinds import TopicIds, rewinds
+from airflow_provider_connect_offsets.observe.flow.rewinds import rewinds
+from airflow_provider_connect_offsets.observe.flow.topic_ids import TopicIds
 from airflow_provider_connect_offsets.offsets.bisecting import OffsetMapping
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -79,7 +80,7 @@ def test_a_reset_that_ended_before_its_time_is_passed_over(tmp_path: Path) -> No
     """Half a directory tells nothing, and keeps nobody from moving groups."""
     files.write_bytes(join(tmp_path.as_uri(), "20260131T120000Z-0123456789ab", "part-00000.parquet"), b"PAR1")
 
-    assert kept_mappings._told(tmp_path.as_uri(), {}, IDS) == {}
+    assert kept_mappings._of_resets(tmp_path.as_uri(), {}, IDS) == {}
 
 
 def test_pairs_of_topics_that_were_created_anew_are_not_believed(tmp_path: Path) -> None:
@@ -94,7 +95,7 @@ def test_pairs_of_topics_that_were_created_anew_are_not_believed(tmp_path: Path)
     log = LogBounds(0, 100)
     there = {where: RemotePartition(where, "eu.t", log, log) for where in (TopicPartition("t", at) for at in range(4))}
 
-    assert kept_mappings._told(tmp_path.as_uri(), there, IDS) == {
+    assert kept_mappings._of_resets(tmp_path.as_uri(), there, IDS) == {
         TopicPartition("t", number): [OffsetMapping(9, 19), OffsetMapping(5, 20)] for number in (0, 3)
     }
 

@@ -24,7 +24,7 @@ CONTROL = cast("ConnectorControl", cast("Any", Failed()))
 @pytest.mark.parametrize("state", ["RUNNING", "PAUSED"])
 def test_a_failed_task_ends_the_waiting(state: str) -> None:
     """Waiting longer would not mend it."""
-    with pytest.raises(NotRunning, match=f"awaited to be {state}, but has failed: Boom"):
+    with pytest.raises(NotRunning, match=f"'flow' has failed while {state} is awaited: Boom"):
         observe_state(CONTROL, "flow", state)
 
 

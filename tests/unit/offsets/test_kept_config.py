@@ -11,7 +11,7 @@ import pytest
 
 import airflow_provider_connect_offsets
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus, State
-from airflow_provider_connect_offsets.observe.snapshot import FoundConnector, connector_row
+from airflow_provider_connect_offsets.observe.snapshot import ObservedConnector, connector_row
 from airflow_provider_connect_offsets.offsets.advice import advise, mirrored_groups
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import FAMILIES, ConnectorType, TopicPartition
@@ -51,7 +51,7 @@ class Recording(dict[str, str]):
 def test_no_secret_is_written() -> None:
     """The row has only listed settings, whatever the connector and the names of its secrets."""
     config = {**SECRETS, "connector.class": "X", "topics": "orders", "file": "sftp://me:s3cret@host/in"}
-    observed = FoundConnector(ConnectorInfo("c", ConnectorType.SINK, config), "RUNNING", "[]", Offsets())
+    observed = ObservedConnector(ConnectorInfo("c", ConnectorType.SINK, config), "RUNNING", "[]", Offsets())
 
     row = connector_row(observed, "k", datetime(2026, 1, 31, tzinfo=UTC))
 

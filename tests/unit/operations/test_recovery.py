@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, Overlap
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
-from airflow_provider_connect_offsets.operations.connector.held import Member, hold_stopped
+from airflow_provider_connect_offsets.operations.connector.stopped import Member, stop_for_run
 from airflow_provider_connect_offsets.operations.stages.captured import EMPTY, STOP, Alteration, by_hand
 from airflow_provider_connect_offsets.operations.stages.recovery import built
 from airflow_provider_connect_offsets.saga.journal import Journal
@@ -45,7 +45,7 @@ def test_a_connector_that_is_named_twice_is_not_held(tmp_path: Path) -> None:
     members = [Member(Clients(NO_CLIENT, NO_CLIENT), journal)] * 2
 
     with pytest.raises(InvalidRequest, match=r"Nothing was stopped, .* 'mirror' is named for two connectors"):
-        hold_stopped(members, Owner("dag/run", "begin", "host", 1), seconds=60)
+        stop_for_run(members, Owner("dag/run", "begin", "host", 1), seconds=60)
 
     assert list(tmp_path.iterdir()) == []
 
@@ -69,7 +69,7 @@ def test_the_way_back_is_told_where_it_can_not_be_kept(
     found = Alteration(State.RUNNING, prior, prior.removed())
     clients = Clients(NO_CLIENT, NO_CLIENT, origin=origin)
 
-    told = by_hand(clients, "mirror", found, Undoing(came_back=False, error=None, keep=keep))
+    told = by_hand(clients, "mirror", found, Undoing(returned=False, error=None, keep=keep))
 
     assert told.endswith(advice)
     assert '"offset": {"offset": 7}' in caplog.text

@@ -1,0 +1,42 @@
+"""Partitions of topics: those that exist, those of a dataset's row, and short lists of many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+
+
+class HasTopics(Protocol):
+    """A client that lists the topics of a Kafka cluster."""
+
+    def topics(self) -> Mapping[str, int]:
+        """Topic → number of partitions."""
+
+
+def existing(logs: HasTopics, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+    """Return those of ``partitions`` that exist in the cluster; raises store errors."""
+    counts = logs.topics()
+    return [where for where in partitions if where.partition < counts.get(where.topic, 0)]
+
+
+def partitions_of(counts: Mapping[str, int], topics: Iterable[str]) -> list[TopicPartition]:
+    """List all partitions of ``topics``.
+
+    Args:
+        counts: Topic → number of partitions; a topic that is missing has none.
+        topics: Names of topics.
+    """
+    return [TopicPartition(topic, number) for topic in topics for number in range(counts.get(topic, 0))]
+
+
+def partition_of(row: Mapping[str, Any]) -> TopicPartition:
+    """Return the partition that a dataset's row is about: its columns ``topic`` and ``kafka_partition``."""
+    return TopicPartition(row["topic"], row["kafka_partition"])
+
+
+def first_few(texts: Sequence[str], limit: int, *, separator: str = ", ") -> str:
+    """Join the first ``limit`` texts and count the others: ``a, b, c and 4 more``."""
+    more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
+    return separator.join(texts[:limit]) + more
