@@ -113,7 +113,7 @@ class Brokers:
             why = "; ".join([reason.str(), *self._errors.values()])
             text = f"{failed}: no answer from Kafka at {self.servers} within {self.timeout:g} s ({why})."
             return Unreachable(f"{text} Check bootstrap.servers and security.protocol.")
-        return StoreError(f"{failed}: Kafka at {self.servers} says: {reason.str()}")
+        return StoreError(f"{failed}: Kafka at {self.servers} answers: {reason.str()}")
 
     def _open(self, config: Mapping[str, Any]) -> AdminClient:
         try:

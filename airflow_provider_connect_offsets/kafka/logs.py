@@ -118,7 +118,10 @@ class KafkaLogs(Brokers):
             StoreError: The settings or offsets can't be read.
         """
         settings = self.configs(where.topic for where in bounds)
-        result = {where: _retention(settings[where.topic]) for where in bounds}
+        result = {
+            where: Retention(settings[where.topic]["cleanup.policy"], int(settings[where.topic]["retention.ms"]))
+            for where in bounds
+        }
         aged = {where: one.retention_ms for where, one in result.items() if one.deletes_by_age}
         if not aged:
             return result
@@ -214,10 +217,6 @@ def _milliseconds(moment: datetime) -> int:
         text = moment.isoformat()
         raise InvalidInput(f"{text} has no time zone, so it names no moment: add its offset, like {text}+00:00.")
     return max(0, math.ceil(moment.timestamp() * 1000))
-
-
-def _retention(settings: Mapping[str, str]) -> Retention:
-    return Retention(settings["cleanup.policy"], int(settings["retention.ms"]))
 
 
 def _or_end(looked_up: int, end: int) -> int:

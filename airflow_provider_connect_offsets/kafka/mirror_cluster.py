@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import confluent_kafka
 import tenacity
@@ -18,7 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ConfigSource,
 )
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
+from airflow_provider_connect_offsets.clock import retrying
 from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader, TopicRecord
@@ -42,17 +41,7 @@ class CleanupPolicy:
 
 
 class MirrorCluster(KafkaLogs):
-    """Client of the logs of one cluster that also reads and empties topics.
-
-    Args:
-        config: Settings of librdkafka.
-        timeout: Seconds after which a request fails, and a setting must have taken effect.
-        clock: Measures the latter.
-    """
-
-    def __init__(self, config: Mapping[str, Any], *, timeout: float = 15.0, clock: Clock = SYSTEM_CLOCK) -> None:
-        super().__init__(config, timeout=timeout)
-        self._clock = clock
+    """Client of the logs of one cluster that also reads and empties topics; settings take effect within its timeout."""
 
     def partitions(self, topic: str) -> list[TopicPartition]:
         """Return the partitions of ``topic``; none if it does not exist."""
@@ -148,7 +137,7 @@ class MirrorCluster(KafkaLogs):
 
     def _until_effective(self) -> tenacity.Retrying:
         """Return attempts until a setting has taken effect: brokers learn of it with a delay."""
-        return retrying(tenacity.retry_if_exception_type(_NotYet), timeout=self.timeout, clock=self._clock)
+        return retrying(tenacity.retry_if_exception_type(_NotYet), timeout=self.timeout)
 
 
 class _NotYet(StoreError):

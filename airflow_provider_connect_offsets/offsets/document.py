@@ -58,10 +58,10 @@ def flat_map(value: object, *, what: str) -> dict[str, JsonPrimitive]:
     for key, field in value.items():
         if isinstance(field, dict | list):
             raise InvalidDocument(
-                f"{what} may hold only primitive values, but its field {key!r} holds {json.dumps(field)[:80]}"
+                f"{what} may have only primitive values, but its field {key!r} is {json.dumps(field)[:80]}"
             )
         if not _is_storable(key) or not _is_storable(field):
-            raise InvalidDocument(f"{what} holds {json.dumps({key: field})[:80]}, which no JSON document can")
+            raise InvalidDocument(f"{what} has {json.dumps({key: field})[:80]}, which no JSON document can have")
     return value
 
 
@@ -185,7 +185,7 @@ def parse_text(text: str, connector: str) -> Offsets:
     by_connector = parse_kip199(body)
     if connector not in by_connector:
         names = ", ".join(repr(name) for name in sorted(by_connector)[:5]) or "none"
-        raise InvalidDocument(f"the file holds no offsets of connector {connector!r}; it names {names}")
+        raise InvalidDocument(f"the file has no offsets of connector {connector!r}; it names {names}")
     return by_connector[connector]
 
 

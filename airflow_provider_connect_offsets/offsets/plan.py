@@ -99,7 +99,7 @@ class OffsetPlan:
         ordered = tuple(sorted(rows, key=lambda row: row.partition))
         other = next((row.connector for row in ordered if row.connector != request.connector), None)
         if other is not None:
-            raise PlanRefused(f"the plan for {request.connector!r} holds a row of connector {other!r}")
+            raise PlanRefused(f"the plan for {request.connector!r} has a row of connector {other!r}")
         digest = plan_digest(row.digest() for row in ordered)
         return cls(request.connector, request, ordered, digest, was_running, observed_at)
 

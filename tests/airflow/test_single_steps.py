@@ -62,7 +62,7 @@ def test_what_still_runs_is_neither_altered_nor_reset(sink: SinkFlow) -> None:
     [
         ({"kafka_topic": "t"}, {"kafka_offset": 1}, "kafka_partition"),
         ({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": -1}, "must be 0 or greater, not -1"),
-        ({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": {"a": 1}}, "may hold only primitive values"),
+        ({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": {"a": 1}}, "may have only primitive values"),
         (None, {"kafka_offset": 1}, "partition"),
     ],
 )

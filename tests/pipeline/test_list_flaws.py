@@ -25,9 +25,9 @@ UNREADABLE_FILES = {
     "truncated.json": ('{"offsets": [{"partition": {"a": 1}, "off', "the file is no JSON, or was cut off: "),
     "nested.json": (
         '{"offsets": [{"partition": {"a": {"b": 1}}, "offset": null}]}',
-        "entry 1: the partition may hold only primitive values, but its field 'a' holds {\"b\": 1}",
+        "entry 1: the partition may have only primitive values, but its field 'a' is {\"b\": 1}",
     ),
-    "other.json": ('{"else": []}', "the file holds no offsets of connector 'sink'; it names 'else'"),
+    "other.json": ('{"else": []}', "the file has no offsets of connector 'sink'; it names 'else'"),
     "list.json": ("[1, 2]", "a KIP-199 document looks like "),
     "nothing.json": ('{"offsets": []}', "holds no offsets of this connector"),
     "surrogate.json": ('{"offsets": [{"partition": {"a": "\\ud800"}, "offset": null}]}', "which no JSON document can"),

@@ -97,7 +97,7 @@ def refusal_of(call: Call, answer: Answer) -> Refusal:
     if answer.status in _DENIED:
         return Refusal(AccessDenied(f"{cannot} {_DENIED[answer.status]}"))
     if answer.message is not None:
-        said = _Said(call, answer.url, answer.message, f"{cannot} says: {answer.message}")
+        said = _Said(call, answer.url, answer.message, f"{cannot} answers: {answer.message}")
         return _BY_STATUS.get(answer.status, _server_error if answer.status >= 500 else _bad_request)(said)
     return _not_by_connect(call, answer, cannot)
 

@@ -1,7 +1,6 @@
-"""Offsets where workers store them, for what the REST API can't reach.
+"""Offsets in the stores of workers, for changes without the REST API.
 
-``topic_storage`` the offsets topics of a cluster, ``offsets_topic`` one of them · ``standalone`` a standalone worker's
-file, ``offsets_file`` and ``java_stream`` its bytes · ``storage_control`` whether anyone runs what is stored there:
-``config_topic`` what workers say of connectors, ``worker_group`` who they are · ``java`` what a worker's own properties
-file says of all that.
+``topic_storage`` the offsets topics of a Connect cluster, ``offsets_topic`` one of them · ``standalone`` a standalone
+worker's file, ``offsets_file`` and ``java_stream`` its format · ``storage_control`` whether workers run the connectors,
+by ``config_topic`` (configurations) and ``worker_group`` (members) · ``java`` workers' properties files.
 """

@@ -1,4 +1,4 @@
-"""What Connect's config topic says of connectors: readable also while no worker runs.
+"""Connectors in Connect's config topic, which can be read while no worker runs.
 
 Sources: ``KafkaConfigBackingStore`` (keys ``connector-<name>``, ``tasks-fencing-<name>``).
 """
@@ -19,9 +19,12 @@ _CONNECTOR, _FENCING = "connector-", "tasks-fencing-"
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredConnector:
-    """A connector that exists: its configuration, and of how many tasks its exactly-once workers have told.
+    """A connector that exists.
 
-    ``fenced_tasks`` is None where no worker of it ever wrote exactly once.
+    Attributes:
+        name: Its name.
+        config: Its configuration.
+        fenced_tasks: Number of its tasks according to exactly-once workers; None if no worker wrote exactly once.
     """
 
     name: str
@@ -30,26 +33,32 @@ class ConfiguredConnector:
 
     @property
     def offsets_topic(self) -> str:
-        """The connector's own offsets topic; empty where it uses the workers' one."""
+        """The connector's own offsets topic; empty if it uses that of the workers."""
         return self.config.get("offsets.storage.topic", "")
 
     @property
     def type(self) -> ConnectorType:
-        """Source or sink, by the name of the class, as nothing else tells; what tells neither is taken for a source."""
-        named = self.config.get("connector.class", "").removesuffix("Connector")
-        return ConnectorType.SINK if named.endswith("Sink") else ConnectorType.SOURCE
+        """Source or sink by the name of the class, since nothing else reveals it; source if that has neither word."""
+        class_name = self.config.get("connector.class", "").removesuffix("Connector")
+        return ConnectorType.SINK if class_name.endswith("Sink") else ConnectorType.SOURCE
 
 
-def read_connectors(config: Mapping[str, Any], topic: str, *, timeout: float = 15.0) -> dict[str, ConfiguredConnector]:
-    """Read all connectors that exist, by name; ``config`` holds librdkafka's settings.
+def read_connectors(config: Mapping[str, Any], topic: str) -> dict[str, ConfiguredConnector]:
+    """Return all connectors by name.
 
-    Raises :class:`InvalidInput` where there is no such topic, :class:`StoreDamaged` for a record that can't be read,
-    and store errors.
+    Args:
+        config: Settings of librdkafka.
+        topic: The workers' config topic.
+
+    Raises:
+        InvalidInput: The topic does not exist.
+        StoreDamaged: A record can't be read.
+        StoreError: Kafka can't be read.
     """
-    with TopicReader(config, topic, timeout=timeout) as reader:
+    with TopicReader(config, topic) as reader:
         latest = {record.key: record.value for record in reader.records()}
     texts = {key.decode(errors="replace"): value for key, value in latest.items()}
-    found: dict[str, ConfiguredConnector] = {}
+    connectors: dict[str, ConfiguredConnector] = {}
     for key, value in texts.items():
         name = key.removeprefix(_CONNECTOR)
         if key == name or value is None:
@@ -57,12 +66,12 @@ def read_connectors(config: Mapping[str, Any], topic: str, *, timeout: float = 1
         config_of = _field(topic, key, value, "properties")
         fencing = texts.get(_FENCING + name)
         tasks = None if fencing is None else int(_field(topic, _FENCING + name, fencing, "task-count"))
-        found[name] = ConfiguredConnector(name, config_of, tasks)
-    return found
+        connectors[name] = ConfiguredConnector(name, config_of, tasks)
+    return connectors
 
 
 def _field(topic: str, key: str, value: bytes, field: str) -> Any:
     try:
         return json.loads(value)[field]
     except (ValueError, KeyError, TypeError) as error:
-        raise StoreDamaged(f"Topic {topic!r}: the record {key!r} holds no {field!r} ({error}).") from error
+        raise StoreDamaged(f"Topic {topic!r}: the record {key!r} has no {field!r} ({error}).") from error

@@ -1,8 +1,8 @@
 """The file of a standalone worker (``offset.storage.file.filename``): a serialized ``HashMap`` of key and value bytes.
 
-Connect takes a file that it can't read whole for an empty one, and so loses every offset without a word. Here such a
-file is refused. Reading goes by the grammar of Java's serialization, as other writers may lay the stream out otherwise;
-writing gives the very layout of ``ObjectOutputStream``, which workers from Kafka 4.4 on insist upon.
+Connect takes a file that it can't read completely for an empty one and silently loses all offsets; here such a file is
+refused. Reading allows any layout of Java's serialization, since other programs may write the file; writing has exactly
+the layout of ``ObjectOutputStream``, which workers require since Kafka 4.4.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from airflow_provider_connect_offsets.exceptions import StoreDamaged, StoreError
 
-Pairs = Mapping[bytes, bytes | None]
+Records = Mapping[bytes, bytes | None]
 
 _SMALLEST_TABLE = 16
 _HEAD = (
@@ -30,47 +30,49 @@ _NULL, _END = b"p", b"x"
 
 
 def read_mappings(path: Path) -> dict[bytes, bytes | None]:
-    """Read all keys and values, in the file's order; raises :class:`StoreDamaged` for a file that is not whole."""
-    # Its library brings much along, which is of use for files only.
+    """Return all keys and values in the file's order; raises :class:`StoreDamaged` if it is incomplete."""
+    # The library loads much, and only files need it.
     from airflow_provider_connect_offsets.connect.storage.java_stream import parse_map_of_bytes  # noqa: PLC0415
 
     content = path.read_bytes()
     try:
         return parse_map_of_bytes(content)
-    # The library tells of a damaged stream by whatever its parsing ran into.
+    # The library raises various errors for a damaged stream.
     except Exception as error:
         raise StoreDamaged(
-            f"{path} is no whole file of a standalone worker ({len(content):,} bytes; {error}). It was left as it is: "
-            "put back a copy of it that can be read."
+            f"{path} is no complete file of a standalone worker ({len(content):,} bytes; {error}). It was left as it "
+            "is: restore a copy of it that can be read."
         ) from error
 
 
-def write_mappings(path: Path, pairs: Pairs) -> Path | None:
-    """Put a new file in place of ``path`` at once, and return the copy of the old one (None: there was none).
+def write_mappings(path: Path, records: Records) -> Path | None:
+    """Replace the file ``path`` atomically and return the backup of the old one, None if there was none.
 
-    The worker must be down: it reads the file only when it starts, and overwrites it. Raises :class:`StoreError` where
-    another process has locked the file, with the file as it was.
+    The worker must be down: it reads the file only when it starts, and overwrites it.
+
+    Raises:
+        StoreError: Another process has locked the file; nothing was written.
     """
     _refuse_locked(path)
-    kept = _keep(path)
-    _replace(path, serialize(pairs))
-    return kept
+    backup = _back_up(path)
+    _replace(path, serialize(records))
+    return backup
 
 
-def serialize(pairs: Pairs) -> bytes:
-    """Write the stream that ``ObjectOutputStream`` writes for a ``HashMap<byte[], byte[]>`` of these pairs."""
+def serialize(records: Records) -> bytes:
+    """Return the stream of an ``ObjectOutputStream`` for a ``HashMap<byte[], byte[]>``; a value may be null."""
     size = _SMALLEST_TABLE
-    while len(pairs) > size * 3 // 4:
+    while len(records) > size * 3 // 4:
         size *= 2
-    threshold = size * 3 // 4 if pairs else 0
-    head = _HEAD + struct.pack(">i", threshold) + b"w\x08" + struct.pack(">ii", size, len(pairs))
-    return b"".join((head, *_arrays(pairs), _END))
+    threshold = size * 3 // 4 if records else 0
+    head = _HEAD + struct.pack(">i", threshold) + b"w\x08" + struct.pack(">ii", size, len(records))
+    return b"".join((head, *_arrays(records), _END))
 
 
-def _arrays(pairs: Pairs) -> Iterator[bytes]:
+def _arrays(records: Records) -> Iterator[bytes]:
     start = _FIRST_ARRAY
-    for pair in pairs.items():
-        for content in pair:
+    for record in records.items():
+        for content in record:
             if content is None:
                 yield _NULL
                 continue
@@ -79,7 +81,7 @@ def _arrays(pairs: Pairs) -> Iterator[bytes]:
 
 
 def _refuse_locked(path: Path) -> None:
-    """Workers lock nothing; who starts them may, with ``flock`` or as Java's ``FileChannel.lock`` does it."""
+    """Refuse a file that is locked, with ``flock`` or Java's ``FileChannel.lock``, by what starts workers."""
     if not path.exists():
         return
     with path.open("rb+") as file:
@@ -93,50 +95,50 @@ def _refuse_locked(path: Path) -> None:
             ) from error
 
 
-def _keep(path: Path) -> Path | None:
-    """Copy what stands there to a name beside it that is free."""
+def _back_up(path: Path) -> Path | None:
+    """Copy the file to an unused name in its directory."""
     if not path.exists():
         return None
     content, number = path.read_bytes(), 1
     while True:
-        kept = path.with_name(f"{path.name}.{number:03d}.bak")
+        backup = path.with_name(f"{path.name}.{number:03d}.bak")
         try:
-            with kept.open("xb") as file:
+            with backup.open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
         except FileExistsError:
             number += 1
         else:
-            return kept
+            return backup
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write beside, sync and rename, so that nobody ever sees half a file."""
+    """Write a temporary file, sync and rename it, so that no reader gets half a file."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        _make_alike(Path(name), path)
+        _copy_owner(Path(name), path)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
 
 
-def _make_alike(new: Path, path: Path) -> None:
-    """Give the new file the mode and owner of the one that it replaces: its worker may run as another user."""
+def _copy_owner(new: Path, path: Path) -> None:
+    """Give the new file the mode and owner of the old one, since its worker may run as another user."""
     if not path.exists():
         return
-    was, now = path.stat(), new.stat()
-    new.chmod(stat.S_IMODE(was.st_mode))
-    if (was.st_uid, was.st_gid) != (now.st_uid, now.st_gid):
+    old, created = path.stat(), new.stat()
+    new.chmod(stat.S_IMODE(old.st_mode))
+    if (old.st_uid, old.st_gid) != (created.st_uid, created.st_gid):
         try:
-            os.chown(new, was.st_uid, was.st_gid)
+            os.chown(new, old.st_uid, old.st_gid)
         except PermissionError as error:
             raise StoreError(
-                f"Nothing was written: {path} belongs to user {was.st_uid} and group {was.st_gid}, and a new file in "
+                f"Nothing was written: {path} belongs to user {old.st_uid} and group {old.st_gid}, and a new file in "
                 "its place can't be given to them. Run this as its owner, so that the worker can read it."
             ) from error

@@ -1,4 +1,4 @@
-"""The offsets of source connectors in the file of a standalone worker, which must be down."""
+"""Offsets of source connectors in the file of a standalone worker, which must be down."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from airflow_provider_connect_offsets.offsets.storage import StoredOffsets
 
 
 class StandaloneFile:
-    """``offset.storage.file.filename`` as an :class:`~.stores.protocols.OffsetStore`.
+    """The file ``offset.storage.file.filename`` as an :class:`~.protocols.OffsetStore`.
 
     The worker reads the file when it starts and overwrites it with each flush, so it must be down. Every method raises
-    :class:`StoreDamaged` for a file that is not whole. Each change keeps the file of before beside the new one.
+    :class:`StoreDamaged` for an incomplete file. Each change keeps a backup of the old file in its directory.
     """
 
     def __init__(self, path: Path) -> None:
@@ -24,28 +24,28 @@ class StandaloneFile:
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """The file's name in messages."""
         return f"file {self.path}"
 
     @property
     def resource(self) -> str:
-        """What journals call the file."""
+        """The file's name in journals."""
         return f"offsets file {self.path.absolute()}"
 
     def cluster(self) -> str:
-        """What journals call the worker: its file's path."""
+        """Return the worker's name in journals: the path of its file."""
         return str(self.path.absolute())
 
     def connectors(self) -> list[str]:
-        """Names of all connectors that have an offset, sorted."""
+        """Return the names of all connectors that have an offset, sorted."""
         return self.stored().connectors()
 
     def read_offsets(self, connector: str) -> Offsets:
-        """Read all offsets of ``connector``; none where the file has none of it, or is not there yet."""
+        """Return all offsets of ``connector``; none if there is no file yet."""
         return self._offsets_in(self.stored(), connector)
 
     def read_all(self, *, names: Collection[str] | None = None) -> Iterator[tuple[str, Offsets]]:
-        """Read the offsets of every connector (of ``names`` only), in order; raises as ``read_offsets``."""
+        """Yield all connectors with their offsets, sorted; only those in ``names`` if it is given."""
         stored = self.stored()
         for name in stored.connectors():
             if names is None or name in names:
@@ -58,10 +58,10 @@ class StandaloneFile:
     def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
         """Write the changes of several connectors at once."""
         stored = self.stored()
-        pairs = dict(stored.records)
-        for connector, wanted in changes.items():
-            pairs |= stored.records_for(connector, wanted)
-        return self._write(pairs)
+        records = dict(stored.records)
+        for connector, changed in changes.items():
+            records |= stored.records_for(connector, changed)
+        return self._write(records)
 
     def reset_offsets(self, connector: str) -> WriteReply:
         """Remove all offsets of ``connector``, also those that can't be read."""
@@ -69,15 +69,15 @@ class StandaloneFile:
         return self._write({**stored.records, **stored.records_for(connector, stored.removal_of(connector))})
 
     def stored(self) -> StoredOffsets:
-        """Read what the file holds; nothing where it is not there yet."""
+        """Return the content of the file; none if there is no file yet."""
         return StoredOffsets(read_mappings(self.path) if self.path.exists() else {})
 
     def _offsets_in(self, stored: StoredOffsets, connector: str) -> Offsets:
         try:
             return stored.offsets_of(connector)
         except InvalidDocument as error:
-            raise StoreDamaged(f"{self.path} holds an offset of {connector!r} that can't be read: {error}.") from error
+            raise StoreDamaged(f"{self.path} has an offset of {connector!r} that can't be read: {error}.") from error
 
-    def _write(self, pairs: Mapping[bytes, bytes | None]) -> WriteReply:
-        kept = write_mappings(self.path, {key: value for key, value in pairs.items() if value is not None})
-        return WriteReply(f"{self.path} was written." + (f" What it was is kept in {kept}." if kept else ""))
+    def _write(self, records: Mapping[bytes, bytes | None]) -> WriteReply:
+        backup = write_mappings(self.path, {key: value for key, value in records.items() if value is not None})
+        return WriteReply(f"{self.path} was written." + (f" Its backup is {backup}." if backup else ""))

@@ -1,7 +1,7 @@
-"""Connectors whose offsets are changed where they are stored: their process must be down, or they must be STOPPED.
+"""Observes connectors whose offsets are changed in their store: no worker may run them.
 
-Nothing is started or stopped from here. A worker reads offsets when it starts and overwrites them with what it holds,
-so whether one runs is looked at before every change: in the worker group, and then in the REST API of who is in it.
+Nothing is started or stopped. A worker reads offsets when it starts and overwrites them with its own, so before every
+change the worker group is checked for members, and then their REST API for the connector's state.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Opens the REST API of a Connect cluster, by the URLs of its workers, and for how many seconds it is waited for.
+# Opens the REST API of a Connect cluster, given the URLs of its workers and a timeout in seconds.
 OpenRest: TypeAlias = "Callable[[tuple[str, ...], float], AbstractContextManager[ConnectRest]]"
-# A rebalance passes; whether anyone is there shows at once.
+# Timeouts: rebalances end by themselves; whether a worker answers is known at once.
 _FOR_A_STATE, _FOR_A_SIGN = 10.0, 0.0
 
 
@@ -35,9 +35,12 @@ _STOPPED = ConnectorStatus(State.STOPPED, "")
 
 
 class StorageControl:
-    """A :class:`~.stores.protocols.ConnectorControl` that only looks, and refuses to go on while something runs.
+    """A :class:`~.protocols.ConnectorControl` that only observes, and refuses changes of running connectors.
 
-    ``rest_urls``: where the worker of a standalone file would answer; workers of a topic are found by their group.
+    Args:
+        storage: The store of the offsets.
+        open_rest: Opens the REST API of running workers.
+        rest_urls: URLs of the worker of a standalone file; workers of a topic are members of their group.
     """
 
     def __init__(
@@ -48,10 +51,10 @@ class StorageControl:
         self._rest_urls = rest_urls
 
     def require_offset_changes(self) -> None:
-        """Do nothing: what is written to a storage asks no worker."""
+        """Do nothing: writing to a store needs no worker."""
 
     def workers(self) -> tuple[Worker, ...]:
-        """The workers that run, as far as can be seen; raises store errors."""
+        """Return the running workers, as far as they can be observed; raises store errors."""
         if isinstance(self._storage, TopicStorage):
             where = self._storage.where
             with WorkerGroups(where.client) as groups:
@@ -59,17 +62,18 @@ class StorageControl:
         return tuple(Worker("a standalone worker", "", url) for url in self._rest_urls if self._answers(url))
 
     def configured(self) -> Mapping[str, ConfiguredConnector]:
-        """The connectors that exist, as far as the storage tells: a standalone worker keeps none."""
+        """Return the existing connectors by name; none for a standalone worker, which does not store them."""
         return self._storage.where.connectors() if isinstance(self._storage, TopicStorage) else {}
 
     def connectors(self) -> list[str]:
-        """Names of all connectors that exist or have an offset, sorted."""
+        """Return the names of all connectors that exist or have an offset, sorted."""
         return sorted({*self._storage.connectors(), *self.configured()})
 
     def info(self, connector: str) -> ConnectorInfo:
-        """Type and configuration; where that isn't stored, what a source partition tells of it.
+        """Return type and configuration; if that is not stored, the settings in a source partition.
 
-        Raises :class:`UnknownConnector` where it neither exists nor has an offset.
+        Raises:
+            UnknownConnector: The connector neither exists nor has an offset.
         """
         known = self.configured().get(connector)
         if known is not None:
@@ -80,45 +84,46 @@ class StorageControl:
         return ConnectorInfo(connector, ConnectorType.SOURCE, config_told_by(parse_map(first.partition)))
 
     def status(self, connector: str) -> ConnectorStatus:
-        """STOPPED where no worker runs it; else what the workers tell, or RUNNING where they tell nothing."""
+        """Return STOPPED if no worker runs the connector, else its state in REST; RUNNING if that is unknown."""
         return self.statuses([connector])[connector]
 
     def statuses(self, connectors: Iterable[str]) -> dict[str, ConnectorStatus]:
-        """The same of several connectors, with one look at the workers."""
+        """Return the status of several connectors, as :meth:`status`, reading the workers once."""
         workers, names = self.workers(), list(connectors)
         if not workers:
             return dict.fromkeys(names, _STOPPED)
         running = ConnectorStatus(State.RUNNING, str(workers[0]), (TaskStatus(0, State.RUNNING, str(workers[0])),))
         if not isinstance(self._storage, TopicStorage):
-            return dict.fromkeys(names, running)  # it overwrites the whole file, whatever a connector's state is
-        told = dict.fromkeys(names, running)
+            # The worker overwrites the whole file, whatever a connector's state is.
+            return dict.fromkeys(names, running)
+        statuses = dict.fromkeys(names, running)
         if self._storage.where.config_topic:
             existing = self.configured()
-            told |= {name: _STOPPED for name in names if name not in existing}
+            statuses |= {name: _STOPPED for name in names if name not in existing}
         urls = tuple(worker.url for worker in workers if worker.url)
         if urls:  # a dedicated MirrorMaker has none
-            told |= self._told(urls, [name for name in names if told[name] is running])
-        return told
+            statuses |= self._statuses_in_rest(urls, [name for name in names if statuses[name] is running])
+        return statuses
 
-    def _told(self, urls: tuple[str, ...], connectors: list[str]) -> dict[str, ConnectorStatus]:
-        told: dict[str, ConnectorStatus] = {}
+    def _statuses_in_rest(self, urls: tuple[str, ...], connectors: list[str]) -> dict[str, ConnectorStatus]:
+        statuses: dict[str, ConnectorStatus] = {}
         with self._open_rest(urls, _FOR_A_STATE) as rest:
             for name in connectors:
                 try:
-                    told[name] = rest.status(name)
+                    statuses[name] = rest.status(name)
                 except UnknownConnector:
-                    told[name] = _STOPPED
+                    statuses[name] = _STOPPED
                 except StoreError as error:
-                    log.warning("%s Taking %r for running, and whatever else is not told yet.", error, name)
+                    log.warning("%s %r and all connectors after it are taken for running.", error, name)
                     break
-        return told
+        return statuses
 
     def stop(self, connector: str) -> None:
-        """Make sure that it is down; raises as :meth:`refuse_running`."""
+        """Require that no worker runs the connector; raises as :meth:`refuse_running`."""
         self.refuse_running([connector])
 
     def refuse_running(self, connectors: Iterable[str]) -> None:
-        """Raise :class:`NotStopped` that names the first one that is not down, who runs it, and what to do."""
+        """Raise :class:`NotStopped`, which names the first running connector and its worker, if any is running."""
         running = {name: status for name, status in self.statuses(connectors).items() if not status.is_stopped}
         if running:
             name, status = next(iter(running.items()))
@@ -129,13 +134,13 @@ class StorageControl:
             )
 
     def pause(self, connector: str) -> None:
-        """Do nothing: nothing was stopped from here."""
+        """Do nothing: nothing was stopped."""
 
     def resume(self, connector: str) -> None:
-        """Do nothing: nothing was stopped from here."""
+        """Do nothing: nothing was stopped."""
 
     def _answers(self, url: str) -> bool:
-        """Whether a worker may run there: one that this caller can't talk to overwrites its file all the same."""
+        """Whether a worker may run at ``url``: one that refuses this client overwrites its file too."""
         try:
             with self._open_rest((url,), _FOR_A_SIGN) as rest:
                 rest.version()
@@ -143,5 +148,5 @@ class StorageControl:
             log.debug("%s", error)
             return False
         except StoreError as error:
-            log.warning("%s Only a refused connection shows that no worker runs, so one is taken to run there.", error)
+            log.warning("%s Only a refused connection proves that no worker runs, so one is assumed to.", error)
         return True

@@ -1,8 +1,8 @@
-"""All source offsets of a Connect cluster, in the topics in which they lie: the workers' own, and those of connectors.
+"""All source offsets of a Connect cluster, in the workers' offsets topic and those of connectors.
 
-A connector with ``offsets.storage.topic`` keeps its offsets there, and the workers' topic holds a second copy. Workers
-write tombstones to the second copy first, then all to the connector's topic, then the values to the second copy; so
-does this. Sources: ``ConnectorOffsetBackingStore``, KIP-618.
+A connector with ``offsets.storage.topic`` stores its offsets there, and the workers' topic has a second copy. Workers
+write tombstones to the second copy, then all changes to the connector's topic, then values to the second copy; so does
+this module. Sources: ``ConnectorOffsetBackingStore``, KIP-618.
 """
 
 from __future__ import annotations
@@ -26,11 +26,16 @@ _PRODUCERS_CLUSTER = "producer.override.bootstrap.servers"
 
 @dataclass(frozen=True, slots=True)
 class WorkerTopics:
-    """Where the workers of a Connect cluster keep what they know.
+    """The topics of the workers of a Connect cluster.
 
-    ``client``: librdkafka's settings for their Kafka cluster; ``config_topic`` may be empty where it isn't known, and
-    then no connector is known to have a topic of its own. ``exactly_once``: ``exactly.once.source.support`` is enabled.
-    ``client_of``: settings for a connector's own offsets topic, by the connector's configuration.
+    Attributes:
+        client: Settings of librdkafka for their Kafka cluster.
+        offsets_topic: Their offsets topic.
+        config_topic: Their config topic; empty if unknown, and then all connectors are taken to use ``offsets_topic``.
+        group_id: Their group.
+        exactly_once: Whether ``exactly.once.source.support`` is enabled.
+        client_of: Returns settings of librdkafka for a connector's own offsets topic, given its configuration; None if
+            all are in the workers' Kafka cluster.
     """
 
     client: Settings = field(repr=False)
@@ -41,20 +46,23 @@ class WorkerTopics:
     client_of: Callable[[Mapping[str, str]], Settings] | None = field(default=None, repr=False)
 
     def cluster_id(self) -> str:
-        """The id of their Kafka cluster, by which Connect's REST API names them as well; raises store errors."""
+        """Return the id of their Kafka cluster, which Connect's REST API has too; raises store errors."""
         with TopicReader(self.client, self.offsets_topic) as topic:
             return topic.cluster_id()
 
     def connectors(self) -> dict[str, ConfiguredConnector]:
-        """The connectors that exist; none where the config topic isn't known. Raises store errors."""
+        """Return the existing connectors by name; none if the config topic is unknown. Raises store errors."""
         return read_connectors(self.client, self.config_topic) if self.config_topic else {}
 
 
 class TopicStorage:
-    """The offsets of all source connectors of a Connect cluster as an :class:`~.stores.protocols.OffsetStore`.
+    """The offsets of all source connectors of a Connect cluster as an :class:`~.protocols.OffsetStore`.
 
-    Meant for connectors that no worker runs: deleted ones, STOPPED ones, all of them while the workers are down.
-    ``passed_over``: how many keys of the workers' topic were no connector's, when all of it was read last.
+    For connectors that no worker runs: deleted and STOPPED ones, and all while the workers are down.
+
+    Attributes:
+        where: The workers' topics.
+        passed_over: Number of keys in the workers' topic that belong to no connector, when all was read last.
     """
 
     def __init__(self, where: WorkerTopics) -> None:
@@ -63,26 +71,29 @@ class TopicStorage:
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """The workers' offsets topic in messages."""
         return f"topic {self.where.offsets_topic!r}"
 
     @property
     def resource(self) -> str:
-        """What journals call the workers' topic."""
+        """The workers' offsets topic in journals."""
         return f"offsets topic {self.where.offsets_topic}"
 
     def cluster(self) -> str:
-        """What journals call the Connect cluster: its Kafka cluster's id. Raises store errors."""
+        """Return the Connect cluster's name in journals: the id of its Kafka cluster. Raises store errors."""
         return self.where.cluster_id()
 
     def connectors(self) -> list[str]:
-        """Names of all connectors that have an offset, sorted."""
+        """Return the names of all connectors that have an offset, sorted."""
         return [name for name, offsets in self.read_all() if len(offsets)]
 
     def read_all(
         self, progress: Progress | None = None, *, names: Collection[str] | None = None
     ) -> Iterator[tuple[str, Offsets]]:
-        """Read the offsets of every connector (of ``names`` only), sorted; raises as ``OffsetsTopic.read_offsets``."""
+        """Yield all connectors with their offsets, sorted; only those in ``names`` if it is given.
+
+        Raises as :meth:`OffsetsTopic.read_offsets` does.
+        """
         own, shared = self._own_topics(), self._shared()
         stored = shared.stored(progress)
         for name in sorted({*stored.connectors(), *own}):
@@ -92,14 +103,14 @@ class TopicStorage:
             self.passed_over = stored.passed_over()
 
     def history(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
-        """Read every pair that the logs still hold, also those overwritten since: each partition's in their order."""
-        told = self._shared().history(progress)
+        """Yield all connectors with all records that the logs still have, also overwritten ones, in order."""
+        history = self._shared().history(progress)
         for name, topic in self._own_topics().items():
-            told[name] = topic.history().get(name, Offsets())
-        yield from sorted(told.items(), key=lambda one: one[0])
+            history[name] = topic.history().get(name, Offsets())
+        yield from sorted(history.items(), key=lambda one: one[0])
 
     def read_offsets(self, connector: str) -> Offsets:
-        """Read all offsets of ``connector``; none where its topic holds none of it."""
+        """Return all offsets of ``connector``."""
         return self.topic_of(connector).read_offsets(connector)
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
@@ -107,19 +118,19 @@ class TopicStorage:
         return self.write_all({connector: changes})
 
     def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
-        """Write the changes of several connectors: of those that share the workers' topic in one go.
+        """Write the changes of several connectors; those that share the workers' topic are written together.
 
-        Raises as ``OffsetsTopic.write_all``: read back whatever was to be written.
+        Raises as :meth:`OffsetsTopic.write_all` does; read back all changes then.
         """
         known = self.where.connectors()
-        apart = {name: known[name] for name in changes if name in known and self._stands_apart(known[name])}
-        replies = [self._write_apart(one, changes[name]) for name, one in sorted(apart.items())]
-        together = {name: wanted for name, wanted in changes.items() if name not in apart}
-        if together:
-            replies.append(self._shared().write_all(together))
+        single = {name: known[name] for name in changes if name in known and self._is_written_alone(known[name])}
+        replies = [self._write_alone(one, changes[name]) for name, one in sorted(single.items())]
+        shared = {name: changed for name, changed in changes.items() if name not in single}
+        if shared:
+            replies.append(self._shared().write_all(shared))
         return WriteReply(" ".join(reply.message for reply in replies))
 
-    def _write_apart(self, connector: ConfiguredConnector, changes: Offsets) -> WriteReply:
+    def _write_alone(self, connector: ConfiguredConnector, changes: Offsets) -> WriteReply:
         primary = self._topic_of(connector)
         if not self._has_own_topic(connector):
             return primary.write_offsets(connector.name, changes)
@@ -137,26 +148,26 @@ class TopicStorage:
         return primary.reset_offsets(connector)
 
     def copy_to_own_topic(self, connector: str) -> WriteReply:
-        """Copy to the connector's own topic what the workers' topic alone holds of it.
+        """Copy offsets of a connector that only the workers' topic has to the connector's own topic.
 
-        Connect does not look there as it says it would: a connector that gets its own topic begins anew.
+        Connect does not do that, unlike documented: a connector that gets an own topic starts without offsets.
         """
         primary = self.topic_of(connector)
-        standing = {entry.partition for entry in primary.read_offsets(connector)}
-        missing = (entry for entry in self.second_copy(connector) if entry.partition not in standing)
+        stored = {entry.partition for entry in primary.read_offsets(connector)}
+        missing = (entry for entry in self.second_copy(connector) if entry.partition not in stored)
         return primary.write_offsets(connector, Offsets.of(missing))
 
     def second_copy(self, connector: str) -> Offsets:
-        """What the workers' topic holds of a connector that has one of its own."""
+        """Return the offsets in the workers' topic of a connector that has an own topic."""
         return self._shared().read_offsets(connector)
 
     def has_own_topic(self, connector: str) -> bool:
-        """Whether a connector exists that has an offsets topic of its own."""
+        """Whether the connector exists and has an own offsets topic."""
         known = self.where.connectors().get(connector)
         return known is not None and self._has_own_topic(known)
 
     def topic_of(self, connector: str) -> OffsetsTopic:
-        """The topic from which a worker reads the offsets of ``connector``; the workers' own for one that is gone."""
+        """Return the topic from which workers read the offsets of ``connector``; theirs if it does not exist."""
         known = self.where.connectors().get(connector)
         return self._shared() if known is None else self._topic_of(known)
 
@@ -167,8 +178,8 @@ class TopicStorage:
     def _has_own_topic(self, connector: ConfiguredConnector) -> bool:
         return connector.offsets_topic not in {"", self.where.offsets_topic}
 
-    def _stands_apart(self, connector: ConfiguredConnector) -> bool:
-        """Whether it is written by itself: to a topic of its own, or in a transaction that fences its tasks."""
+    def _is_written_alone(self, connector: ConfiguredConnector) -> bool:
+        """Whether its offsets are written to an own topic, or in a transaction that fences its tasks."""
         return self._has_own_topic(connector) or bool(self._transactional_ids(connector))
 
     def _transactional_ids(self, connector: ConfiguredConnector) -> tuple[str, ...]:
@@ -183,7 +194,7 @@ class TopicStorage:
         return OffsetsTopic(self._client_of(connector), connector.offsets_topic, transactional_ids=ids)
 
     def _client_of(self, connector: ConfiguredConnector) -> Settings:
-        """Settings for the cluster of its own topic, which is the one that its producer writes to."""
+        """Return settings for the cluster of its own topic, to which its producer writes."""
         if self.where.client_of is not None:
             return self.where.client_of(connector.config)
         if _PRODUCERS_CLUSTER in connector.config:

@@ -1,7 +1,7 @@
-"""Connect's workers as Kafka sees them: the members of their group, and where each one's REST API is.
+"""Connect's workers as members of their group in Kafka, and the URLs of their REST APIs.
 
-Worker groups have the protocol type ``connect``, so they are no consumer groups and the calls for those refuse them.
-Source: ``ConnectProtocol`` (what a member tells begins with a version and the URL of its worker).
+Worker groups have the protocol type ``connect``, so the calls for consumer groups refuse them. Source:
+``ConnectProtocol`` (a member's metadata starts with a version and the URL of its worker).
 """
 
 from __future__ import annotations
@@ -20,40 +20,39 @@ _HEAD = struct.Struct(">hh")  # version, length of the URL
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A member of a worker group: its client id, the host it comes from, and the URL of its REST API (or empty)."""
+    """A member of a worker group: its client id, its host, and the URL of its REST API (empty if it has none)."""
 
     client_id: str
     host: str
     url: str
 
     def __str__(self) -> str:
-        """Name it as people look for it."""
         return f"{self.client_id} ({self.url or self.host})"
 
 
 class WorkerGroups(Brokers):
-    """The groups of Connect workers on one Kafka cluster; looked at, never joined."""
+    """Client of the groups of Connect workers on one Kafka cluster; it joins no group."""
 
     def members(self, group: str) -> tuple[Worker, ...]:
-        """Tell which workers are in ``group``; one that was killed stays until its session times out (10 s as a rule).
+        """Return the workers in ``group``, including killed ones until their session times out (10 s by default).
 
         Raises store errors.
         """
-        return self.ask(f"look at the worker group {group!r}", lambda client: self._members(client, group))
+        return self.ask(f"describe the worker group {group!r}", lambda client: self._members(client, group))
 
     def _members(self, client: AdminClient, group: str) -> tuple[Worker, ...]:
         with warnings.catch_warnings():
-            # Its successors answer for consumer groups only.
+            # Its successors support consumer groups only.
             warnings.simplefilter("ignore", DeprecationWarning)
-            found = client.list_groups(group, timeout=self.timeout)
-        members: list[Any] = [member for one in found if one.id == group for member in one.members]
+            groups = client.list_groups(group, timeout=self.timeout)
+        members: list[Any] = [member for one in groups if one.id == group for member in one.members]
         return tuple(
             Worker(member.client_id, member.client_host.removeprefix("/"), _url(member.metadata)) for member in members
         )
 
 
 def _url(metadata: bytes | None) -> str:
-    """The URL in a member's metadata; empty for one that tells none, as a dedicated MirrorMaker's."""
+    """Return the URL in a member's metadata; empty if it has none, as for a dedicated MirrorMaker."""
     if not metadata or len(metadata) < _HEAD.size:
         return ""
     _version, length = _HEAD.unpack_from(metadata)

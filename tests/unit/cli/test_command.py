@@ -154,7 +154,7 @@ def test_a_damaged_file_is_never_empty(run: Shell, config: Path) -> None:
     stored.write_bytes(stored.read_bytes()[:-9])
 
     for call in (run("--export", "--config", config), run("--import", "--config", config, stdin=EXPORTED)):
-        assert (call.code, "is no whole file of a standalone worker" in call.err) == (1, True)
+        assert (call.code, "is no complete file of a standalone worker" in call.err) == (1, True)
 
 
 def test_a_failed_export_leaves_no_file(run: Shell, config: Path) -> None:

@@ -1,4 +1,4 @@
-"""Scripted Connect workers, and the store under test on a clock that needs no time."""
+"""Scripted Connect workers, and the client under test on a fake clock."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def time() -> FakeTime:
 
 @pytest.fixture
 def connect_to(time: FakeTime) -> Iterator[Callable[..., ConnectRest]]:
-    """Open the store under test for some URLs, on the fake clock."""
+    """Open the client under test for some URLs, on the fake clock."""
     opened: list[ConnectRest] = []
 
     def connect(*urls: str, timeout: float = 60.0, **endpoint: Any) -> ConnectRest:
@@ -53,7 +53,7 @@ def connect_to(time: FakeTime) -> Iterator[Callable[..., ConnectRest]]:
 
 @pytest.fixture
 def closed_url() -> str:
-    """A URL at which nothing listens."""
+    """A URL at which no process listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{probe.getsockname()[1]}"

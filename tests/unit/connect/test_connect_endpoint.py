@@ -1,4 +1,4 @@
-"""An endpoint is checked when it is made, and never shows its secrets."""
+"""An endpoint is checked when it is created, and never shows its secrets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_secrets_are_not_in_the_repr(auth: BasicAuth | BearerToken | OAuthClient
     ],
 )
 def test_a_url_that_cannot_work_is_refused(url: str) -> None:
-    """It is told at once, and without what may be a password in it."""
+    """At once, and without parts of it that may be a password."""
     with pytest.raises(InvalidInput) as caught:
         ConnectEndpoint((url,))
 
@@ -74,7 +74,7 @@ def test_other_mistakes_are_refused() -> None:
 
 
 def test_a_change_is_waited_for_longer_than_the_worker_waits() -> None:
-    """A worker gives up after 90 s; by default its answer is still heard."""
+    """A worker ends a change after 90 s; the default timeout is longer."""
     assert ConnectEndpoint(("http://c:8083",)).change_timeout > 90
 
 
@@ -96,7 +96,7 @@ LOGIN = BasicAuth("me", "s3cret")
 
 
 @pytest.mark.parametrize(
-    ("configured", "found", "asked"),
+    ("configured", "urls", "called"),
     [
         (("http://c:8083",), ("http://c:9999/x", "http://d:8083"), ("http://c:9999/x",)),
         (("http://C:8083",), ("http://c:8083",), ("http://c:8083",)),
@@ -106,16 +106,16 @@ LOGIN = BasicAuth("me", "s3cret")
     ],
 )
 def test_a_login_goes_to_configured_hosts_only(
-    configured: tuple[str, ...], found: tuple[str, ...], asked: tuple[str, ...]
+    configured: tuple[str, ...], urls: tuple[str, ...], called: tuple[str, ...]
 ) -> None:
-    """Of the addresses that were read from Kafka those are asked that someone has configured."""
+    """Of the addresses read from Kafka only configured ones are called."""
     endpoint = ConnectEndpoint(configured, auth=LOGIN, headers={"X-Key": "s3cret"})
 
-    assert endpoint.at(found, configured=configured) == replace(endpoint, urls=asked)
+    assert endpoint.at(urls, configured=configured) == replace(endpoint, urls=called)
 
 
 @pytest.mark.parametrize(
-    ("configured", "found"),
+    ("configured", "urls"),
     [
         ((), ("http://c:8083",)),
         (("http://c:8083",), ("http://d:8083", "http://c.d:8083", "http://xc:8083")),
@@ -124,21 +124,21 @@ def test_a_login_goes_to_configured_hosts_only(
 )
 @pytest.mark.parametrize("auth", [LOGIN, BearerToken("s3cret"), OAuthClient("http://idp/token", "id", "s3cret"), None])
 def test_other_hosts_are_asked_without_a_login(
-    auth: Auth | None, configured: tuple[str, ...], found: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    auth: Auth | None, configured: tuple[str, ...], urls: tuple[str, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Anyone who writes to the group could name an address, and whoever listens on the way of http hears a login."""
-    endpoint = ConnectEndpoint(found, auth=auth, headers={"X-Key": "s3cret"}, ca="/ca.pem")
+    """Anyone with write access to the group could name an address, and http reveals a login."""
+    endpoint = ConnectEndpoint(urls, auth=auth, headers={"X-Key": "s3cret"}, ca="/ca.pem")
 
-    bare = endpoint.at(found, configured=configured)
+    bare = endpoint.at(urls, configured=configured)
 
-    assert bare == ConnectEndpoint(found, ca="/ca.pem")
-    assert f"not sent to {found[0]}" in caplog.text
+    assert bare == ConnectEndpoint(urls, ca="/ca.pem")
+    assert f"not sent to {urls[0]}" in caplog.text
     assert "s3cret" not in caplog.text
 
 
 def test_without_a_login_all_addresses_are_asked(caplog: pytest.LogCaptureFixture) -> None:
-    """There is nothing that could get into wrong hands."""
-    found = ("http://c:8083", "http://d:8083")
+    """There is no secret to protect."""
+    urls = ("http://c:8083", "http://d:8083")
 
-    assert ConnectEndpoint(found).at(found, configured=("http://c:8083",)) == ConnectEndpoint(found)
+    assert ConnectEndpoint(urls).at(urls, configured=("http://c:8083",)) == ConnectEndpoint(urls)
     assert caplog.text == ""

@@ -1,4 +1,4 @@
-"""What of the environment counts: proxies, and a CA bundle only where the endpoint names none; never .netrc."""
+"""The environment has effect by proxies, and by a CA bundle if the endpoint has none; never by .netrc."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_proxies_of_the_environment_are_used(connect_to: Connect, proxied: Worke
 def test_no_proxy_is_honoured(
     connect_to: Connect, proxied: Worker, start_worker: Callable[..., Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Hosts that the environment excepts are reached directly."""
+    """Hosts in NO_PROXY are reached directly."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     direct = start_worker()
     direct.answers("GET /connectors", OK)
@@ -120,7 +120,7 @@ def test_the_endpoints_ca_wins_over_the_environment(
     client_pem: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """REQUESTS_CA_BUNDLE must not push aside the CA that the connection names."""
+    """REQUESTS_CA_BUNDLE does not override the connection's CA."""
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(client_pem))
     worker = start_worker(_tls(server_pem))
     worker.answers("GET /connectors", OK)
@@ -131,7 +131,7 @@ def test_the_endpoints_ca_wins_over_the_environment(
 def test_the_environments_ca_counts_where_the_endpoint_names_none(
     connect_to: Connect, start_worker: Callable[..., Worker], server_pem: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A machine's own CA bundle keeps working."""
+    """The machine's own CA bundle is used."""
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(server_pem))
     worker = start_worker(_tls(server_pem))
     worker.answers("GET /connectors", OK)
@@ -142,7 +142,7 @@ def test_the_environments_ca_counts_where_the_endpoint_names_none(
 def test_an_untrusted_certificate_is_told_at_once(
     connect_to: Connect, start_worker: Callable[..., Worker], server_pem: Path, time: FakeTime
 ) -> None:
-    """Nothing is sent to a server that isn't trusted, nothing is repeated, and the error says why."""
+    """Nothing is sent to an untrusted server or repeated, and the error has the reason."""
     worker = start_worker(_tls(server_pem))
 
     with pytest.raises(Unreachable, match="certificate is not trusted: self-signed certificate; check ca"):
@@ -154,7 +154,7 @@ def test_an_untrusted_certificate_is_told_at_once(
 def test_mutual_tls(
     connect_to: Connect, start_worker: Callable[..., Worker], server_pem: Path, client_pem: Path
 ) -> None:
-    """The client certificate is shown to the worker; without one a change is not known to have failed."""
+    """The worker gets the client certificate; without one the outcome of a change is unknown."""
     worker = start_worker(_tls(server_pem, clients=client_pem))
     worker.answers("PUT /connectors/c/stop", Reply(204))
     trusted = {"ca": str(server_pem), "timeout": 0}
@@ -169,6 +169,6 @@ def test_mutual_tls(
 
 @pytest.mark.parametrize("field", ["ca", "client_cert"])
 def test_a_file_that_is_not_there_is_named(connect_to: Connect, worker: Worker, field: str) -> None:
-    """A path with a typo is found out before anything is sent."""
+    """A wrong path is detected before anything is sent."""
     with pytest.raises(InvalidInput, match=f"/no/such.pem, named as {field}"):
         connect_to(worker.url, **{field: "/no/such.pem"})

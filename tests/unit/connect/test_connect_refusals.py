@@ -1,4 +1,4 @@
-"""What each refusal of a Connect worker means, and how often the call that met it was sent."""
+"""The meaning of each refusal of a Connect worker, and how often the call is sent."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ GROUP_NOT_EMPTY = (
 def test_a_refused_change_has_its_meaning_and_is_never_repeated(
     connect_to: Connect, worker: Worker, reply: Reply, meaning: type[StoreError]
 ) -> None:
-    """A refusal that isn't known to be safe ends the call at once, as the error that fits, with the server's words."""
+    """A refusal that is not known to be safe raises its error at once, with the server's words."""
     worker.answers(PATCH, reply)
     worker.answers(INFO, UNKNOWN)
 
@@ -118,7 +118,7 @@ def test_a_refused_change_has_its_meaning_and_is_never_repeated(
 def test_a_change_is_repeated_where_the_refusal_says_nothing_was_done(
     connect_to: Connect, worker: Worker, reply: Reply
 ) -> None:
-    """Rebalances, a group that isn't empty yet and a starting worker are waited for, and then the change succeeds."""
+    """The client waits for rebalances, non-empty groups and starting workers, and then the change succeeds."""
     worker.answers(PATCH, reply, reply, Reply(200, {"message": "altered"}))
 
     assert connect_to(worker.url).write_offsets("c", CHANGES).message == "altered"
@@ -135,10 +135,10 @@ def test_a_change_is_repeated_where_the_refusal_says_nothing_was_done(
         (Reply(404, JETTY_404), NotReady),
     ],
 )
-def test_patience_is_bounded(
+def test_the_timeout_is_bounded(
     connect_to: Connect, worker: Worker, time: FakeTime, reply: Reply, meaning: type[StoreError]
 ) -> None:
-    """What doesn't pass within the timeout is raised, by its meaning, and no longer is waited than said."""
+    """A refusal that lasts longer than the timeout is raised by its meaning."""
     worker.answers(PATCH, reply)
     store = connect_to(worker.url, timeout=10)
 
@@ -151,7 +151,7 @@ def test_patience_is_bounded(
 
 
 def test_a_connector_that_exists_is_not_a_rebalance(connect_to: Connect, worker: Worker) -> None:
-    """Creating a connector twice is refused at once, though Connect's status is that of a rebalance."""
+    """Creating a connector twice is refused at once, although Connect has the same status for a rebalance."""
     worker.answers("POST /connectors", error(409, "Connector c already exists"))
 
     with pytest.raises(Rejected, match="Connector c already exists"):
@@ -181,7 +181,7 @@ def test_a_connector_that_exists_is_not_a_rebalance(connect_to: Connect, worker:
 def test_a_reading_call_is_repeated_after_what_passes(
     connect_to: Connect, worker: Worker, reply: Reply, *, repeated: bool
 ) -> None:
-    """Reads come through whatever passes by itself, and fail at once at what doesn't."""
+    """Reads are repeated after temporary failures and fail at once after others."""
     worker.answers(READ, reply, Reply(200, {"offsets": []}))
     worker.answers(INFO, UNKNOWN)
     store = connect_to(worker.url)
@@ -196,7 +196,7 @@ def test_a_reading_call_is_repeated_after_what_passes(
 
 
 def test_a_new_connector_gets_its_status_a_moment_later(connect_to: Connect, worker: Worker) -> None:
-    """A connector without a status yet is asked again, as long as it exists."""
+    """The status is read again while the connector exists."""
     status = {"name": "c", "connector": {"state": "RUNNING", "worker_id": "w"}, "tasks": [], "type": "sink"}
     worker.answers("GET /connectors/c/status", error(404, "No status found for connector c"), Reply(200, status))
     worker.answers(INFO, KNOWN)
@@ -207,7 +207,7 @@ def test_a_new_connector_gets_its_status_a_moment_later(connect_to: Connect, wor
 def test_the_status_of_an_unknown_connector_says_so_at_once(
     connect_to: Connect, worker: Worker, time: FakeTime
 ) -> None:
-    """Connect answers the same for a connector that is new and for one that isn't there; only one is waited for."""
+    """Connect has the same answer for a new and an unknown connector; the client waits only for a new one."""
     worker.answers("GET /connectors/c/status", error(404, "No status found for connector c"))
     worker.answers(INFO, UNKNOWN)
 
@@ -232,7 +232,7 @@ def test_the_status_of_an_unknown_connector_says_so_at_once(
 def test_a_worker_that_has_just_started_is_not_believed_that_there_is_no_such_connector(
     connect_to: Connect, worker: Worker, *, call: str, says: str, then: Reply, do: Callable[[ConnectRest], object]
 ) -> None:
-    """It answers before it has read the configurations; what it says of the configuration itself counts."""
+    """It answers before it has read the configurations; its answer on the configuration itself counts."""
     worker.answers(call, error(404, says), then)
     worker.answers(INFO, KNOWN)
 
@@ -244,7 +244,7 @@ def test_a_worker_that_has_just_started_is_not_believed_that_there_is_no_such_co
 def test_a_worker_that_never_gets_to_know_a_connector_is_told_as_not_ready(
     connect_to: Connect, worker: Worker, time: FakeTime
 ) -> None:
-    """Its two answers stand against each other until the timeout ends: it is not said that the connector is gone."""
+    """Its two answers contradict each other until the timeout ends, so the connector is not reported as unknown."""
     worker.answers("PUT /connectors/c/resume", error(404, "Unknown connector c"))
     worker.answers(INFO, KNOWN)
 
@@ -255,7 +255,7 @@ def test_a_worker_that_never_gets_to_know_a_connector_is_told_as_not_ready(
 
 
 def test_messages_say_what_to_do_next(connect_to: Connect, worker: Worker) -> None:
-    """The bare refusals of Connect get a hint; a 404 that isn't Connect's names the base URL."""
+    """Connect's short refusals get a hint; a 404 that is not Connect's names the base URL."""
     worker.answers(PATCH, error(500, "Failed to alter consumer group offsets for connector c"))
     with pytest.raises(Rejected, match=r"topic or partition does not exist, or the worker may not alter this group"):
         connect_to(worker.url).write_offsets("c", CHANGES)
@@ -265,7 +265,7 @@ def test_messages_say_what_to_do_next(connect_to: Connect, worker: Worker) -> No
 
 
 def test_redirects_are_not_followed(connect_to: Connect, worker: Worker) -> None:
-    """A redirect would turn a PUT into a GET elsewhere; it is told instead."""
+    """A redirect would turn a PUT into a GET; it is reported instead."""
     worker.answers(STOP, Reply(302, "", location="https://u:hidden@other.example.com/x?token=hidden"))
 
     with pytest.raises(NotReady, match=r"redirects to https://other\.example\.com/x") as caught:

@@ -1,4 +1,4 @@
-"""The calls of the REST API: what is sent, what is read, which worker is asked, and what never leaks."""
+"""The calls of the REST API: what is sent and read, which worker is called, and that no secret leaks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EXTERNAL = (
 
 
 def test_it_is_a_store_and_a_control(connect_to: Connect, worker: Worker) -> None:
-    """The REST door stands behind both protocols (the type checker compares the signatures)."""
+    """The REST client implements both protocols (the type checker compares the signatures)."""
     as_store: OffsetStore = connect_to(worker.url)
     as_control: ConnectorControl = connect_to(worker.url)
 
@@ -39,7 +39,7 @@ def test_it_is_a_store_and_a_control(connect_to: Connect, worker: Worker) -> Non
 
 
 def test_reading(connect_to: Connect, worker: Worker) -> None:
-    """Version, names, type, configuration, state and offsets are read as Connect tells them."""
+    """Version, names, type, configuration, state and offsets are read from answers of Connect."""
     worker.answers("GET /", Reply(200, {"version": "4.3.1", "commit": "abc", "kafka_cluster_id": "K"}))
     worker.answers("GET /connectors", OK)
     config = {"connector.class": "X", "name": "c"}
@@ -56,7 +56,7 @@ def test_reading(connect_to: Connect, worker: Worker) -> None:
 
 
 def test_a_partition_that_the_first_answer_lacks(connect_to: Connect, worker: Worker) -> None:
-    """A worker lists a source's partitions before it reads its topic to the end; of a sink it asks the group."""
+    """A worker lists a source's partitions before it reads its topic to the end; a sink's offsets are its group's."""
     old, new = ({"partition": {"filename": name}, "offset": {"position": 1}} for name in ("old", "new"))
     refused = error(403, "asked once too often")
     of_sink = {"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": 1}}
@@ -71,7 +71,7 @@ def test_a_partition_that_the_first_answer_lacks(connect_to: Connect, worker: Wo
 
 
 def test_status_shows_tasks_in_order_with_their_traces(connect_to: Connect, worker: Worker) -> None:
-    """A failed task is told with its trace; a connector stands still only when it is STOPPED without tasks."""
+    """A failed task has its trace; a connector is stopped only if it is STOPPED without tasks."""
     body = {
         "name": "c",
         "connector": {"state": "RUNNING", "worker_id": "w1:8083"},
@@ -135,7 +135,7 @@ def test_offsets_kept_elsewhere_too_are_told(connect_to: Connect, worker: Worker
 
 
 def test_a_configuration_change_creates_nothing(connect_to: Connect, worker: Worker) -> None:
-    """PUT config of an unknown name would create a connector: it isn't sent."""
+    """PUT config of an unknown name would create a connector, so it is not sent."""
     worker.answers("GET /connectors/c", error(404, "Connector c not found"))
 
     with pytest.raises(UnknownConnector):
@@ -145,7 +145,7 @@ def test_a_configuration_change_creates_nothing(connect_to: Connect, worker: Wor
 
 
 def test_a_type_nobody_knows_is_told(connect_to: Connect, worker: Worker) -> None:
-    """A connector whose plugin is missing has no type; that is said instead of guessed."""
+    """A connector whose plugin is missing has no type; that is an error, not a guess."""
     worker.answers("GET /connectors/c", Reply(200, {"name": "c", "config": {}, "tasks": [], "type": "unknown"}))
 
     with pytest.raises(Rejected, match="plugin is not installed"):
@@ -163,7 +163,7 @@ def test_a_type_nobody_knows_is_told(connect_to: Connect, worker: Worker) -> Non
     ],
 )
 def test_names_are_percent_encoded(connect_to: Connect, worker: Worker, name: str, path: str) -> None:
-    """Any name Connect can be asked about arrives as one segment of the path."""
+    """Every name that Connect can reach is sent as one path segment."""
     worker.answers(f"PUT /connectors/{path}/stop", Reply(204))
 
     connect_to(worker.url).stop(name)
@@ -175,7 +175,7 @@ def test_names_are_percent_encoded(connect_to: Connect, worker: Worker, name: st
 def test_names_that_no_path_reaches_are_refused_before_anything_is_sent(
     connect_to: Connect, worker: Worker, name: str
 ) -> None:
-    """A name that would end up at another path is never sent."""
+    """A name that leads to another path is never sent."""
     store = connect_to(worker.url)
     for call in (store.stop, store.read_offsets, store.delete, lambda name: store.create(name, {})):
         with pytest.raises(InvalidInput, match="no path reaches"):
@@ -187,14 +187,14 @@ def test_names_that_no_path_reaches_are_refused_before_anything_is_sent(
 def test_no_connector_is_created_that_could_not_be_reached_again(
     connect_to: Connect, worker: Worker, name: str
 ) -> None:
-    """Connect takes such names, and then its web server refuses every path to them."""
+    """Connect accepts such names, but its web server refuses every path to them."""
     with pytest.raises(InvalidInput, match="no path would reach it again"):
         connect_to(worker.url).create(name, {})
     assert worker.calls == []
 
 
 def test_a_base_url_may_have_a_path(connect_to: Connect, worker: Worker) -> None:
-    """Connect behind a gateway's path is reached below it."""
+    """Connect can be reached below a gateway's path."""
     worker.answers("GET /gateway/connectors", OK)
 
     assert connect_to(f"{worker.url}/gateway/").connectors() == ["a", "b"]
@@ -208,7 +208,7 @@ def test_a_base_url_may_have_a_path(connect_to: Connect, worker: Worker) -> None
     ],
 )
 def test_credentials_and_headers_are_sent(connect_to: Connect, worker: Worker, auth: Any, header: str) -> None:
-    """Basic authentication, tokens and headers of one's own reach the worker."""
+    """Basic authentication, tokens and custom headers reach the worker."""
     worker.answers("GET /connectors", OK)
 
     connect_to(worker.url, auth=auth, headers={"X-Tenant": "orders"}).connectors()
@@ -224,7 +224,7 @@ def test_credentials_and_headers_are_sent(connect_to: Connect, worker: Worker, a
 def test_no_secret_is_in_any_message_or_log(
     connect_to: Connect, worker: Worker, caplog: pytest.LogCaptureFixture, reply: Reply
 ) -> None:
-    """Whatever goes wrong, neither the error nor the log shows a credential."""
+    """For every kind of failure, neither the error nor the log shows a credential."""
     caplog.set_level(logging.DEBUG)
     worker.answers(STOP, reply)
     secrets = {"auth": BasicAuth("me", "s3cret"), "headers": {"X-Key": "s3cret"}}

@@ -17,7 +17,7 @@ OK = Reply(200, [])
 
 @pytest.fixture
 def issuer(start_worker: Callable[..., Worker]) -> Worker:
-    """A token endpoint that issues a new token each time, good for 300 s."""
+    """A token endpoint that issues a new token each time, valid for 300 s."""
     issuer = start_worker()
     tokens = [Reply(200, {"access_token": f"t{n}", "expires_in": 300, "token_type": "Bearer"}) for n in range(1, 9)]
     issuer.answers("POST /token", *tokens)
@@ -37,7 +37,7 @@ def _sent_tokens(worker: Worker) -> list[str]:
 def test_a_token_is_kept_until_shortly_before_it_expires(
     connect_to: Connect, worker: Worker, issuer: Worker, oauth: OAuthClient, time: FakeTime
 ) -> None:
-    """Many calls, one token; the next one is fetched 30 s before the end."""
+    """One token serves many calls; the next one is fetched 30 s before it expires."""
     worker.answers("GET /connectors", OK)
     store = connect_to(worker.url, auth=oauth, headers={"X-Key": "for Connect only"})
 
@@ -48,14 +48,14 @@ def test_a_token_is_kept_until_shortly_before_it_expires(
     store.connectors()
 
     assert _sent_tokens(worker) == ["Bearer t1", "Bearer t1", "Bearer t2"]
-    asked = issuer.requests[0]
-    assert asked.body == "grant_type=client_credentials&scope=connect"
-    assert asked.headers["Authorization"] == "Basic aWQ6czNjcmV0"
-    assert "X-Key" not in asked.headers
+    request = issuer.requests[0]
+    assert request.body == "grant_type=client_credentials&scope=connect"
+    assert request.headers["Authorization"] == "Basic aWQ6czNjcmV0"
+    assert "X-Key" not in request.headers
 
 
 def test_a_revoked_token_is_replaced_once(connect_to: Connect, worker: Worker, oauth: OAuthClient) -> None:
-    """A 401 did nothing, so even a change is sent again, with a new token."""
+    """After a 401 nothing was done, so even a change is sent again with a new token."""
     worker.answers("PUT /connectors/c/stop", Reply(401, ""), Reply(204))
 
     connect_to(worker.url, auth=oauth).stop("c")
@@ -64,7 +64,7 @@ def test_a_revoked_token_is_replaced_once(connect_to: Connect, worker: Worker, o
 
 
 def test_credentials_that_stay_refused_are_denied(connect_to: Connect, worker: Worker, oauth: OAuthClient) -> None:
-    """Where the new token is refused as well, that is the answer."""
+    """If the new token is refused too, the call is denied."""
     worker.answers("PUT /connectors/c/stop", Reply(401, ""))
 
     with pytest.raises(AccessDenied, match="401"):
@@ -85,7 +85,7 @@ def test_credentials_that_stay_refused_are_denied(connect_to: Connect, worker: W
 def test_a_refused_client_is_denied(
     connect_to: Connect, worker: Worker, issuer: Worker, oauth: OAuthClient, reply: Reply, text: str
 ) -> None:
-    """The error names the token endpoint, the client and the OAuth error, and shows no secret; Connect isn't asked."""
+    """The error names the token endpoint, the client and the OAuth error, without secrets; Connect is not called."""
     issuer.answers("POST /token", reply)
 
     with pytest.raises(AccessDenied, match=text) as caught:
@@ -99,7 +99,7 @@ def test_a_refused_client_is_denied(
 def test_a_token_endpoint_that_is_down_is_waited_for(
     connect_to: Connect, worker: Worker, issuer: Worker, oauth: OAuthClient, time: FakeTime
 ) -> None:
-    """Without a token nothing was sent to Connect, so it is tried again, and never an unknown outcome."""
+    """Without a token nothing was sent to Connect, so the call is repeated and its outcome is known."""
     worker.answers("PUT /connectors/c/stop", Reply(204))
     token = Reply(200, {"access_token": "t"})
     issuer.answers("POST /token", Reply(503, ""), Reply(hang_up=True), token)

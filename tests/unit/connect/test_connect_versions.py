@@ -24,7 +24,7 @@ NOT_ALLOWED = error(405, "HTTP 405 Method Not Allowed")
 
 
 def of_kafka(version: str) -> Reply:
-    """What a worker says who it is."""
+    """Return a worker's answer to the call for its version."""
     return Reply(200, {"version": version, "commit": "abc", "kafka_cluster_id": "K"})
 
 
@@ -49,7 +49,7 @@ def test_what_a_worker_is_too_old_for_is_refused_by_its_version(
     do: Callable[[ConnectRest], object],
     since: str,
 ) -> None:
-    """With the release that has it and what to do instead; the call is sent once, and nothing is waited for."""
+    """With the required release and an alternative; the call is sent once, without waiting."""
     worker.answers("GET /", of_kafka(version))
     worker.answers(call, reply)
 
@@ -63,7 +63,7 @@ def test_what_a_worker_is_too_old_for_is_refused_by_its_version(
 def test_a_call_that_is_missing_on_a_worker_that_should_have_it_is_told(
     connect_to: Connect, worker: Worker, reply: Reply, version: str
 ) -> None:
-    """Something between, or a build that doesn't say what it is: the sentence names both causes."""
+    """The cause may be a proxy, or a build with an unreadable version: the message names both."""
     worker.answers("GET /", of_kafka(version))
     worker.answers(PATCH, reply)
 

@@ -23,7 +23,7 @@ OK = Reply(200, ["b", "a"])
 def test_the_next_worker_is_asked_where_one_is_gone(
     connect_to: Connect, start_worker: Callable[..., Worker], closed_url: str
 ) -> None:
-    """With several workers one that is down is passed over, by changes as well, and not asked first again."""
+    """A worker that is down is skipped, also by changes, and is not called first again."""
     first, second = start_worker(), start_worker()
     second.answers(STOP, Reply(204))
     second.answers("GET /connectors", OK)
@@ -39,7 +39,7 @@ def test_the_next_worker_is_asked_where_one_is_gone(
 def test_a_change_that_may_have_arrived_goes_to_no_other_worker(
     connect_to: Connect, start_worker: Callable[..., Worker]
 ) -> None:
-    """An answer that gets lost after the request was sent is an unknown outcome; nothing is sent twice."""
+    """If the answer is lost after the request was sent, the outcome is unknown; nothing is sent twice."""
     first, second = start_worker(), start_worker()
     first.answers(STOP, Reply(hang_up=True))
     second.answers(STOP, Reply(204))
@@ -53,7 +53,7 @@ def test_a_change_that_may_have_arrived_goes_to_no_other_worker(
 def test_a_read_may_go_to_another_worker_after_any_failure(
     connect_to: Connect, start_worker: Callable[..., Worker]
 ) -> None:
-    """Reading from the next worker can do no harm."""
+    """Reading from the next worker is harmless."""
     first, second = start_worker(), start_worker()
     first.answers("GET /connectors", Reply(hang_up=True))
     second.answers("GET /connectors", OK)
@@ -64,7 +64,7 @@ def test_a_read_may_go_to_another_worker_after_any_failure(
 def test_a_change_without_an_answer_in_time_is_an_unknown_outcome(
     connect_to: Connect, worker: Worker, closed_url: str
 ) -> None:
-    """A read timeout of a change is neither failure nor success, whatever connection error is being handled by then."""
+    """A read timeout of a change is neither failure nor success, also while a connection error is handled."""
     worker.answers(STOP, Reply(wait=True))
     store = connect_to(worker.url, change_timeout=0.1)
 
@@ -81,7 +81,7 @@ def test_a_change_without_an_answer_in_time_is_an_unknown_outcome(
 
 
 def test_a_read_without_an_answer_in_time_is_unreachable(connect_to: Connect, worker: Worker) -> None:
-    """A worker that takes a call and says nothing is told as such, within the read timeout."""
+    """A worker that does not answer is reported within the read timeout."""
     worker.answers("GET /connectors", Reply(wait=True))
 
     with pytest.raises(Unreachable, match="read timeout"):
@@ -89,7 +89,7 @@ def test_a_read_without_an_answer_in_time_is_unreachable(connect_to: Connect, wo
 
 
 def test_nobody_there_names_every_address(connect_to: Connect, closed_url: str, time: FakeTime) -> None:
-    """Where all connections are refused, the error names each URL and the reason, after the timeout."""
+    """If all connections are refused, the error has each URL and the reason, after the timeout."""
     with pytest.raises(Unreachable) as caught:
         connect_to(closed_url, "http://no-such-host.invalid:8083", timeout=5).stop("c")
 
@@ -103,7 +103,7 @@ def test_nobody_there_names_every_address(connect_to: Connect, closed_url: str, 
 def test_a_change_is_sent_once_the_worker_is_back(
     connect_to: Connect, time: FakeTime, start_worker: Callable[..., Worker], closed_url: str
 ) -> None:
-    """A connection that never came about is tried again, by changes too: nothing was sent."""
+    """A refused connection is tried again, also for changes: nothing was sent."""
     workers: list[Worker] = []
 
     def come_back() -> None:
@@ -118,7 +118,7 @@ def test_a_change_is_sent_once_the_worker_is_back(
 
 
 def test_a_connection_that_never_comes_about_is_given_up(connect_to: Connect) -> None:
-    """A worker behind a full queue of connections is Unreachable after the connect timeout, for changes too."""
+    """A worker with a full queue of connections is Unreachable after the connect timeout, also for changes."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(0)

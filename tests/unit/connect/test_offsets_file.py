@@ -1,4 +1,4 @@
-"""The standalone worker's file: read right or refused, written as Java writes it, replaced at once."""
+"""The standalone worker's file: read or refused, written as by Java, replaced atomically."""
 
 from __future__ import annotations
 
@@ -56,21 +56,21 @@ def test_what_is_written_can_be_read(scratch: Path, pairs: dict[bytes, bytes | N
 
 
 def test_a_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
-    """Wherever: Connect itself would go on without any offset."""
+    """At any byte: Connect itself would continue without offsets."""
     path, whole = tmp_path / "cut.offsets", serialize(SOME)
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
-        with pytest.raises(StoreDamaged, match=r"cut\.offsets is no whole file"):
+        with pytest.raises(StoreDamaged, match=r"cut\.offsets is no complete file"):
             read_mappings(path)
 
 
 def test_a_file_with_a_wrong_bit_is_never_read_as_shorter(tmp_path: Path) -> None:
-    """Refused, or as many entries as there are: a bit within a key or a value can't be seen to be wrong."""
+    """It is refused or has all entries: a wrong bit within a key or value is not detectable."""
     path, whole = tmp_path / "flipped.offsets", serialize(SOME)
     refused = 0
-    for place, bit in product(range(len(whole)), range(8)):
+    for index, bit in product(range(len(whole)), range(8)):
         content = bytearray(whole)
-        content[place] ^= 1 << bit
+        content[index] ^= 1 << bit
         path.write_bytes(content)
         try:
             assert len(read_mappings(path)) == len(SOME)
@@ -81,7 +81,7 @@ def test_a_file_with_a_wrong_bit_is_never_read_as_shorter(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("more", [b"\x00", b"p", b"x", serialize({})[4:]])
 def test_nothing_may_follow(tmp_path: Path, more: bytes) -> None:
-    """More than one map is no file of Connect's."""
+    """A file with more than one map is not Connect's."""
     path = tmp_path / "longer.offsets"
     path.write_bytes(serialize(SOME) + more)
 
@@ -90,7 +90,7 @@ def test_nothing_may_follow(tmp_path: Path, more: bytes) -> None:
 
 
 def test_a_real_java_reads_it_and_is_read(tmp_path: Path) -> None:
-    """The JDK's own serialization, both ways."""
+    """The JDK's own serialization reads and writes the same."""
     program, ours, theirs = (tmp_path / name for name in ("Reader.java", "ours.offsets", "theirs.offsets"))
     program.write_text(READER)
     many = {f"key {number}".encode(): f"value {number}".encode() for number in range(50)}
@@ -112,7 +112,7 @@ def test_an_empty_map_is_written_as_java_does() -> None:
 
 
 def test_it_is_replaced_at_once_and_the_old_one_kept(tmp_path: Path) -> None:
-    """Each copy has a name of its own; nothing else is left beside it."""
+    """Each backup has an own name; no other file is left."""
     path = tmp_path / "connect.offsets"
 
     assert write_mappings(path, SOME) is None
@@ -122,7 +122,7 @@ def test_it_is_replaced_at_once_and_the_old_one_kept(tmp_path: Path) -> None:
     assert first is not None
     assert second is not None
     assert (read_mappings(first), read_mappings(second), read_mappings(path)) == (SOME, {}, SOME)
-    assert sorted(found.name for found in tmp_path.iterdir()) == [
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
         "connect.offsets",
         "connect.offsets.001.bak",
         "connect.offsets.002.bak",

@@ -23,7 +23,7 @@ FOREIGN = {b'["other",{"x":1}]': b'{"y":2}', b"no key": b"no value"}
 
 @pytest.fixture
 def store(tmp_path: Path) -> StandaloneFile:
-    """A file with two partitions of ``lines``, and what is not its business."""
+    """A file with two partitions of ``lines``, and unrelated content."""
     path = tmp_path / "connect.offsets"
     own = {b'["lines",{"filename":"a"}]': b'{"position":4}', b'["lines",{"filename":"b"}]': b'{"position":9}'}
     path.write_bytes(serialize({**own, **FOREIGN}))
@@ -31,14 +31,14 @@ def store(tmp_path: Path) -> StandaloneFile:
 
 
 def test_it_is_read_by_connector(store: StandaloneFile) -> None:
-    """A connector that it holds nothing of has no offsets."""
+    """An unknown connector has no offsets."""
     assert store.connectors() == ["lines", "other"]
     assert store.read_offsets("lines").stored() == {A: '{"position":4}', B: '{"position":9}'}
     assert store.read_offsets("none") == Offsets()
 
 
 def test_what_a_change_does_not_name_stays(store: StandaloneFile) -> None:
-    """Other partitions, other connectors, and what is no offset at all; the reply says where the old file is."""
+    """Other partitions, other connectors, and entries that are no offsets; the reply names the backup."""
     reply = store.write_offsets("lines", Offsets.of([Entry(A, '{"position":0}')]))
 
     assert store.read_offsets("lines").stored() == {A: '{"position":0}', B: '{"position":9}'}
@@ -47,14 +47,14 @@ def test_what_a_change_does_not_name_stays(store: StandaloneFile) -> None:
 
 
 def test_a_reset_removes_all_of_one_connector(store: StandaloneFile) -> None:
-    """And no more."""
+    """And nothing else."""
     store.reset_offsets("lines")
 
     assert read_mappings(store.path) == FOREIGN
 
 
 def test_a_file_may_not_be_there_yet(tmp_path: Path) -> None:
-    """A worker that never flushed has none; one can be written for it."""
+    """A worker that never flushed has no file; it can be created."""
     store = StandaloneFile(tmp_path / "new.offsets")
     assert store.connectors() == []
 
@@ -64,7 +64,7 @@ def test_a_file_may_not_be_there_yet(tmp_path: Path) -> None:
 
 
 def test_a_damaged_file_is_refused_and_left_alone(store: StandaloneFile) -> None:
-    """By every method; also where only one value is no offset."""
+    """By every method; also if only one value is no offset."""
     whole = store.path.read_bytes()
     store.path.write_bytes(whole[:-1])
     for call in (store.connectors, lambda: store.read_offsets("lines"), lambda: store.reset_offsets("lines")):
@@ -79,22 +79,22 @@ def test_a_damaged_file_is_refused_and_left_alone(store: StandaloneFile) -> None
 
 @pytest.mark.parametrize("lock", [fcntl.flock, fcntl.lockf])
 def test_a_locked_file_is_left_alone(store: StandaloneFile, lock: Callable[[int, int], None]) -> None:
-    """Held by another process, as one that starts workers may do it."""
+    """Locked by another process, for example one that starts workers."""
     before = store.path.read_bytes()
-    held = textwrap.dedent(
+    locking = textwrap.dedent(
         f"""
         import fcntl, sys
         file = open({str(store.path)!r}, "rb+")
         fcntl.{lock.__name__}(file, fcntl.LOCK_EX)
-        print("held", flush=True)
+        print("locking", flush=True)
         sys.stdin.read()
         """
     )
     with subprocess.Popen(
-        [sys.executable, "-c", held], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", locking], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as holder:
         assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
+        assert holder.stdout.readline() == "locking\n"
         with pytest.raises(StoreError, match="another process has locked"):
             store.reset_offsets("lines")
         holder.communicate()
@@ -106,7 +106,7 @@ def test_a_locked_file_is_left_alone(store: StandaloneFile, lock: Callable[[int,
 
 
 def test_mode_and_owner_stay(store: StandaloneFile) -> None:
-    """The worker may run as another user than who changes its file."""
+    """The worker may run as another user than the one who changes its file."""
     store.path.chmod(0o640)
     if os.geteuid() == 0:  # only root may give a file away
         os.chown(store.path, 4711, 4711)

@@ -1,4 +1,4 @@
-"""Who counts as running where offsets are stored, and who gets a login of ours to say so."""
+"""Which workers count as running where offsets are stored, and which of them get a login."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ VERSION = {"version": "4.3.1", "commit": "c", "kafka_cluster_id": "k"}
 
 
 def control_of(tmp_path: Path, *urls: str) -> StorageControl:
-    """The control over the file of a worker that would answer at ``urls``."""
+    """Return the control over the file of a worker at ``urls``."""
 
-    def open_rest(wanted: tuple[str, ...], timeout: float) -> ConnectRest:
-        return ConnectRest(ConnectEndpoint(wanted, read_timeout=0.3), timeout=timeout)
+    def open_rest(called: tuple[str, ...], timeout: float) -> ConnectRest:
+        return ConnectRest(ConnectEndpoint(called, read_timeout=0.3), timeout=timeout)
 
     return StorageControl(StandaloneFile(tmp_path / "connect.offsets"), open_rest, rest_urls=urls)
 
@@ -54,18 +54,18 @@ def control_of(tmp_path: Path, *urls: str) -> StorageControl:
 def test_whoever_answers_counts_as_running(
     tmp_path: Path, worker: Worker, caplog: pytest.LogCaptureFixture, reply: Reply
 ) -> None:
-    """Its next flush would overwrite what is written, whatever it says to a caller without the right login."""
+    """Its next flush would overwrite a change, whatever it answers to a caller with a wrong login."""
     worker.answers("GET /", reply)
     control = control_of(tmp_path, worker.url)
 
     with pytest.raises(NotStopped, match=f"'lines' is RUNNING on a standalone worker \\({worker.url}\\)"):
         control.refuse_running(["lines"])
 
-    assert ("Only a refused connection shows that no worker runs" in caplog.text) == (reply.body != VERSION)
+    assert ("Only a refused connection proves that no worker runs" in caplog.text) == (reply.body != VERSION)
 
 
 def test_a_worker_with_an_untrusted_certificate_counts_as_running(tmp_path: Path, start_worker: StartWorker) -> None:
-    """Someone listens there; who, the certificate has to say."""
+    """A process listens there; the certificate does not prove which."""
     root = Certified.root("root")
     (tmp_path / "server.pem").write_text(root.pem + root.key_pem())
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -76,11 +76,11 @@ def test_a_worker_with_an_untrusted_certificate_counts_as_running(tmp_path: Path
 
     url = start_worker(with_tls).url.replace("http://", "https://")
 
-    assert [found.url for found in control_of(tmp_path, url).workers()] == [url]
+    assert [one.url for one in control_of(tmp_path, url).workers()] == [url]
 
 
 def test_a_host_that_cannot_be_reached_counts_as_running(tmp_path: Path) -> None:
-    """A worker behind a broken network overwrites its file all the same."""
+    """A worker behind a broken network overwrites its file too."""
     url = "http://connect.invalid:8083"
     control = StorageControl(
         StandaloneFile(tmp_path / "connect.offsets"),
@@ -88,13 +88,13 @@ def test_a_host_that_cannot_be_reached_counts_as_running(tmp_path: Path) -> None
         rest_urls=(url,),
     )
 
-    assert [found.url for found in control.workers()] == [url]
+    assert [one.url for one in control.workers()] == [url]
 
 
 def test_only_a_refused_connection_shows_that_nobody_is_there(tmp_path: Path, worker: Worker, closed_url: str) -> None:
-    """Where no process listens, no worker runs: the file may be written."""
+    """If no process listens, no worker runs and the file may be written."""
     worker.answers("GET /", Reply(200, VERSION))
 
     assert control_of(tmp_path, closed_url).workers() == ()
     control_of(tmp_path, closed_url).refuse_running(["lines"])
-    assert [found.url for found in control_of(tmp_path, closed_url, worker.url).workers()] == [worker.url]
+    assert [one.url for one in control_of(tmp_path, closed_url, worker.url).workers()] == [worker.url]

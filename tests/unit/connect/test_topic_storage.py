@@ -1,4 +1,4 @@
-"""Where the offsets of a Connect cluster's connectors lie, as far as that needs no Kafka."""
+"""The topics with the offsets of a Connect cluster's connectors, without Kafka."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OWN = {"offsets.storage.topic": "own", "producer.override.bootstrap.servers": "e
 
 
 def test_another_cluster_is_not_taken_for_this_one() -> None:
-    """A connector's own topic lies where its producer writes; without settings for that, nothing is read or written."""
+    """A connector's own topic is in its producer's cluster; without settings for that, nothing is read or written."""
     storage = TopicStorage(WorkerTopics({"bootstrap.servers": "here:9092"}, "connect-offsets"))
 
     with pytest.raises(InvalidInput, match=r"'lines' keeps its offsets in topic 'own' of another cluster"):
@@ -24,12 +24,12 @@ def test_another_cluster_is_not_taken_for_this_one() -> None:
 
 
 def test_settings_hold_secrets_that_nobody_sees() -> None:
-    """Not even where a storage is printed."""
+    """Also not in the repr of a storage."""
     assert "hunter2" not in repr(WorkerTopics({"sasl.password": "hunter2"}, "connect-offsets"))
 
 
 def test_transactional_ids_are_those_of_the_tasks() -> None:
-    """As ``Worker.taskTransactionalId`` gives them; the first task is fenced where nobody knows how many there are."""
+    """As in ``Worker.taskTransactionalId``; the first task is fenced if their number is unknown."""
     assert task_transactional_ids("workers", "lines", 2) == (
         "connect-cluster-workers-lines-0",
         "connect-cluster-workers-lines-1",
@@ -48,5 +48,5 @@ def test_transactional_ids_are_those_of_the_tasks() -> None:
     ],
 )
 def test_a_sink_is_told_by_its_class(named: str, expected: ConnectorType) -> None:
-    """The config topic tells nothing else; what is not known to be a sink may have source offsets."""
+    """The config topic has no other evidence; a connector not known to be a sink may have source offsets."""
     assert ConfiguredConnector("any", {"connector.class": named}).type is expected

@@ -1,4 +1,4 @@
-"""What the Kafka doors do without a Kafka: refuse what can't work, and never hang."""
+"""Kafka clients without a Kafka: they refuse invalid arguments and never hang."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOBODY = {"bootstrap.servers": "127.0.0.1:1"}
 
 
 def test_brokers_that_do_not_answer_are_named(caplog: pytest.LogCaptureFixture) -> None:
-    """Within the time limit, with the reason; librdkafka's own chatter stays below INFO."""
+    """Within the timeout, with the reason; librdkafka's own messages stay below INFO."""
     caplog.set_level(logging.INFO)
     with KafkaLogs(NOBODY, timeout=0.3) as logs, ConsumerGroups(NOBODY, timeout=0.3) as groups:
         calls = (
@@ -36,7 +36,7 @@ def test_brokers_that_do_not_answer_are_named(caplog: pytest.LogCaptureFixture) 
 
 
 class Restarting:
-    """A cluster whose first answers come while its coordinators load, as after a broker's restart."""
+    """A cluster whose coordinators load during the first answers, as after a broker's restart."""
 
     def __init__(self, times: int) -> None:
         self.left = times
@@ -49,18 +49,18 @@ class Restarting:
         return answer
 
     def poll(self, _timeout: float) -> None:
-        """Nothing is heard."""
+        """There is no error to report."""
 
 
 def test_groups_are_listed_once_all_coordinators_are_there() -> None:
-    """The groups of one that loads would be missing."""
+    """The groups of a loading coordinator would be missing."""
     with ConsumerGroups(NOBODY, timeout=60) as groups:
         groups._client = cast("Any", Restarting(2))
         assert groups.list_groups() == ["orders"]
 
 
 def test_coordinators_that_do_not_come_are_an_error_that_callers_know() -> None:
-    """Once the time is over."""
+    """Once the timeout has ended."""
     with ConsumerGroups(NOBODY, timeout=0.5) as groups:
         groups._client = cast("Any", Restarting(10_000))
         with pytest.raises(Unreachable, match="Can't list the consumer groups"):
@@ -68,7 +68,7 @@ def test_coordinators_that_do_not_come_are_an_error_that_callers_know() -> None:
 
 
 def test_settings_that_cannot_work_are_refused() -> None:
-    """No brokers, an unknown setting, a wrong value: told when the door is opened."""
+    """No brokers, an unknown setting, a wrong value: refused when the client is created."""
     with pytest.raises(InvalidInput, match=r"bootstrap\.servers"):
         KafkaLogs({})
     with pytest.raises(InvalidInput, match="No such configuration property"):
@@ -78,7 +78,7 @@ def test_settings_that_cannot_work_are_refused() -> None:
 
 
 def test_what_no_log_can_have_is_refused_without_asking() -> None:
-    """A name no topic can have, a negative partition and a moment without a time zone are mistakes of the caller."""
+    """An invalid topic name, a negative partition and a moment without time zone are errors of the caller."""
     with KafkaLogs(NOBODY) as logs:
         with pytest.raises(StoreError, match="topic 'a b' partition 0"):
             logs.bounds([TopicPartition("a b", 0)])
@@ -89,8 +89,8 @@ def test_what_no_log_can_have_is_refused_without_asking() -> None:
         assert logs.bounds([]) == {}
 
 
-def test_a_closed_door_stays_closed() -> None:
-    """After the block the client is gone."""
+def test_a_closed_client_stays_closed() -> None:
+    """After the block the client can no longer be used."""
     with KafkaLogs(NOBODY) as logs:
         pass
     with pytest.raises(StoreError, match="closed"):

@@ -1,4 +1,4 @@
-"""Where the distance between two logs changes, found by a few of their records."""
+"""The search for offset mappings at changes of the distance between two logs."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ LENGTH = 100_000
 class Logbook:
     """Two logs: by offset of the remote topic the record of the source that it is a copy of, None for somebody else's.
 
-    ``looks`` counts how often records were asked for, ``read`` how many.
+    ``reads`` counts how often records were requested, ``read`` how many.
     """
 
     remote: Sequence[int | None]
     source: Mapping[int, bytes] = field(default_factory=lambda: {at: b"%d" % at for at in range(LENGTH)})
-    looks: int = 0
+    reads: int = 0
     read: int = 0
 
-    def found(self, *known: tuple[int, int], lowest: int = 0) -> set[tuple[int, int]]:
-        """Search it."""
+    def result(self, *known: tuple[int, int], lowest: int = 0) -> set[tuple[int, int]]:
+        """Run the search."""
         logs = LogRanges(range(LENGTH), range(len(self.remote)))
         one = search([OffsetMapping(*pair) for pair in known], logs, lowest=lowest)
         return {(pair.upstream, pair.downstream) for pair in in_turns({"": one}, self.answer)[""]}
 
-    def answer(self, asked: Mapping[str, RecordOffsets]) -> dict[str, Records]:
-        """Give what is there of what is asked for."""
-        self.looks += 1
-        self.read += sum(len(one.source) + len(one.target) for one in asked.values())
+    def answer(self, requested: Mapping[str, RecordOffsets]) -> dict[str, Records]:
+        """Return the requested records that exist."""
+        self.reads += 1
+        self.read += sum(len(one.source) + len(one.target) for one in requested.values())
         return {
             key: Records(
                 {at: self.source[at] for at in one.source if at in self.source},
                 {at: self._copy(at) for at in one.target},
             )
-            for key, one in asked.items()
+            for key, one in requested.items()
         }
 
     def _copy(self, at: int) -> bytes:
@@ -60,21 +60,21 @@ def last(remote: Sequence[int | None]) -> tuple[int, int]:
 
 
 def test_records_that_were_copied_again() -> None:
-    """The last one before they come again, and the first of them: nothing is left open between."""
+    """The last record before the repeated ones and the first repeated one are found."""
     remote = [*range(70_000), *range(69_900, LENGTH)]
     book = Logbook(remote)
 
-    assert book.found((-1, -1), last(remote)) == {(69_999, 69_999), (69_900, 70_000), last(remote)}
-    assert book.looks < 30
+    assert book.result((-1, -1), last(remote)) == {(69_999, 69_999), (69_900, 70_000), last(remote)}
+    assert book.reads < 30
     assert book.read < 1000
 
 
 @pytest.mark.parametrize("count", [1, 3, 500])
 def test_records_of_somebody_else(count: int) -> None:
-    """What lies between the two stays open, and is no longer than it was."""
+    """The gap between the two mappings stays open and does not grow."""
     remote = [*range(12_345), *[None] * count, *range(12_345, LENGTH)]
 
-    assert Logbook(remote).found((-1, -1), last(remote)) == {
+    assert Logbook(remote).result((-1, -1), last(remote)) == {
         (12_344, 12_344),
         (12_345, 12_345 + count),
         last(remote),
@@ -82,10 +82,10 @@ def test_records_of_somebody_else(count: int) -> None:
 
 
 def test_several_changes() -> None:
-    """One after the other, each by what stands next."""
+    """Each change is found, one after the other."""
     remote = [*range(100), *range(95, 5000), None, *range(5000, 60_000), *range(59_990, LENGTH)]
 
-    assert Logbook(remote).found((-1, -1), last(remote)) == {
+    assert Logbook(remote).result((-1, -1), last(remote)) == {
         (99, 99),
         (95, 100),
         (4999, 5004),
@@ -97,78 +97,78 @@ def test_several_changes() -> None:
 
 
 def test_nothing_is_looked_for_before_the_lowest_position() -> None:
-    """What was read by all is of no use any more."""
+    """Mappings before the lowest requested position are of no use."""
     remote = [*range(100), None, *range(100, 5000), None, *range(5000, LENGTH)]
     book = Logbook(remote)
 
-    assert book.found((0, 0), (2000, 2001), last(remote), lowest=3000) == {(4999, 5000), (5000, 5002), last(remote)}
+    assert book.result((0, 0), (2000, 2001), last(remote), lowest=3000) == {(4999, 5000), (5000, 5002), last(remote)}
 
 
 def test_equal_distances_ask_for_no_record() -> None:
-    """There is nothing to be found."""
+    """There is no change to search for."""
     book = Logbook(list(range(LENGTH)))
 
-    assert book.found((-1, -1), (50, 50), (LENGTH - 1, LENGTH - 1)) == set()
-    assert book.looks == 0
+    assert book.result((-1, -1), (50, 50), (LENGTH - 1, LENGTH - 1)) == set()
+    assert book.reads == 0
 
 
 def test_what_was_found_is_not_looked_for_again() -> None:
-    """No offset lies between two mappings that follow each other, so no record of theirs is read once more."""
+    """Between two consecutive mappings there is no offset, so no record is read again."""
     remote = [*range(70_000), *range(69_900, LENGTH)]
     book = Logbook(remote)
 
-    assert book.found((-1, -1), (69_999, 69_999), (69_900, 70_000), last(remote)) == set()
-    assert book.looks == 0
+    assert book.result((-1, -1), (69_999, 69_999), (69_900, 70_000), last(remote)) == set()
+    assert book.reads == 0
 
 
 def test_less_was_replicated_than_the_source_counts() -> None:
-    """A gap may be made up for there, so that equal distances would prove nothing; no record is read."""
+    """A gap may cancel out there, so equal distances prove nothing and no record is read."""
     remote = [*range(100), *range(105, LENGTH)]
     book = Logbook(remote)
 
-    assert book.found((-1, -1), last(remote)) == set()
-    assert book.looks == 0
+    assert book.result((-1, -1), last(remote)) == set()
+    assert book.reads == 0
 
 
 def test_an_offset_of_the_source_without_a_record() -> None:
-    """Where it is come by, nothing is believed of that partition."""
+    """If one is met, no mapping of that partition is returned."""
     remote = [*range(70_000), None, *range(70_000, LENGTH)]
     source = {at: b"%d" % at for at in range(LENGTH) if at != LENGTH // 2}
 
-    assert Logbook(remote, {**source, LENGTH - 10: b"0"}).found((-1, -1), last(remote)) == set()
+    assert Logbook(remote, {**source, LENGTH - 10: b"0"}).result((-1, -1), last(remote)) == set()
 
 
 def test_records_that_look_the_same() -> None:
-    """Nor where they do; they may agree at any distance."""
+    """Equal records may agree at any distance, so no mapping is returned."""
     remote = [*range(70_000), None, *range(70_000, LENGTH)]
 
-    assert Logbook(remote, {at: b"%d" % (at % 50) for at in range(LENGTH)}).found((-1, -1), last(remote)) == set()
+    assert Logbook(remote, {at: b"%d" % (at % 50) for at in range(LENGTH)}).result((-1, -1), last(remote)) == set()
 
 
 def test_changes_that_make_up_for_one_another() -> None:
-    """Somebody's record in the place of one that was not replicated: samples between show it."""
+    """Samples reveal a foreign record in place of one that was not replicated."""
     remote = [*range(30_000), None, *range(30_000, 60_000), *range(60_001, 90_000), None, *range(90_000, LENGTH)]
 
-    assert Logbook(remote).found((-1, -1), last(remote)) == set()
+    assert Logbook(remote).result((-1, -1), last(remote)) == set()
 
 
 def test_a_mapping_that_the_records_disprove() -> None:
-    """It is of another topic of that name: what would rest on it isn't looked for."""
+    """It belongs to an earlier topic of that name, so nothing is searched from it."""
     remote = [*range(70_000), None, *range(70_000, LENGTH)]
 
-    assert Logbook(remote).found((-1, -1), (80_000, 80_005)) == set()
+    assert Logbook(remote).result((-1, -1), (80_000, 80_005)) == set()
 
 
 def test_many_partitions_at_the_same_time() -> None:
-    """Each look answers what all of them ask for."""
+    """Each read serves the requests of all partitions."""
     remotes = {str(at): [*range(at), None, *range(at, LENGTH)] for at in (10, 20_000, 50_000)}
     books = {name: Logbook(remote) for name, remote in remotes.items()}
-    looks = 0
+    reads = 0
 
-    def read(asked: Mapping[str, RecordOffsets]) -> dict[str, Records]:
-        nonlocal looks
-        looks += 1
-        return {name: books[name].answer({name: offsets})[name] for name, offsets in asked.items()}
+    def read(requested: Mapping[str, RecordOffsets]) -> dict[str, Records]:
+        nonlocal reads
+        reads += 1
+        return {name: books[name].answer({name: offsets})[name] for name, offsets in requested.items()}
 
     searches = {
         name: search(
@@ -176,7 +176,7 @@ def test_many_partitions_at_the_same_time() -> None:
         )
         for name, remote in remotes.items()
     }
-    found = in_turns(searches, read)
+    result = in_turns(searches, read)
 
-    assert {name: len(mappings) for name, mappings in found.items()} == dict.fromkeys(remotes, 3)
-    assert looks == max(book.looks for book in books.values())
+    assert {name: len(mappings) for name, mappings in result.items()} == dict.fromkeys(remotes, 3)
+    assert reads == max(book.reads for book in books.values())

@@ -1,4 +1,4 @@
-"""Offset documents: what is read is what was written, and what is no document is refused in one sentence."""
+"""Offset documents: reading returns what was written, and invalid documents are refused with one sentence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ AT_5 = Entry('{"kafka_partition":0,"kafka_topic":"orders"}', '{"kafka_offset":5}
 
 @given(MAPS)
 def test_canonical_text_is_read_back(value: JsonMap) -> None:
-    """A map is one text, whatever the order of its fields, and the text gives the map back."""
+    """A map has one text, whatever the order of its fields, and reading the text returns the map."""
     assert parse_map(canonical(value)) == value
     assert canonical(dict(reversed(list(value.items())))) == canonical(value)
     assert canonical(parse_map(canonical(value))) == canonical(value)
@@ -43,7 +43,7 @@ def test_canonical_text_is_read_back(value: JsonMap) -> None:
 
 @given(OFFSETS)
 def test_rest_body_is_read_back(offsets: Offsets) -> None:
-    """What is sent to Connect is what would be read from it."""
+    """A body for Connect is read as one from Connect."""
     sent = json.dumps(offsets.as_json())
 
     assert parse_rest(json.loads(sent)) == offsets
@@ -57,8 +57,8 @@ def test_kip199_document_is_read_back(offsets: dict[str, Offsets]) -> None:
 
     read = parse_kip199(json.loads(exported))
 
-    assert {name: sorted(found, key=str) for name, found in read.items()} == {
-        name: sorted(found, key=str) for name, found in offsets.items()
+    assert {name: sorted(entries, key=str) for name, entries in read.items()} == {
+        name: sorted(entries, key=str) for name, entries in offsets.items()
     }
     assert kip199_document(dict(reversed(list(read.items())))) == exported
 
@@ -72,14 +72,14 @@ def test_kip199_document_has_an_entry_a_line() -> None:
 
 
 def test_an_offset_may_be_null_or_left_out() -> None:
-    """Connect takes both for "none is stored"."""
+    """For Connect both mean that none is stored."""
     body = {"offsets": [{"partition": ORDERS_0, "offset": None}, {"partition": ORDERS_0}]}
 
     assert [entry.offset for entry in parse_rest(body)] == [None, None]
 
 
 def test_of_duplicates_the_last_counts() -> None:
-    """As in Connect; a null that comes last removes."""
+    """As in Connect; a final null removes."""
     earlier, later = Entry(AT_5.partition, '{"kafka_offset":1}'), Entry(AT_5.partition, None)
 
     assert Offsets.of([earlier, AT_5]).stored() == {AT_5.partition: '{"kafka_offset":5}'}
@@ -97,14 +97,14 @@ def test_updated_changes_only_what_is_listed() -> None:
 
 
 def test_only_says_of_each_partition_what_is_stored() -> None:
-    """A partition that isn't stored is there with no offset."""
+    """A partition without a stored offset has offset None."""
     stored = Offsets.of([Entry("a", "1"), Entry("b", "2")])
 
     assert list(stored.only(["c", "a", "c"])) == [Entry("a", "1"), Entry("c", None)]
 
 
 def test_a_connector_may_be_called_offsets() -> None:
-    """Then the name says which of the two documents it is."""
+    """Then the connector's name decides which of the two documents it is."""
     document = kip199_document({"offsets": Offsets.of([AT_5])})
 
     assert parse_text(document, "offsets") == Offsets.of([AT_5])
@@ -124,10 +124,10 @@ def test_a_connector_may_be_called_offsets() -> None:
         ('{"offsets": [{"partition": {"\\udfff": 1}}]}', "which no JSON document can"),
         ('{"offsets": [{"partition": {"a": 1, "a": 2}}]}', "field 'a' occurs twice in one object"),
         ('{"sink": [], "sink": []}', "field 'sink' occurs twice in one object"),
-        ('{"offsets": [{"partition": {"a": {"b": 1}}}]}', "entry 1: the partition may hold only primitive values"),
+        ('{"offsets": [{"partition": {"a": {"b": 1}}}]}', "entry 1: the partition may have only primitive values"),
         (
             '{"offsets": [{"partition": {}, "offset": {"a": [1]}}]}',
-            "entry 1: the offset may hold only primitive values",
+            "entry 1: the offset may have only primitive values",
         ),
         ('{"offsets": [{"partition": null}]}', "entry 1: the partition must be a JSON object, not null"),
         ('{"offsets": [{"partition": {}, "offset": 5}]}', "entry 1: the offset must be a JSON object, not 5"),
@@ -138,12 +138,12 @@ def test_a_connector_may_be_called_offsets() -> None:
         ('{"sink": {}}', 'a KIP-199 document looks like {"<connector>": ['),
         ("[]", 'a KIP-199 document looks like {"<connector>": ['),
         ('{"sink": [{}]}', "connector 'sink', entry 1 must be {"),
-        ('{"b": [], "a": []}', "the file holds no offsets of connector 'sink'; it names 'a', 'b'"),
-        ("{}", "the file holds no offsets of connector 'sink'; it names none"),
+        ('{"b": [], "a": []}', "the file has no offsets of connector 'sink'; it names 'a', 'b'"),
+        ("{}", "the file has no offsets of connector 'sink'; it names none"),
     ],
 )
 def test_what_is_no_document(text: str, sentence: str) -> None:
-    """One sentence says what is wrong with a file."""
+    """One sentence explains what is wrong with a file."""
     with pytest.raises(InvalidDocument) as caught:
         parse_text(text, "sink")
 
@@ -152,18 +152,18 @@ def test_what_is_no_document(text: str, sentence: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "1", '{"a": {}}', '{"a": 1, "a": 2}', '{"a": Infinity}', '{"a":'])
 def test_what_is_no_map(text: str) -> None:
-    """A partition or an offset is a flat object, and each of its fields stands there once."""
+    """A partition or offset is a flat object without duplicate fields."""
     with pytest.raises(InvalidDocument):
         parse_map(text)
 
 
 def test_a_number_too_long_to_read() -> None:
-    """Python refuses numbers of thousands of digits; that is no crash either."""
+    """Python refuses numbers of thousands of digits; the error is ours."""
     with pytest.raises(InvalidDocument, match="is no JSON"):
         parse_map(f'{{"a": {"9" * 5000}}}')
 
 
 def test_flat_map_names_what_it_looked_at() -> None:
-    """The caller's words are in the sentence."""
+    """The sentence has the caller's name for the value."""
     with pytest.raises(InvalidDocument, match="the header must be a JSON object, not 3"):
         flat_map(3, what="the header")

@@ -1,4 +1,4 @@
-"""Families: what an offset means, what to store for a position, and what is wrong with an offset."""
+"""Families: the meaning of an offset, the offset for a position, and the findings on an offset."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ ORDERS_0: JsonMap = {"kafka_topic": "orders", "kafka_partition": 0}
 
 
 def rules(family: Family, partition: JsonMap, offset: JsonMap | None, config: dict[str, str] = CONFIG) -> list[str]:
-    """Names of the rules that a family finds broken."""
-    return [found.rule.value for found in family.check(partition, offset, config)]
+    """Return the names of the rules that a family finds broken."""
+    return [finding.rule.value for finding in family.check(partition, offset, config)]
 
 
 @pytest.mark.parametrize("family", [Sink(), MirrorSource()])
@@ -43,7 +43,7 @@ def rules(family: Family, partition: JsonMap, offset: JsonMap | None, config: di
 def test_what_is_stored_for_a_position_means_that_position(
     family: Family, position: int, where: TopicPartition
 ) -> None:
-    """There and back again; and what a family makes itself is never wrong to it."""
+    """The conversion is reversible, and a family has no finding on its own offsets."""
     offset, partition = family.offset_at(position), family.partition_of(where, CONFIG)
     assert partition is not None
 
@@ -54,7 +54,7 @@ def test_what_is_stored_for_a_position_means_that_position(
 
 
 def test_a_mirror_source_stores_the_record_before() -> None:
-    """Nothing is stored for 0; the stored offset is one less than the position."""
+    """For 0 nothing is stored; else the offset is one less than the position."""
     assert MirrorSource().offset_at(0) is None
     assert MirrorSource().offset_at(1) == {"offset": 0}
     assert MirrorSource().position({"offset": 0}) == 1
@@ -63,13 +63,13 @@ def test_a_mirror_source_stores_the_record_before() -> None:
 
 @pytest.mark.parametrize("offset", [None, {}, {"kafka_offset": "5"}, {"kafka_offset": True}, {"kafka_offset": 1.5}])
 def test_no_position_in_what_is_no_offset(offset: JsonMap | None) -> None:
-    """What can't be read has no position; whether it is wrong is another question."""
+    """An unreadable offset has no position; whether it is wrong is checked elsewhere."""
     assert Sink().position(offset) is None
 
 
 @pytest.mark.parametrize("family", [Family(), MirrorCheckpoint(), MirrorHeartbeat(), FileStreamSource()])
 def test_families_without_positions(family: Family) -> None:
-    """They say why, and make none up."""
+    """They give a reason and return no offset."""
     assert not family.has_positions
     assert family.position({"offset": 5, "position": 5}) is None
     assert family.why_no_position
@@ -135,7 +135,7 @@ def test_aliases_that_are_not_configured_have_names_of_their_own() -> None:
 
 
 def test_a_file_stream_source_without_a_file_takes_nothing() -> None:
-    """It reads standard input."""
+    """It reads standard input, which has no offsets."""
     assert rules(FileStreamSource(), {"filename": "/in"}, None, {}) == ["wrong_keys"]
 
 
@@ -206,7 +206,7 @@ def test_topics_of_a_mirror_source(config: dict[str, str], yes: list[str], no: l
     ],
 )
 def test_topics_that_the_configuration_hides(family: Family, config: dict[str, str]) -> None:
-    """A config provider resolves them on the workers only; a filter of the user's own is code."""
+    """Only workers resolve config providers, and a custom filter is code."""
     assert family.consumed_topics(config) is None
 
 
@@ -229,7 +229,7 @@ def test_topics_that_the_configuration_hides(family: Family, config: dict[str, s
     ],
 )
 def test_where_a_consumer_starts_without_an_offset(family: Family, config: dict[str, str], reset: OffsetReset) -> None:
-    """Connect and MirrorMaker 2 start at the beginning unless they are told otherwise."""
+    """Connect and MirrorMaker 2 start at the beginning unless configured otherwise."""
     assert family.offset_reset(config) is reset
 
 
@@ -254,7 +254,7 @@ MIRROR, FILE = "org.apache.kafka.connect.mirror", "org.apache.kafka.connect.file
     ],
 )
 def test_family_of(connector_type: ConnectorType, java_class: str, name: str) -> None:
-    """By class name or the alias that Connect allows; somebody else's class of the same name is none of ours."""
+    """By class name or the alias that Connect allows; a class of another package has no special family."""
     assert family_of(connector_type, java_class) is FAMILIES[name]
 
 

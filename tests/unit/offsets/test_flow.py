@@ -1,4 +1,4 @@
-"""Names in a MirrorMaker 2 flow, as its replication policies make them."""
+"""Names in a MirrorMaker 2 flow, as its replication policies form them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = st.text("ab.-_", min_size=1, max_size=8)
 
 
 def test_defaults() -> None:
-    """Aliases, separator and location that MirrorMaker 2 takes where nothing is set."""
+    """Aliases, separator and location are those of MirrorMaker 2 if unset."""
     flow = Flow.of({})
 
     assert flow == Flow(source_alias="source", target_alias="target")
@@ -42,10 +42,10 @@ def test_a_separator_stands_in_internal_names_too() -> None:
     )
 
 
-@pytest.mark.parametrize(("told", "separator"), [("TRUE", "_"), ("False", "."), ("no", "."), (" true", ".")])
-def test_a_separator_is_kept_as_java_reads_it(told: str, separator: str) -> None:
-    """Nothing is true but that word itself."""
-    flow = Flow.of({"replication.policy.separator": "_", "replication.policy.internal.topic.separator.enabled": told})
+@pytest.mark.parametrize(("text", "separator"), [("TRUE", "_"), ("False", "."), ("no", "."), (" true", ".")])
+def test_a_separator_is_kept_as_java_reads_it(text: str, separator: str) -> None:
+    """Only the word true is true."""
+    flow = Flow.of({"replication.policy.separator": "_", "replication.policy.internal.topic.separator.enabled": text})
 
     assert flow.internal_separator == separator
 
@@ -58,7 +58,7 @@ def test_syncs_on_the_target_bear_the_sources_alias() -> None:
 
 
 def test_identity_keeps_names_except_of_heartbeats() -> None:
-    """A heartbeat is renamed by every policy."""
+    """Every policy renames heartbeats."""
     flow = Flow.of({"replication.policy.class": IDENTITY})
 
     assert flow.policy is Policy.IDENTITY
@@ -101,7 +101,7 @@ def test_a_topic_renamed_twice_loses_one_alias_at_a_time() -> None:
 def test_internal_are_kafkas_topics_and_mirror_makers_own(
     config: dict[str, str], yes: list[str], no: list[str]
 ) -> None:
-    """As MirrorMaker 2 has it since Kafka 4.0; nobody else's topic is internal for the end of its name."""
+    """As in MirrorMaker 2 since Kafka 4.0; the end of a name alone makes no topic internal."""
     flow = Flow.of(config)
 
     assert [topic for topic in yes + no if flow.is_internal(topic)] == yes
@@ -116,7 +116,7 @@ def test_internal_are_kafkas_topics_and_mirror_makers_own(
     ],
 )
 def test_what_cannot_be_told_is_refused(name: str, value: str) -> None:
-    """By name, as a guess would look into the wrong topics."""
+    """The setting is named, because a guess could lead to wrong topics."""
     with pytest.raises(InvalidInput, match=name):
         Flow.of({name: value})
 
@@ -125,9 +125,25 @@ def test_what_cannot_be_told_is_refused(name: str, value: str) -> None:
     alias=NAMES, other=NAMES, separator=st.sampled_from([".", "_", "--"]), topic=NAMES, policy=st.sampled_from(Policy)
 )
 def test_names_lead_back(alias: str, other: str, separator: str, topic: str, policy: Policy) -> None:
-    """Every remote topic is known as that of its topic, and a flow as its JSON."""
+    """Every remote topic leads back to its source topic, and JSON to its flow."""
     flow = Flow(source_alias=alias, target_alias=other, separator=separator, policy=policy)
 
     assert flow.source_topic(flow.target_topic(topic)) == topic
     assert Flow.from_json(flow.as_json()) == flow
     assert flow.reversed().reversed() == flow
+
+
+def test_the_json_of_a_flow_is_that_of_earlier_versions() -> None:
+    """Their datasets are read by this version."""
+    flow = Flow(source_alias="a", target_alias="b", policy=Policy.IDENTITY, separator="_", syncs_on=Side.TARGET)
+    written = {
+        "source_alias": "a",
+        "target_alias": "b",
+        "policy": "identity",
+        "separator": "_",
+        "internal_separator": ".",
+        "syncs_on": "target",
+    }
+
+    assert flow.as_json() == written
+    assert Flow.from_json(written) == flow

@@ -1,4 +1,4 @@
-"""What of a connector's configuration gets into a workspace: no secret, and all that the rules read."""
+"""The settings of a connector in a workspace: no secret, and all that rules read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SECRETS = {
 
 
 class Recording(dict[str, str]):
-    """A configuration that remembers what was read of it."""
+    """A configuration that records which settings were read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,11 +49,11 @@ class Recording(dict[str, str]):
 
 
 def test_no_secret_is_written() -> None:
-    """Whatever its name, and whatever connector's it is: the row holds what someone has named, and nothing else."""
+    """The row has only listed settings, whatever the connector and the names of its secrets."""
     config = {**SECRETS, "connector.class": "X", "topics": "orders", "file": "sftp://me:s3cret@host/in"}
-    seen = ObservedConnector(ConnectorInfo("c", ConnectorType.SINK, config), "RUNNING", "[]", Offsets())
+    observed = ObservedConnector(ConnectorInfo("c", ConnectorType.SINK, config), "RUNNING", "[]", Offsets())
 
-    row = connector_row(seen, "k", datetime(2026, 1, 31, tzinfo=UTC))
+    row = connector_row(observed, "k", datetime(2026, 1, 31, tzinfo=UTC))
 
     assert "s3cret" not in str(row)
     assert json.loads(row["config"]) == {"connector.class": "X", "file": "sftp://********@host/in", "topics": "orders"}
@@ -71,12 +71,12 @@ def test_no_secret_is_written() -> None:
     ],
 )
 def test_a_kept_value_carries_no_credentials(value: str, kept: str) -> None:
-    """An address has its login masked; references and patterns stay as they are."""
+    """Credentials in addresses are masked; references and patterns stay."""
     assert kept_config({"topics": value}) == {"topics": kept}
 
 
 def test_all_that_rules_read_is_kept() -> None:
-    """A rule that asks for a setting that isn't kept would take its default for the configured value."""
+    """For a setting that is not kept, a rule would use the default instead of the configured value."""
     config = Recording()
     for family in FAMILIES.values():
         family.consumed_topics(config)
@@ -97,7 +97,7 @@ def test_all_that_rules_read_is_kept() -> None:
 
 
 def test_a_failed_tasks_cause_shows_no_login() -> None:
-    """Drivers like to put the URL with which they failed into the first line of their stack trace."""
+    """Drivers often put the URL into the first line of their stack trace."""
     status = ConnectorStatus(State.FAILED, "w", trace="java.sql.SQLException: jdbc:x://me:s3cret@db/x refused\n\tat a")
 
     assert status.cause == "java.sql.SQLException: jdbc:x://********@db/x refused"

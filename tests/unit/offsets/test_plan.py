@@ -1,4 +1,4 @@
-"""Plans: one digest for one plan, and what a plan becomes on the offsets at which the connector was stopped."""
+"""Plans: one digest for one plan, and the plan after the connector was stopped."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ LOG = {ORDERS_0: (10, 100)}
 
 
 def read(position: int | None) -> str | None:
-    """What a sink stores."""
+    """Return a sink's offset."""
     return None if position is None else f'{{"kafka_offset":{position}}}'
 
 
 def at(number: int) -> str:
-    """A sink's partition."""
+    """Return a sink's partition."""
     return f'{{"kafka_partition":{number},"kafka_topic":"orders"}}'
 
 
@@ -41,8 +41,8 @@ def plan(*rows: PlanRow, to: str = "offset", value: str = "50") -> OffsetPlan:
     return OffsetPlan.of(Request.parse(connector="sink", to=to, value=value, now=NOW), rows)
 
 
-def stands(*positions: int | None) -> Offsets:
-    """What is stored of partitions 0, 1 and so on."""
+def stored(*positions: int | None) -> Offsets:
+    """Return stored offsets of partitions 0, 1 and so on."""
     return Offsets.of(Entry(at(number), read(position)) for number, position in enumerate(positions))
 
 
@@ -67,7 +67,7 @@ def test_the_order_of_rows_does_not_matter(rows: list[PlanRow]) -> None:
     ids=str,
 )
 def test_the_digest_changes_with_all_that_identifies_a_row(change: dict[str, str]) -> None:
-    """What was approved is what is applied."""
+    """So the applied plan is the approved one."""
     one = row(1, 2)
     other = replace(one, **change)  # type: ignore[arg-type]
 
@@ -75,24 +75,24 @@ def test_the_digest_changes_with_all_that_identifies_a_row(change: dict[str, str
 
 
 def test_the_digest_does_not_depend_on_words() -> None:
-    """A reason may be put differently."""
+    """A reason may be worded differently."""
     assert row(1, 2).digest() == replace(row(1, 2), reason="to put it differently").digest()
     assert plan_digest([]) != plan_digest([row(1, 2).digest()])
 
 
 def test_a_null_before_is_not_a_null_after() -> None:
-    """Fields that swap places make another row."""
+    """Swapped fields give another digest."""
     assert replace(row(1, 2), before=None).digest() != replace(row(1, 2), after=None).digest()
 
 
 def test_rows_of_another_connector() -> None:
     """A plan is for one connector."""
-    with pytest.raises(PlanRefused, match="the plan for 'sink' holds a row of connector 'other'"):
+    with pytest.raises(PlanRefused, match="the plan for 'sink' has a row of connector 'other'"):
         plan(replace(row(1, 2), connector="other"))
 
 
 def test_changes() -> None:
-    """Only what is changed is written; a clear is a null."""
+    """Only changes are written; a clear is a null."""
     made = plan(row(5, 5, 0), row(5, 9, 1), row(5, None, 2))
 
     assert list(made.changes()) == [Entry(at(1), read(9)), Entry(at(2), None)]
@@ -101,24 +101,24 @@ def test_changes() -> None:
 
 
 def test_moved_partitions() -> None:
-    """Fresh bounds are needed only of what is changed and has moved."""
+    """Fresh bounds are needed only for partitions that are changed and have moved."""
     made = plan(row(5, 5, 0), row(5, 9, 1), row(5, 9, 2))
 
-    assert made.moved_partitions(stands(6, 6, 5)) == [TopicPartition("orders", 1)]
+    assert made.moved_partitions(stored(6, 6, 5)) == [TopicPartition("orders", 1)]
 
 
 def test_where_nothing_moved_the_plan_stays() -> None:
-    """A plan on the very offsets it saw."""
+    """A plan on the same offsets is unchanged."""
     made = plan(row(20, 50, 0), row(None, 50, 1))
 
-    assert made.rebased_on(stands(20), log_bounds={}, moving=False) == made
+    assert made.rebased_on(stored(20), log_bounds={}, moving=False) == made
 
 
 def test_normal_progress_is_no_drift() -> None:
-    """A running connector goes on between plan and stop; the target stays the one that was approved."""
+    """A running connector progresses between plan and stop; the target stays the approved one."""
     made = plan(row(20, 50, 0), row(None, 50, 1), row(7, 7, 2))
 
-    rebased = made.rebased_on(stands(30, 3, 8), log_bounds={}, moving=True)
+    rebased = made.rebased_on(stored(30, 3, 8), log_bounds={}, moving=True)
 
     assert rebased.changes() == made.changes()
     assert rebased.digest == made.digest
@@ -127,15 +127,15 @@ def test_normal_progress_is_no_drift() -> None:
 @pytest.mark.parametrize(
     ("stopped", "moving", "sentence"),
     [
-        (stands(19), True, 'was at {"kafka_offset":20} and is now at {"kafka_offset":19}'),
-        (stands(None), True, 'was at {"kafka_offset":20} and is now at no offset'),
+        (stored(19), True, 'was at {"kafka_offset":20} and is now at {"kafka_offset":19}'),
+        (stored(None), True, 'was at {"kafka_offset":20} and is now at no offset'),
         (Offsets(), True, "is now at no offset"),
-        (stands(21), False, 'and is now at {"kafka_offset":21}'),
+        (stored(21), False, 'and is now at {"kafka_offset":21}'),
     ],
     ids=["backwards", "null", "vanished", "moved without running"],
 )  # fmt: skip
 def test_drift(stopped: Offsets, moving: bool, sentence: str) -> None:  # noqa: FBT001 - a case of a table
-    """What a connector doesn't do by itself, somebody else did."""
+    """Someone else did what a connector does not do by itself."""
     with pytest.raises(Drift, match="'sink' was changed by someone else since the plan was made") as caught:
         plan(row(20, 50)).rebased_on(stopped, log_bounds={}, moving=moving)
 
@@ -143,13 +143,13 @@ def test_drift(stopped: Offsets, moving: bool, sentence: str) -> None:  # noqa: 
 
 
 def test_drift_of_what_is_kept() -> None:
-    """Partitions that the plan leaves alone were seen by the person who approved it, too."""
+    """The approver also saw the partitions that the plan leaves."""
     with pytest.raises(Drift):
-        plan(row(20, 50, 0), row(9, 9, 1)).rebased_on(stands(20, 8), log_bounds={}, moving=True)
+        plan(row(20, 50, 0), row(9, 9, 1)).rebased_on(stored(20, 8), log_bounds={}, moving=True)
 
 
 def test_much_drift_is_named_in_part() -> None:
-    """A sentence stays one that can be read."""
+    """The message stays readable."""
     with pytest.raises(Drift, match=r"\(and 2 more\)$"):
         plan(*(row(20, 50, number) for number in range(5))).rebased_on(Offsets(), log_bounds={}, moving=True)
 
@@ -164,16 +164,16 @@ def test_much_drift_is_named_in_part() -> None:
     ],
 )
 def test_what_counts_from_here_is_counted_again(to: str, value: str, planned: int, now: int, after: int) -> None:
-    """``shift`` and ``skip`` count from where the connector was stopped, within the log."""
+    """``shift`` and ``skip`` count from the stopped position, within the log."""
     made = plan(row(20, planned), to=to, value=value)
 
-    [rebased] = made.rebased_on(stands(now), log_bounds=LOG, moving=True).rows
+    [rebased] = made.rebased_on(stored(now), log_bounds=LOG, moving=True).rows
 
     assert (rebased.after, rebased.after_position, rebased.action) == (read(after), after, Action.SET)
 
 
 def test_a_shift_to_zero_clears_a_mirror_source() -> None:
-    """The family says what to store for the new position: nothing for 0, something for 1."""
+    """The family decides what to store for the new position: nothing for 0, something for 1."""
     partition = '{"cluster":"a","partition":0,"topic":"orders"}'
     planned = PlanRow(
         "sink", "mirror_source", partition, "orders", 0, '{"offset":4}', 5, None, 0, Action.CLEAR, "because"
@@ -189,19 +189,19 @@ def test_a_shift_to_zero_clears_a_mirror_source() -> None:
 
 
 def test_what_would_now_lie_beyond_the_log_end() -> None:
-    """A connector that got so far that nothing is left to skip is not moved past the end."""
+    """A connector with nothing left to skip is not moved beyond the log end."""
     with pytest.raises(
         Drift, match="its position is 99 now, and to=skip value=2 from there lies beyond the log end 100"
     ):
-        plan(row(20, 22), to="skip", value="2").rebased_on(stands(99), log_bounds=LOG, moving=True)
+        plan(row(20, 22), to="skip", value="2").rebased_on(stored(99), log_bounds=LOG, moving=True)
 
 
 def test_latest_stays_where_the_connector_has_got_to() -> None:
-    """The end that the plan saw would be a step back by now."""
+    """The log end of the plan would be a step back now."""
     made = plan(row(20, 50), to="latest", value="")
 
-    [further] = made.rebased_on(stands(60), log_bounds={}, moving=True).rows
-    [behind] = made.rebased_on(stands(40), log_bounds={}, moving=True).rows
+    [further] = made.rebased_on(stored(60), log_bounds={}, moving=True).rows
+    [behind] = made.rebased_on(stored(40), log_bounds={}, moving=True).rows
 
     assert (further.after, further.after_position, further.action) == (read(60), 60, Action.KEEP)
     assert (behind.after, behind.action) == (read(50), Action.SET)

@@ -1,4 +1,4 @@
-"""Keys and values as workers write them: byte by byte, since a worker looks a key up by its bytes."""
+"""Keys and values have the bytes that workers write, because workers look up keys by their bytes."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def test_a_new_key_is_what_a_worker_would_write(connector: str, partition: dict[
 
 @pytest.mark.parametrize(("text", "expected"), [("", 0), ("topic", 110546223), ("cluster", 872092154), ("😀", 1772899)])
 def test_java_hash(text: str, expected: int) -> None:
-    """As ``String.hashCode`` has it, over UTF-16."""
+    """As ``String.hashCode``, over UTF-16."""
     assert java_hash(text) == expected
 
 
 @given(TEXTS, MAPS)
 def test_keys_and_values_can_be_read_again(connector: str, fields: dict[str, str | int]) -> None:
-    """Whatever their names and values are."""
+    """With any names and values."""
     assert parse_key(key_bytes(connector, fields)) == StoredKey(connector, canonical(fields))
     assert parse_value(value_bytes(fields)) == canonical(fields)
 
@@ -78,12 +78,12 @@ def test_keys_and_values_can_be_read_again(connector: str, fields: dict[str, str
     ],
 )
 def test_keys_of_another_shape_are_passed_over(raw: bytes | None) -> None:
-    """Connect does so too."""
+    """As in Connect."""
     assert parse_key(raw) is None
 
 
 def test_tombstones_hold_nothing() -> None:
-    """Neither a missing value nor a JSON null is an offset."""
+    """A missing value and a JSON null are no offsets."""
     assert parse_value(None) is None
     assert parse_value(b"null") is None
 
@@ -96,7 +96,7 @@ def test_a_value_that_is_none_is_refused(raw: bytes) -> None:
 
 
 def test_the_order_of_many_fields() -> None:
-    """A table grows as Java's does, and every field is there once."""
+    """The table grows as Java's does, and every field occurs once."""
     fields = {f"field{number}": number for number in range(40)}
 
     assert json.loads(value_bytes(fields)) == fields
@@ -108,7 +108,7 @@ PARTITION = canonical({"cluster": "c", "partition": 0, "topic": "t"})
 
 
 def test_what_a_store_holds() -> None:
-    """By connector; tombstones are no offsets, other keys are passed over and counted."""
+    """By connector; tombstones are no offsets, other keys are ignored and counted."""
     stored = StoredOffsets(
         {
             OWN: b'{"offset":7}',
@@ -127,7 +127,7 @@ def test_what_a_store_holds() -> None:
 
 
 def test_a_worker_looks_up_the_spelling_that_it_writes() -> None:
-    """Whatever stands before or after it; a change reaches every spelling, so that none is left behind."""
+    """In any order of the records; a change is written for every spelling."""
     for pairs in ({OWN: b'{"offset":7}', SORTED: b'{"offset":9}'}, {SORTED: b'{"offset":9}', OWN: b'{"offset":7}'}):
         stored = StoredOffsets(pairs)
         assert stored.offsets_of("flow").stored() == {PARTITION: '{"offset":7}'}
@@ -136,7 +136,7 @@ def test_a_worker_looks_up_the_spelling_that_it_writes() -> None:
 
 
 def test_raw_keys_are_used_again() -> None:
-    """A connector that makes its maps otherwise would never find a key of ours."""
+    """A connector that orders its maps differently would never find a new key."""
     stored = StoredOffsets({SORTED: b'{"offset":9}'})
     new = canonical({"cluster": "c", "partition": 1, "topic": "t"})
     changes = Offsets.of([Entry(PARTITION, None), Entry(new, '{"offset":3}')])

@@ -1,4 +1,4 @@
-"""Offset syncs, read one at a time."""
+"""Offset syncs, decoded one at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGS = st.integers(-(2**63), 2**63 - 1)
 
 
 def test_the_documented_bytes() -> None:
-    """As MirrorMaker 2's own sources have them."""
+    """As in MirrorMaker 2's sources."""
     key = bytes.fromhex("0007746f7069632d3100000002")
     value = bytes.fromhex("00000000000000030000000000000004")
 
@@ -23,20 +23,20 @@ def test_the_documented_bytes() -> None:
 
 @given(st.text(st.characters(codec="utf-8"), max_size=50), st.integers(0, 2**31 - 1), LONGS, LONGS)
 def test_what_is_written_is_read(topic: str, partition: int, upstream: int, downstream: int) -> None:
-    """Whatever the topic is called, and whatever the offsets are."""
+    """With any topic and offsets."""
     raw = topic.encode()
     key = struct.pack(">h", len(raw)) + raw + struct.pack(">i", partition)
 
-    found = parse_sync(key, struct.pack(">qq", upstream, downstream))
+    sync = parse_sync(key, struct.pack(">qq", upstream, downstream))
 
-    assert found == OffsetSync(TopicPartition(topic, partition), upstream, downstream)
+    assert sync == OffsetSync(TopicPartition(topic, partition), upstream, downstream)
     assert parse_sync(key, None) is None
     assert parse_sync(key + b"\x00", struct.pack(">qq", upstream, downstream)) is None
 
 
 @given(st.binary(max_size=30), st.none() | st.binary(max_size=20))
 def test_nothing_is_guessed(key: bytes, value: bytes | None) -> None:
-    """Bytes of another shape are no sync, and never an error."""
-    found = parse_sync(key, value)
+    """Bytes of another shape are no sync and raise no error."""
+    sync = parse_sync(key, value)
 
-    assert found is None or (value is not None and len(value) == 16)
+    assert sync is None or (value is not None and len(value) == 16)

@@ -1,4 +1,4 @@
-"""Datasets: there whole and of the promised shape, or not at all."""
+"""Datasets are complete and have their columns, or are refused."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def sparse_row(schema: schemas.Schema) -> dict[str, Any]:
 
 @pytest.mark.parametrize("schema", [*ALL, *OF_GROUPS], ids=lambda schema: schema.name)
 def test_what_is_written_is_read(schema: schemas.Schema, tmp_path: Path) -> None:
-    """Every value of every column, the extreme ones too, on a disk and elsewhere."""
+    """Every value of every column, including extremes, on disk and elsewhere."""
     rows = [full_row(schema), sparse_row(schema)]
     for uri in (str(tmp_path / schema.name), f"memory://{uuid.uuid4().hex}/{schema.name}"):
         assert write_dataset(uri, schema, rows) == 2
@@ -61,13 +61,13 @@ def test_what_is_written_is_read(schema: schemas.Schema, tmp_path: Path) -> None
 
 
 def test_an_empty_dataset_is_one(tmp_path: Path) -> None:
-    """No rows are an answer too."""
+    """A dataset may have no rows."""
     assert write_dataset(str(tmp_path / "d"), schemas.VERDICTS, []) == 0
     assert read_dataset(str(tmp_path / "d"), schemas.VERDICTS) == []
 
 
 def test_writing_replaces(tmp_path: Path) -> None:
-    """Nothing of what stood there is left."""
+    """Nothing of the earlier dataset is left."""
     uri = str(tmp_path / "d")
     write_dataset(uri, schemas.VERDICTS, [full_row(schemas.VERDICTS)] * 3)
     files.write_bytes(join(uri, "part-00001.parquet"), b"left by somebody")
@@ -78,9 +78,9 @@ def test_writing_replaces(tmp_path: Path) -> None:
 
 
 def test_many_rows_are_written_and_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In order, with none left out where batches meet."""
+    """In order, with no row lost between batches."""
     monkeypatch.setattr(datasets, "_BATCH", 3)
-    rows = [{**full_row(schemas.STORED_RECORDS), "log_offset": place} for place in range(10)]
+    rows = [{**full_row(schemas.STORED_RECORDS), "log_offset": offset} for offset in range(10)]
     uri = str(tmp_path / "d")
 
     assert write_dataset(uri, schemas.STORED_RECORDS, iter(rows)) == 10
@@ -88,7 +88,7 @@ def test_many_rows_are_written_and_read_in_batches(tmp_path: Path, monkeypatch: 
 
 
 def test_parts_are_one_dataset(tmp_path: Path) -> None:
-    """None of what stood there is left, and one without a row is whole too."""
+    """Nothing of the earlier dataset is left, and one without rows is complete too."""
     uri, verdict = str(tmp_path / "d"), full_row(schemas.VERDICTS)
     write_dataset(uri, schemas.VERDICTS, [verdict] * 3)
 
@@ -103,7 +103,7 @@ def test_parts_are_one_dataset(tmp_path: Path) -> None:
 
 
 def test_parts_of_which_the_last_was_never_written_are_no_dataset(tmp_path: Path) -> None:
-    """Nor is what stood there before."""
+    """The earlier dataset is gone too."""
     uri = str(tmp_path / "d")
     write_dataset(uri, schemas.VERDICTS, [])
 
@@ -115,7 +115,7 @@ def test_parts_of_which_the_last_was_never_written_are_no_dataset(tmp_path: Path
 
 
 def test_a_row_that_does_not_fit(tmp_path: Path) -> None:
-    """What the schema doesn't allow isn't written."""
+    """Values that the schema does not allow are not written."""
     with pytest.raises(pa.ArrowException):
         write_dataset(str(tmp_path / "d"), schemas.LOG_BOUNDS, [{**full_row(schemas.LOG_BOUNDS), "log_end": "x"}])
 
@@ -123,7 +123,7 @@ def test_a_row_that_does_not_fit(tmp_path: Path) -> None:
 
 
 def test_a_missing_dataset(tmp_path: Path) -> None:
-    """The sentence names the dataset and where it should be."""
+    """The message names the dataset and its expected directory."""
     with pytest.raises(DatasetError, match=r"the dataset verdicts at .*/d does not exist"):
         read_dataset(str(tmp_path / "d"), schemas.VERDICTS)
 
@@ -139,7 +139,7 @@ def test_a_dataset_that_was_never_finished(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "no parquet"])
 def test_a_damaged_part(tmp_path: Path, damage: str) -> None:
-    """The sentence names the part."""
+    """The message names the part."""
     write_dataset(str(tmp_path / "d"), schemas.VERDICTS, [full_row(schemas.VERDICTS)])
     part = tmp_path / "d" / "part-00000.parquet"
     part.write_bytes({"empty": b"", "cut": part.read_bytes()[:-20], "no parquet": b"rule,severity\n"}[damage])
@@ -149,7 +149,7 @@ def test_a_damaged_part(tmp_path: Path, damage: str) -> None:
 
 
 def test_a_dataset_of_another_shape(tmp_path: Path) -> None:
-    """A dataset under the wrong name isn't taken for it."""
+    """A dataset with another name is refused."""
     write_dataset(str(tmp_path / "d"), schemas.LOG_BOUNDS, [full_row(schemas.LOG_BOUNDS)])
 
     with pytest.raises(DatasetError, match="is no part of a dataset verdicts"):
@@ -161,14 +161,14 @@ ANOTHER = schemas.Schema("verdicts", tuple(c for c in schemas.VERDICTS.columns i
 
 
 def test_a_column_that_was_added_later_is_null_in_older_datasets(tmp_path: Path) -> None:
-    """A run of yesterday is read by the version of today."""
+    """The present version reads the datasets of earlier ones."""
     write_dataset(str(tmp_path / "d"), EARLIER, [full_row(EARLIER)])
 
     assert read_dataset(str(tmp_path / "d"), schemas.VERDICTS) == [{**full_row(schemas.VERDICTS), "partition": None}]
 
 
 def test_a_column_that_must_not_be_null_can_not_be_missing(tmp_path: Path) -> None:
-    """The sentence names the part and the column; the same for nulls in such a column."""
+    """The message names the part and the column; the same for nulls in it."""
     write_dataset(str(tmp_path / "d"), ANOTHER, [full_row(ANOTHER)])
     with pytest.raises(
         DatasetError, match=r"/d/part-00000\.parquet .* column 'message' is missing, and may not be null"
@@ -198,7 +198,7 @@ def test_schemas_are_declared_once() -> None:
 
 
 def test_the_newest_is_read(tmp_path: Path) -> None:
-    """None where nothing was ever written, and no rows where the newest has none."""
+    """None if there is no dataset, and no rows if the newest has none."""
     for uri in ((tmp_path / "d").as_uri(), f"memory://{uuid.uuid4().hex}/d"):
         assert read_newest(uri, schemas.VERDICTS) is None
         for rows in ([full_row(schemas.VERDICTS)], [], [full_row(schemas.VERDICTS)] * 2):
@@ -207,7 +207,7 @@ def test_the_newest_is_read(tmp_path: Path) -> None:
 
 
 def test_a_writer_that_was_killed_leaves_the_newest_as_it_was(tmp_path: Path) -> None:
-    """What it has begun is never read, and the next one does not take it up."""
+    """Its incomplete dataset is never read or continued."""
     uri, rows = tmp_path.as_uri(), [full_row(schemas.VERDICTS)]
     write_newest(uri, schemas.VERDICTS, rows)
     write_newest(uri, schemas.VERDICTS, [])

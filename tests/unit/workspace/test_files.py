@@ -1,4 +1,4 @@
-"""Whole files: published at once or not at all, on a disk and elsewhere."""
+"""Whole files are published atomically, on disk and elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.workspace.paths import join
 
 @pytest.fixture(params=["disk", "memory"])
 def root(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A directory that isn't there yet."""
+    """Return a directory that does not exist yet."""
     if request.param == "disk":
         yield str(tmp_path / "new")
         return
@@ -28,7 +28,7 @@ def root(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def test_what_is_written_is_read(root: str) -> None:
-    """Directories are made as needed, and a file is replaced whole."""
+    """Directories are created as needed, and a file is replaced completely."""
     uri = join(root, "a", "b")
 
     files.write_bytes(uri, b"a longer text")
@@ -39,7 +39,7 @@ def test_what_is_written_is_read(root: str) -> None:
 
 
 def test_nothing_is_there(root: str) -> None:
-    """What does not exist is None, or an empty listing, or no work."""
+    """A missing file is None, a missing directory has an empty listing, and removing it does nothing."""
     files.write_bytes(join(root, "other"), b"")
 
     assert files.read_bytes(join(root, "none")) is None
@@ -48,7 +48,7 @@ def test_nothing_is_there(root: str) -> None:
 
 
 def test_remove_tree(root: str) -> None:
-    """All that is in a directory, and nothing beside it."""
+    """Everything in the directory is removed, and nothing else."""
     for name in ("a/1", "a/b/2", "c"):
         files.write_bytes(join(root, name), b"x")
 
@@ -58,7 +58,7 @@ def test_remove_tree(root: str) -> None:
 
 
 def test_create_makes_a_file_once(tmp_path: Path) -> None:
-    """The second caller is told no, and changes nothing."""
+    """The second caller gets False and changes nothing."""
     root = str(tmp_path / "new")
     uri = join(root, "lock")
 
@@ -82,7 +82,7 @@ def test_create_makes_a_file_once(tmp_path: Path) -> None:
 def test_locks_are_kept_only_where_one_caller_creates_them(
     monkeypatch: pytest.MonkeyPatch, protocol: str | tuple[str, ...], installed: str | None, named: str
 ) -> None:
-    """Elsewhere fsspec looks, and then writes; the sentence says where they can be."""
+    """Elsewhere fsspec checks before it writes; the message names suitable file systems."""
 
     def version(package: str) -> str:
         if installed is None:
@@ -102,7 +102,7 @@ def test_locks_are_kept_only_where_one_caller_creates_them(
 
 
 def test_of_many_who_create_one_file_one_succeeds(tmp_path: Path) -> None:
-    """And what stands there is what that one wrote, whole."""
+    """The file has the complete content of that one."""
     uri = str(tmp_path / "lock")
     start = threading.Barrier(16)
     won: list[int] = []
@@ -124,7 +124,7 @@ def test_of_many_who_create_one_file_one_succeeds(tmp_path: Path) -> None:
 
 
 def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
-    """While one writes again and again, another always finds one text or the other."""
+    """While a writer replaces it repeatedly, a reader always gets one complete text."""
     uri = str(tmp_path / "state")
     texts = [b"a" * 200_000, b"b" * 100_000]
     files.write_bytes(uri, texts[0])
@@ -143,7 +143,7 @@ def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
 
 
 def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk must not cost the old content."""
+    """A full disk does not destroy the old content."""
     uri = str(tmp_path / "state")
     files.write_bytes(uri, b"old")
 
@@ -168,7 +168,7 @@ def test_json(root: str) -> None:
 
 
 def test_json_that_is_none(root: str) -> None:
-    """Missing and damaged are told apart, and the sentence names the file."""
+    """Missing and damaged files have different errors, and the message names the file."""
     uri = join(root, "value.json")
 
     assert files.read_json_if_any(uri) is None
@@ -180,13 +180,13 @@ def test_json_that_is_none(root: str) -> None:
 
 
 def test_a_file_system_that_nobody_knows() -> None:
-    """One sentence, with the URI in it."""
+    """The message has the URI."""
     with pytest.raises(DatasetError, match="'nosuch://x/y' can't be reached: "):
         files.read_bytes("nosuch://x/y")
 
 
 def test_a_large_file_is_read_piece_by_piece(root: str) -> None:
-    """In order, none larger than asked for; None where there is no file."""
+    """In order, no piece larger than requested; None if there is no file."""
     uri = join(root, "table.csv")
     assert files.read_chunks(uri) is None
     assert not files.exists(uri)

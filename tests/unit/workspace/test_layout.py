@@ -34,7 +34,7 @@ NAMES = st.text(min_size=1) | st.text("./_-ab", min_size=1) | st.text("a", min_s
     ],
 )
 def test_segments_can_be_read(name: str, segment: str) -> None:
-    """A name of plain characters is its own segment; of any other, what can be kept of it is followed by a hash."""
+    """A plain name is its own segment; any other is cleaned and followed by a hash."""
     assert unique_segment(name) == segment
 
 
@@ -44,7 +44,7 @@ def test_segments_can_be_read(name: str, segment: str) -> None:
 @example(first="x" * 300, second="x" * 301)
 @example(first="\ud800", second="\udfff")
 def test_distinct_names_get_distinct_segments(first: str, second: str) -> None:
-    """No two names share a segment, not even where one is spelled as the other's segment."""
+    """No two names share a segment, even if one is spelled like the other's segment."""
     assert (unique_segment(first) == unique_segment(second)) == (first == second)
 
 
@@ -53,7 +53,7 @@ def test_distinct_names_get_distinct_segments(first: str, second: str) -> None:
 @example(dag_id=".", run_id="..", part="/")
 @example(dag_id="_journal", run_id="_history", part="connectors")
 def test_every_directory_lies_inside_of_its_workspace(dag_id: str, run_id: str, part: str) -> None:
-    """Whatever a run is called, its directory lies below the workspace, and is none of those with a fixed name."""
+    """With any name of a run, its directory is below the workspace and none of the fixed ones."""
     path = run_directory("/workspace", dag_id=dag_id, run_id=run_id, part=part).uri
 
     assert normpath(path) == path
@@ -66,7 +66,7 @@ def test_every_directory_lies_inside_of_its_workspace(dag_id: str, run_id: str, 
 @given(cluster=NAMES, connector=NAMES)
 @example(cluster="..", connector="..")
 def test_what_is_kept_of_a_connector_lies_inside_of_the_workspace(cluster: str, connector: str) -> None:
-    """No connector's name leads out of the directory for all of them."""
+    """No connector's name leads out of the common directory."""
     path = rewinds_root("/workspace", cluster=cluster, connector=connector)
 
     assert normpath(path) == path
@@ -74,7 +74,7 @@ def test_what_is_kept_of_a_connector_lies_inside_of_the_workspace(cluster: str, 
 
 
 def test_a_name_longer_than_a_file_name_can_be_written(tmp_path: Path) -> None:
-    """Connect and Airflow allow names that no local disk takes as the name of a file."""
+    """Connect and Airflow allow names that are too long for files."""
     name = "c" * 300
     uri = join(tmp_path.as_uri(), unique_segment(name), f"{unique_segment(name)}.json")
 
@@ -84,12 +84,12 @@ def test_a_name_longer_than_a_file_name_can_be_written(tmp_path: Path) -> None:
 
 
 def test_join() -> None:
-    """One slash between segments, whatever was there."""
+    """There is one slash between segments, however many there were."""
     assert join("s3://bucket/", "/a/", "b") == "s3://bucket/a/b"
 
 
 def test_run_directory() -> None:
-    """A run's datasets lie under the DAG and the run; parts of one run are kept apart."""
+    """A run's datasets are below the DAG and the run; parts of one run have own directories."""
     run = run_directory("s3://bucket/offsets/", dag_id="change", run_id="manual__1:2")
     part = run_directory("s3://bucket/offsets", dag_id="change", run_id="manual__1:2", part="flow a")
 

@@ -1,4 +1,4 @@
-"""Which files of a run a browser may ask for."""
+"""The files of a run that a browser may get."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RUN_IDS = ["manual__2026-01-31T12:00:00+00:00", "x" * 250, "mañana", "a b/c"]
 @pytest.mark.parametrize("run_id", RUN_IDS)
 @pytest.mark.parametrize("dag_id", ["changes", "changes.eu-central", "umsätze"])
 def test_a_path_leads_back_to_the_file_it_was_made_of(dag_id: str, run_id: str) -> None:
-    """Whatever DAG and run are called, and by whatever rule their directories are."""
+    """With any DAG and run, whichever rule named their directories."""
     uri = run_directory(WORKSPACE, dag_id=dag_id, run_id=run_id, part="final").report
 
     path = served_path(uri, workspace=WORKSPACE, dag_id=dag_id)
@@ -50,10 +50,10 @@ def test_a_run_is_a_directory_of_its_own(run_id: str) -> None:
     ],
 )
 def test_what_is_not_served(path: str) -> None:
-    """What is not within the run, and what is not for people."""
+    """Files outside of the run, and files for programs, are not served."""
     assert served_uri(path, workspace=WORKSPACE, dag_id="changes", run_id="run") is None
 
 
 def test_another_workspace_is_not_served() -> None:
-    """Also not one whose name only begins alike."""
+    """Also not one whose name has the same start."""
     assert served_path("s3://bucket/workspace-2/a/b/report.html", workspace=WORKSPACE, dag_id="a") is None

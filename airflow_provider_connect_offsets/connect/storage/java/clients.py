@@ -1,4 +1,4 @@
-"""The settings by which a Java client reaches Kafka, as those of librdkafka."""
+"""Maps the connection settings of a Java client to those of librdkafka."""
 
 from __future__ import annotations
 
@@ -16,28 +16,30 @@ _SCHEME = re.compile(r"^[0-9a-zA-Z\-%._]*://")
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """Settings of librdkafka, and what of Java's could not be mapped (sentences)."""
+    """Settings of librdkafka, and sentences on those of Java that could not be mapped."""
 
     settings: Mapping[str, str] = field(repr=False)
     notes: tuple[str, ...] = ()
 
 
 def client_settings(java: Settings) -> ClientSettings:
-    """Map ``bootstrap.servers`` and what concerns security; everything else of ``java`` is not looked at.
+    """Map ``bootstrap.servers`` and the security settings; all others are ignored.
 
-    ``client.id`` is not taken over: a broker's logs and quotas shall tell this from the worker. Raises
-    :class:`InvalidInput`, which names file and setting, where a setting is missing, contradicts another or needs a
-    class of Java.
+    ``client.id`` is not used, so that logs and quotas of brokers distinguish this client from the worker.
+
+    Raises:
+        InvalidInput: A setting is missing, contradicts another or needs a Java class; the message names file and
+            setting.
     """
     servers = ",".join(_SCHEME.sub("", server) for server in java.listed("bootstrap.servers"))
     if not servers:
-        raise java.refusal("bootstrap.servers is not set, so there is no Kafka to ask. Name its brokers.")
-    protocol = (java.given("security.protocol") or "PLAINTEXT").upper()  # in any case: SecurityProtocol.forName
+        raise java.refusal("bootstrap.servers is not set, so there is no Kafka to connect to. Name its brokers.")
+    protocol = (java.given("security.protocol") or "PLAINTEXT").upper()  # ignoring case, as SecurityProtocol.forName
     if protocol not in _PROTOCOLS:
         raise java.refusal(f"security.protocol is {protocol!r}; Kafka knows {', '.join(_PROTOCOLS)}.")
     if protocol != "PLAINTEXT" and java.given("security.providers"):
         raise java.refusal(
-            "security.providers names classes of Java that librdkafka can't run. Use a copy of the file without it, if "
+            "security.providers names classes of Java that librdkafka can't run. Use a copy of the file without it if "
             "the brokers can be reached without them."
         )
     settings, notes = {"bootstrap.servers": servers, "security.protocol": protocol}, []

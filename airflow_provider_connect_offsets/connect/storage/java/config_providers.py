@@ -1,4 +1,4 @@
-"""References to values that stand elsewhere: ``${provider:path:key}``, by the providers that Kafka brings itself.
+"""Resolves references ``${provider:path:key}`` with the providers that Kafka includes.
 
 Sources: ``ConfigTransformer``, ``AbstractConfig.resolveConfigVariables``, ``AllowedPaths``, and the three providers.
 """
@@ -21,14 +21,14 @@ _PACKAGE = "org.apache.kafka.common.config.provider."
 
 class _Provider(Protocol):
     def value(self, path: str, key: str) -> str:
-        """The value of ``key``; :class:`InvalidInput` says why there is none, and how to mend that."""
+        """Return the value of ``key``; raises :class:`InvalidInput` with the reason and a remedy."""
 
 
 class Providers:
     """The providers that ``config.providers`` declares among ``values``.
 
-    A declared provider without a class is none, as in Kafka; one of a class unknown here fails when it is asked.
-    Space around the names is passed over, as for connectors and MirrorMaker 2.
+    A declared provider without a class is ignored, as in Kafka; one of an unknown class fails when it is used. Space
+    around the names is ignored, as for connectors and MirrorMaker 2.
     """
 
     def __init__(self, values: Mapping[str, str]) -> None:
@@ -39,21 +39,21 @@ class Providers:
         }
 
     def resolve(self, value: str, setting: str) -> str:
-        """Give ``value`` with each reference to a declared provider replaced by what it stands for, once.
+        """Return ``value`` with each reference to a declared provider replaced once; other references stay.
 
-        A reference to a provider that isn't declared stays as it is. Raises :class:`InvalidInput`, which names
-        ``setting`` and the reference, where a value can't be had (Kafka would leave the reference in its place).
+        Raises:
+            InvalidInput: A reference can't be resolved (Kafka leaves it then); the message names it and ``setting``.
         """
-        return _REFERENCE.sub(lambda found: self._replacement(found, setting), value)
+        return _REFERENCE.sub(lambda reference: self._replacement(reference, setting), value)
 
-    def _replacement(self, found: re.Match[str], setting: str) -> str:
-        provider = self._providers.get(found[1])
+    def _replacement(self, reference: re.Match[str], setting: str) -> str:
+        provider = self._providers.get(reference[1])
         if provider is None:
-            return found[0]
+            return reference[0]
         try:
-            return provider.value(found[3] or "", found[4])
+            return provider.value(reference[3] or "", reference[4])
         except InvalidInput as error:
-            raise InvalidInput(f"{setting} refers to {found[0]}, which can't be resolved: {error}") from error
+            raise InvalidInput(f"{setting} refers to {reference[0]}, which can't be resolved: {error}") from error
 
 
 def _parameters(values: Mapping[str, str], name: str) -> dict[str, str]:
@@ -75,22 +75,22 @@ def _provider(kind: str, parameters: Mapping[str, str]) -> _Provider:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """A properties file holds the value."""
+    """The value is in a properties file."""
 
     allowed: str
 
     def value(self, path: str, key: str) -> str:
         if not path:
             raise InvalidInput("it names no file. Write it as ${provider:/path/of/file:key}.")
-        found = read_properties(_allowed(path, self.allowed), encoding="utf-8").get(key)
-        if found is None:
+        value = read_properties(_allowed(path, self.allowed), encoding="utf-8").get(key)
+        if value is None:
             raise InvalidInput(f"{path} has no key {key!r}. Correct the key, or add it to the file.")
-        return found
+        return value
 
 
 @dataclass(frozen=True, slots=True)
 class _Directories:
-    """A file of the key's name holds the value, all of it."""
+    """The value is the content of a file that has the key's name."""
 
     allowed: str
 
@@ -108,7 +108,7 @@ class _Directories:
 
 @dataclass(frozen=True, slots=True)
 class _Environment:
-    """An environment variable holds the value: one of this process, which is not the worker."""
+    """The value is an environment variable: one of this process, not of the worker."""
 
     pattern: str
 
@@ -121,15 +121,15 @@ class _Environment:
             raise InvalidInput(f"allowlist.pattern of its provider is no regular expression: {error}.") from error
         if not allowed:
             raise InvalidInput("allowlist.pattern of its provider does not allow this environment variable.")
-        found = os.environ.get(key)
-        if found is None:
-            raise InvalidInput(f"there is no environment variable {key} here. Set it to what the worker's has.")
-        return found
+        value = os.environ.get(key)
+        if value is None:
+            raise InvalidInput(f"there is no environment variable {key} here. Set it to the worker's value.")
+        return value
 
 
 @dataclass(frozen=True, slots=True)
 class _Unknown:
-    """A provider that only the worker can ask."""
+    """A provider that only the worker can use."""
 
     kind: str
 
@@ -142,12 +142,12 @@ class _Unknown:
 
 
 def _allowed(path: str, allowed: str) -> Path:
-    """``path``, which must lie in one of the ``allowed`` directories where any are given."""
+    """Return ``path``, which must be in one of the ``allowed`` directories, if there are any."""
     folders = [Path(os.path.normpath(folder)) for folder in allowed.rstrip(",").split(",")] if allowed else []
     for folder in folders:
         if not folder.is_absolute() or not folder.exists():
-            raise InvalidInput(f"allowed.paths of its provider holds {folder}, which must be absolute and exist.")
+            raise InvalidInput(f"allowed.paths of its provider has {folder}, which must be absolute and exist.")
     normal = Path(os.path.normpath(path))
     if folders and not any(normal.is_relative_to(folder) for folder in folders):
-        raise InvalidInput(f"{path} lies outside of allowed.paths of its provider.")
+        raise InvalidInput(f"{path} is outside of allowed.paths of its provider.")
     return normal if folders else Path(path)

@@ -1,4 +1,4 @@
-"""The value of ``sasl.jaas.config``, read as Kafka's ``JaasConfig`` does by Java's ``StreamTokenizer``."""
+"""Parses ``sasl.jaas.config`` as Kafka's ``JaasConfig`` does with Java's ``StreamTokenizer``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 
-# A slash begins a comment wherever it stands outside of quotes; a quoted text ends with its line at the latest; a
-# number is no text, so that Kafka refuses it as a value without quotes.
+# A slash outside of quotes starts a comment; a quoted text ends at the end of its line at the latest; a number is no
+# text, so Kafka refuses it as a value without quotes.
 _TOKEN = re.compile(
     r"""
       (?P<nothing> [\x00-\x20]+ | /\*.*?(?:\*/|\Z) | //[^\r\n]* | /(?:.[^\r\n]*)? )
@@ -35,7 +35,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A text (a word, or what stood in quotes), or what is none: a sign, a number."""
+    """A text (a word, or quoted), or a sign or number."""
 
     text: str | None = None
     sign: str = ""
@@ -45,10 +45,11 @@ _END = _Token()
 
 
 def parse_jaas(config: str) -> Login:
-    """Read ``<module> <flag> (<option>=<value>)* ;``.
+    """Parse ``<module> <flag> (<option>=<value>)* ;``.
 
-    Raises :class:`InvalidInput`, which never shows the text itself, where Kafka would refuse it: another shape, or
-    not exactly one login module (``JaasContext.load``).
+    Raises:
+        InvalidInput: Kafka would refuse the text: it has another shape, or not exactly one login module
+            (``JaasContext.load``). The message never shows the text.
     """
     tokens = _tokens(config)
     logins = []
@@ -66,7 +67,7 @@ def _login(first: _Token, tokens: Iterator[_Token]) -> Login:
     options: dict[str, str] = {}
     while (token := next(tokens, _END)).sign != ";":
         if token is _END:
-            raise InvalidInput("a semicolon must stand at its end")
+            raise InvalidInput("it must end with a semicolon")
         if next(tokens, _END).sign != "=" or (value := next(tokens, _END).text) is None:
             raise InvalidInput("each of its options must be written as name=value, with the value in quotes")
         options[token.text or ""] = value
@@ -74,15 +75,15 @@ def _login(first: _Token, tokens: Iterator[_Token]) -> Login:
 
 
 def _tokens(config: str) -> Iterator[_Token]:
-    for found in _TOKEN.finditer(config):
-        match found.lastgroup:
+    for one in _TOKEN.finditer(config):
+        match one.lastgroup:
             case "double" | "single":
-                yield _Token(_ESCAPE.sub(_unescaped, found[found.lastgroup]))
+                yield _Token(_ESCAPE.sub(_unescaped, one[one.lastgroup]))
             case "word":
-                yield _Token(found["word"])
+                yield _Token(one["word"])
             case "sign":
-                yield _Token(sign=found["sign"])
+                yield _Token(sign=one["sign"])
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    return chr(int(found[1], 8)) if found[1] else _NAMED.get(found[2], found[2])
+def _unescaped(escape: re.Match[str]) -> str:
+    return chr(int(escape[1], 8)) if escape[1] else _NAMED.get(escape[2], escape[2])

@@ -1,8 +1,8 @@
-"""Java's key stores, as the PEM texts that librdkafka takes.
+"""Converts Java's key stores to PEM texts for librdkafka.
 
-PKCS12 is read here. JKS and JCEKS are Java's own, and converted by ``keytool``. What a file is shows in its first
-bytes: keytool writes PKCS12 since Java 9, and Java reads either as "JKS" (``keystore.type.compat``).
-Which certificates are trusted: ``sun.security.util.TrustStoreUtil``.
+PKCS12 is read directly. JKS and JCEKS, which are Java's own, are converted by ``keytool``. The first bytes of a file
+reveal its format: keytool writes PKCS12 since Java 9, and Java reads both as "JKS" (``keystore.type.compat``).
+Trusted certificates are those of ``sun.security.util.TrustStoreUtil``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,14 @@ _PEM = b"-----BEGIN"
 
 @dataclass(frozen=True, slots=True)
 class KeyStore:
-    """A key store of Java; ``setting`` is where it was named, ``key_password`` the keys' own where they have one."""
+    """A key store of Java.
+
+    Attributes:
+        setting: The setting that names it, for messages.
+        path: Its file.
+        password: Its password; None for none.
+        key_password: Password of its keys; None if they have none of their own.
+    """
 
     setting: str
     path: Path
@@ -35,23 +42,28 @@ class KeyStore:
     key_password: str | None = field(default=None, repr=False)
 
     def trusted(self) -> str:
-        """The certificates that a Java which has this for its trust store trusts, as PEM.
+        """Return the certificates that Java trusts with this trust store, as PEM.
 
-        Raises :class:`InvalidInput`, as :meth:`own` does, where the file can't be read or holds none.
+        Raises:
+            InvalidInput: The file can't be read, or has no certificate.
         """
         content = self._read()
-        led_by = _chain(content)
-        entries = [entry for entry in content.additional_certs if not _leads(entry, led_by)]
-        found = [*led_by[:1], *(entry.certificate for entry in entries)]
-        if not found:
-            raise InvalidInput(f"{self.setting}: {self.path} holds no certificate. Import the one to be trusted.")
-        return _pem(found)
+        chain = _chain(content)
+        entries = [entry for entry in content.additional_certs if not _is_of_chain(entry, chain)]
+        certificates = [*chain[:1], *(entry.certificate for entry in entries)]
+        if not certificates:
+            raise InvalidInput(f"{self.setting}: {self.path} has no certificate. Import the one to be trusted.")
+        return _pem(certificates)
 
     def own(self) -> tuple[str, str]:
-        """The certificate (with those that lead to its root) and its key, decrypted, as PEM."""
+        """Return the client's certificate, with its chain, and its decrypted key, as PEM.
+
+        Raises:
+            InvalidInput: The file can't be read, or has no private key.
+        """
         content = self._read()
         if content.key is None or content.cert is None:
-            raise InvalidInput(f"{self.setting}: {self.path} holds no private key. Name the store with the client's.")
+            raise InvalidInput(f"{self.setting}: {self.path} has no private key. Name the store with the client's.")
         key = content.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
         return _pem(_chain(content)), key
 
@@ -62,16 +74,16 @@ class KeyStore:
             return self._parsed(data, password)
         if data.lstrip().startswith(_PEM):
             raise InvalidInput(
-                f"{self.setting}: {self.path} is a PEM file. Set {self._beside('type')} to PEM, without password."
+                f"{self.setting}: {self.path} is a PEM file. Set {self._sibling('type')} to PEM, without password."
             )
         try:
             return self._parsed(data, self.password or "")
-        except UnsupportedAlgorithm:  # a cipher of old Javas, which OpenSSL has given up
+        except UnsupportedAlgorithm:  # a cipher of old Java versions that OpenSSL no longer supports
             data, password = converted(self.path, "PKCS12", self.password, self.key_password, self.setting)
             return self._parsed(data, password)
 
-    def _beside(self, name: str) -> str:
-        """Another setting of the same store."""
+    def _sibling(self, name: str) -> str:
+        """Return the name of another setting of the same store."""
         return f"{self.setting.rpartition(' ')[2].removesuffix('location')}{name}"
 
     def _data(self) -> bytes:
@@ -85,11 +97,11 @@ class KeyStore:
 
     def _parsed(self, data: bytes, password: str) -> PKCS12KeyAndCertificates:
         try:
-            with warnings.catch_warnings():  # an odd serial number of an authority is not its truster's fault
+            with warnings.catch_warnings():  # ignore odd serial numbers of authorities
                 warnings.simplefilter("ignore", CryptographyDeprecationWarning)
                 return load_pkcs12(data, password.encode())
         except (ValueError, TypeError) as error:
-            secret = self._beside("password")
+            secret = self._sibling("password")
             raise InvalidInput(
                 f"{self.setting}: {self.path} can't be opened: {secret} is wrong, or it is no PKCS12, JKS or JCEKS "
                 "store. Try it with keytool -list."
@@ -97,7 +109,7 @@ class KeyStore:
 
 
 def _chain(content: PKCS12KeyAndCertificates) -> list[Certificate]:
-    """The key's certificate and then each that issued the one before, as TLS wants them; a store has no order."""
+    """Return the key's certificate, then each issuer of the one before, as TLS requires; a store has no order."""
     chain = [content.cert.certificate] if content.cert else []
     others = [entry.certificate for entry in content.additional_certs]
     while chain and (issuer := next((one for one in others if _issued(chain[-1], one)), None)):
@@ -114,8 +126,8 @@ def _issued(certificate: Certificate, issuer: Certificate) -> bool:
     return True
 
 
-def _leads(entry: PKCS12Certificate, chain: Iterable[Certificate]) -> bool:
-    """Whether an entry only leads to the key's root: Java names such by their subject, and the trusted by an alias."""
+def _is_of_chain(entry: PKCS12Certificate, chain: Iterable[Certificate]) -> bool:
+    """Whether an entry is only part of the key's chain: Java names such by subject, and trusted ones by alias."""
     return entry.certificate in chain and b"=" in (entry.friendly_name or b"=")
 
 

@@ -1,7 +1,7 @@
-"""Java's ``keytool``, which alone reads the key stores of Java's own making.
+"""Converts Java's own formats of key stores with ``keytool``, the only program that reads them.
 
-Passwords go to it by its environment, which other users of the machine can't see; its work is a file in a directory
-that only this user can enter, under a password of its own, and is gone afterwards.
+Passwords are passed in its environment, which other users can't read. The result is a temporary file with a random
+password, in a directory that only this user can enter.
 """
 
 from __future__ import annotations
@@ -22,10 +22,21 @@ _ENTRY = re.compile(r"^Alias name: ([^\r\n]*)$.*?^Entry type: (\w+)", re.MULTILI
 
 
 def converted(path: Path, kind: str, password: str | None, key_password: str | None, setting: str) -> tuple[bytes, str]:
-    """Convert a store of ``kind`` to PKCS12, and give that with its password.
+    """Convert a key store to PKCS12.
 
-    Raises :class:`InvalidInput` where there is no keytool (with the command that converts the store where there is
-    one), or where it refuses (a wrong password).
+    Args:
+        path: The key store.
+        kind: Its type, as keytool names it.
+        password: Its password; None for none.
+        key_password: Password of its keys; None if they have none of their own.
+        setting: The setting that names it, for messages.
+
+    Returns:
+        The PKCS12 store and its password.
+
+    Raises:
+        InvalidInput: There is no keytool (the message has the command to run where there is one), or it refuses the
+            store (a wrong password).
     """
     tool = _keytool()
     if tool is None:
@@ -45,7 +56,7 @@ def _keytool() -> str | None:
 
 
 class _Conversion:
-    """One store on its way to PKCS12."""
+    """The conversion of one store to PKCS12."""
 
     def __init__(
         self, tool: str, path: Path, kind: str, password: str | None, key_password: str | None, setting: str
@@ -68,12 +79,12 @@ class _Conversion:
         return target.read_bytes(), self._target
 
     def _entries(self) -> list[list[str]]:
-        """What names the entries to be imported: all at once, or each where keys have a password of their own."""
+        """Return the arguments of each import: one for all entries, or one for each if keys have an own password."""
         if self._passwords["KEY"] in (None, self._passwords["SOURCE"]):
             return [[]]
-        found = _ENTRY.findall(self._run("-list", "-v", *self._listed))
+        entries = _ENTRY.findall(self._run("-list", "-v", *self._listed))
         own = ["-srckeypass:env", "KEY", "-destkeypass:env", "TARGET"]
-        return [["-srcalias", alias, *(own if kind == "PrivateKeyEntry" else [])] for alias, kind in found]
+        return [["-srcalias", alias, *(own if kind == "PrivateKeyEntry" else [])] for alias, kind in entries]
 
     def _run(self, *arguments: str) -> str:
         given = {name: value for name, value in self._passwords.items() if value is not None}
@@ -82,7 +93,7 @@ class _Conversion:
             done = subprocess.run(  # noqa: S603 - the JDK's own program, and no shell
                 command,
                 env={**os.environ, **given},
-                input="\n",  # to the question for a password where none is given: a store can be read without
+                input="\n",  # answers the question for a missing password, without which a store can be read
                 capture_output=True,
                 text=True,
                 timeout=_TIMEOUT,

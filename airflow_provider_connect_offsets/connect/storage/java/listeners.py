@@ -1,4 +1,4 @@
-"""Where a worker's REST API can be reached, by the worker's settings. Sources: ``RestServer``, ``RestServerConfig``."""
+"""URLs of a worker's REST API, by the worker's settings. Sources: ``RestServer``, ``RestServerConfig``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from airflow_provider_connect_offsets.connect.storage.java.settings import Settings
 
 _LISTENER = re.compile(r"^(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)$")
-_ANYWHERE = {"", "0.0.0.0", "::", "0:0:0:0:0:0:0:0"}  # noqa: S104 - not to be bound, but to be replaced
+_ANYWHERE = {"", "0.0.0.0", "::", "0:0:0:0:0:0:0:0"}  # noqa: S104 - replaced, not bound
 _HERE = "127.0.0.1"
 
 
@@ -25,17 +25,18 @@ class _Listener:
 
 
 def rest_urls(worker: Settings) -> tuple[str, ...]:
-    """The URL that the worker advertises, then those it listens on; for any address, that of this machine.
+    """Return the URL that the worker advertises, then those it listens on; a wildcard address becomes this machine's.
 
-    Raises :class:`InvalidInput` where ``listeners`` or a port can't be read.
+    Raises:
+        InvalidInput: ``listeners`` or a port is invalid.
     """
     listeners = [_parsed(worker, listener) for listener in worker.listed("listeners")] or [_default(worker)]
-    found = [_advertised(worker, listeners), *listeners]
-    return tuple(dict.fromkeys(listener.url for listener in found if listener.port > 0))
+    every = [_advertised(worker, listeners), *listeners]
+    return tuple(dict.fromkeys(listener.url for listener in every if listener.port > 0))
 
 
 def _default(worker: Settings) -> _Listener:
-    """What counts without ``listeners``: the settings of workers before 3.0, and the default of them all."""
+    """Return the listener without ``listeners``: by the settings of workers before 3.0, and the default."""
     return _Listener("http", worker.get("rest.host.name") or "", _port(worker, "rest.port") or 8083)
 
 
@@ -53,10 +54,10 @@ def _advertised(worker: Settings, listeners: list[_Listener]) -> _Listener:
 
 
 def _parsed(worker: Settings, listener: str) -> _Listener:
-    found = _LISTENER.match(listener)
-    if found is None or found[1].lower() not in {"http", "https"}:
-        raise worker.refusal(f"listeners holds {listener!r}; a listener is written as http://host:port.")
-    return _Listener(found[1].lower(), found[2], int(found[3]))
+    match = _LISTENER.match(listener)
+    if match is None or match[1].lower() not in {"http", "https"}:
+        raise worker.refusal(f"listeners has {listener!r}; a listener is written as http://host:port.")
+    return _Listener(match[1].lower(), match[2], int(match[3]))
 
 
 def _port(worker: Settings, setting: str) -> int | None:

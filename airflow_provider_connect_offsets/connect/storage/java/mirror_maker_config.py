@@ -1,7 +1,7 @@
-"""The file of a dedicated MirrorMaker 2: several clusters, and a Connect worker for each flow between two of them.
+"""Reads the file of a dedicated MirrorMaker 2, which has a Connect worker for each flow between two clusters.
 
-Sources: ``MirrorMakerConfig.clusterProps`` and ``workerConfig``. The names of a flow's topics follow from its source
-alone; ``replication.policy.separator`` is for other topics.
+Sources: ``MirrorMakerConfig.clusterProps`` and ``workerConfig``. The names of a worker's topics depend on the flow's
+source alone; ``replication.policy.separator`` is for other topics.
 """
 
 from __future__ import annotations
@@ -10,47 +10,49 @@ from airflow_provider_connect_offsets.connect.storage.java.settings import Setti
 
 _CLIENT = ("bootstrap.servers", "security.protocol", "ssl.", "sasl.")
 _CLIENTS = ("producer.", "consumer.", "admin.")
-# What a flow's worker takes from the top level as it stands there, over what the cluster has of its own.
+# Top-level settings of the file that override those of the cluster for a flow's worker.
 _COMMON = ("offset.storage", "config.storage", "status.storage", "config.providers")
 
 
 def is_mirror_maker(file: Settings) -> bool:
-    """Whether this is the file of a dedicated MirrorMaker 2, by its clusters and flows."""
+    """Whether this is the file of a dedicated MirrorMaker 2, with clusters and flows."""
     return "clusters" in file.values and any("->" in name for name in file.values)
 
 
 def flow_settings(file: Settings, flow: str | None) -> Settings:
-    """Give the settings of the worker of ``flow`` ("a->b"), or of the only enabled flow.
+    """Return the settings of the worker of ``flow`` ("a->b"), or of the only enabled flow.
 
-    Flows that merely run for their heartbeats are not enabled ones. Raises :class:`InvalidInput`, which lists the
-    enabled flows, where ``flow`` is none of them, or is needed.
+    Flows that only run for their heartbeats are not enabled.
+
+    Raises:
+        InvalidInput: ``flow`` is not enabled, or it is None and several are; the message lists the enabled flows.
     """
     flows = enabled_flows(file)
-    shown = ", ".join(flows) or "none (a->b.enabled = true enables one)"
+    known = ", ".join(flows) or "none (a->b.enabled = true enables one)"
     if flow is None and len(flows) != 1:
-        raise file.refusal(f"This is a file of MirrorMaker 2, each flow keeps its own offsets: name one of {shown}.")
-    asked = "".join((flow or flows[0]).split())
-    if asked not in flows:
-        raise file.refusal(f"{asked!r} is no enabled flow. Enabled are: {shown}.")
-    source, target = asked.split("->")
+        raise file.refusal(f"This is a file of MirrorMaker 2, each flow has its own offsets: name one of {known}.")
+    requested = "".join((flow or flows[0]).split())
+    if requested not in flows:
+        raise file.refusal(f"{requested!r} is no enabled flow. Enabled are: {known}.")
+    source, target = requested.split("->")
     defaults = {
         "group.id": f"{source}-mm2",
         "offset.storage.topic": f"mm2-offsets.{source}.internal",
         "config.storage.topic": f"mm2-configs.{source}.internal",
     }
     common = {name: value for name, value in file.values.items() if name.startswith(_COMMON)}
-    return file.derived({**defaults, **_cluster(file, target), **common}, f"{file.source} ({asked})")
+    return file.derived({**defaults, **_cluster(file, target), **common}, f"{file.source} ({requested})")
 
 
 def enabled_flows(file: Settings) -> list[str]:
-    """The flows that are enabled, by the order of ``clusters``."""
+    """Return the enabled flows, in the order of ``clusters``."""
     clusters = file.listed("clusters")
     flows = [f"{source}->{target}" for source in clusters for target in clusters if source != target]
     return [flow for flow in flows if (file.get(f"{flow}.enabled") or "").lower() == "true"]
 
 
 def _cluster(file: Settings, cluster: str) -> dict[str, str]:
-    """A cluster's own settings, and what reaches any cluster where it has none; for each kind of client too."""
+    """Return a cluster's own settings, and shared ones that it lacks; those of clients for each kind of client too."""
     own = file.with_prefix(f"{cluster}.")
     shared = {name: value for name, value in file.values.items() if name.startswith(_CLIENT)}
     clients = {name: value for name, value in own.items() if name.startswith(_CLIENT)}

@@ -1,4 +1,4 @@
-"""Java's properties files."""
+"""Reads Java's properties files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 
 
 def read_properties(path: Path, *, encoding: str = "iso-8859-1") -> dict[str, str]:
-    r"""Read ``path`` as Java's ``Properties.load`` does; where a key stands twice, the last one counts.
+    r"""Read ``path`` as Java's ``Properties.load`` does; of equal keys the last one counts.
 
-    Kafka's ``Utils.loadProps`` reads bytes, which Java takes for ISO 8859-1; its ``FileConfigProvider`` reads UTF-8.
-    Raises :class:`InvalidInput` where the file can't be read or holds a ``\u`` without four hexadecimal digits.
+    Args:
+        path: The file.
+        encoding: Kafka's ``Utils.loadProps`` reads bytes, so Java uses ISO 8859-1; ``FileConfigProvider`` reads UTF-8.
+
+    Raises:
+        InvalidInput: The file can't be read, or has a ``\u`` without four hexadecimal digits.
     """
     try:
         text = path.read_bytes().decode(encoding, errors="replace")
@@ -22,8 +26,8 @@ def read_properties(path: Path, *, encoding: str = "iso-8859-1") -> dict[str, st
     try:
         return dict(javaproperties.loads(text))
     except javaproperties.InvalidUEscapeError:
-        # Without its cause, which shows what follows: that may be a part of a password.
+        # Without its cause, which shows the following text: that may be part of a password.
         raise InvalidInput(
-            f"{path} is no properties file that Java would read: it holds a \\u without four hexadecimal "
+            f"{path} is no properties file that Java would read: it has a \\u without four hexadecimal "
             "digits. Write a backslash as two."
         ) from None

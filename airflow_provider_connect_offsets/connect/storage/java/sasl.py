@@ -1,4 +1,4 @@
-"""The ``sasl.`` settings of Java's clients, as librdkafka's. Sources: ``JaasContext``, and the login modules' own."""
+"""Maps the ``sasl.`` settings of Java's clients to librdkafka's. Sources: ``JaasContext``, the login modules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MODULES = {
     "OAUTHBEARER": _TOKENS,
     "GSSAPI": _TICKETS,
 }
-# What fetches a token from sasl.oauthbearer.token.endpoint.url, as librdkafka's "oidc" does; names of 3.x and 4.x.
+# Classes that fetch a token from sasl.oauthbearer.token.endpoint.url, as librdkafka's "oidc", in Kafka 3.x and 4.x.
 _TOKEN_HANDLERS = {
     f"{_SECURITY}oauthbearer.OAuthBearerLoginCallbackHandler",
     f"{_SECURITY}oauthbearer.secured.OAuthBearerLoginCallbackHandler",
@@ -29,10 +29,11 @@ _TOKEN_RETRIEVERS = {
 
 
 def sasl_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
-    """Give librdkafka's settings, and a sentence for what is left out.
+    """Return librdkafka's settings, and a sentence for each of Java's that is not mapped.
 
-    Raises :class:`InvalidInput` where the login needs what only Java has: another mechanism or login module, a callback
-    handler, or ``sasl.jaas.config`` from the system property ``java.security.auth.login.config``.
+    Raises:
+        InvalidInput: The login needs Java: another mechanism or login module, a callback handler, or the system
+            property ``java.security.auth.login.config`` in place of ``sasl.jaas.config``.
     """
     mechanism = java.given("sasl.mechanism") or "GSSAPI"
     if mechanism not in _MODULES:
@@ -52,7 +53,7 @@ def sasl_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
 
 
 def _no_classes(java: Settings, mechanism: str) -> None:
-    """Refuse classes that stand between the settings and the login."""
+    """Refuse classes that change the login."""
     known = {
         "sasl.client.callback.handler.class": set(),
         "sasl.login.class": set(),
@@ -60,17 +61,17 @@ def _no_classes(java: Settings, mechanism: str) -> None:
         "sasl.oauthbearer.jwt.retriever.class": _TOKEN_RETRIEVERS,
     }
     for setting, classes in known.items():
-        if (given := java.given(setting)) and given not in classes:
+        if (name := java.given(setting)) and name not in classes:
             raise java.refusal(
-                f"{setting} names {given}, a class of Java that librdkafka can't run, so the login can't be mapped. "
-                "Use a copy of the file with a login that needs no class of its own."
+                f"{setting} names {name}, a class of Java that librdkafka can't run, so the login can't be mapped. "
+                "Use a copy of the file with a login that needs no such class."
             )
 
 
 def _login(java: Settings, mechanism: str) -> Login:
     config = java.needed(
         "sasl.jaas.config",
-        "and security.protocol asks for SASL. Where the worker has its login from the file named by the system "
+        "and security.protocol requires SASL. If the worker has its login from the file named by the system "
         "property java.security.auth.login.config, use a copy of this file with sasl.jaas.config added",
     )
     try:
@@ -87,7 +88,9 @@ def _login(java: Settings, mechanism: str) -> Login:
 
 def _password(java: Settings, login: Login) -> dict[str, str]:
     if login.options.get("tokenauth", "").lower() == "true":
-        raise java.refusal("sasl.jaas.config logs in by a delegation token (tokenauth), which librdkafka can't.")
+        raise java.refusal(
+            "sasl.jaas.config logs in by a delegation token (tokenauth), which librdkafka does not support."
+        )
     return {
         "sasl.username": _option(java, login, "username"),
         "sasl.password": _option(java, login, "password"),
@@ -95,7 +98,7 @@ def _password(java: Settings, login: Login) -> dict[str, str]:
 
 
 def _oauth(java: Settings, login: Login) -> dict[str, str]:
-    """A token by client credentials; the settings go before the options of the login module (KIP-1139)."""
+    """Return settings for a token by client credentials; settings override options of the login (KIP-1139)."""
     url = java.needed(
         "sasl.oauthbearer.token.endpoint.url",
         "and tokens that are not fetched from such an address can't be mapped to librdkafka",

@@ -1,4 +1,4 @@
-"""The ``ssl.`` settings of Java's clients, as librdkafka's. Source: ``DefaultSslEngineFactory``."""
+"""Maps the ``ssl.`` settings of Java's clients to librdkafka's. Source: ``DefaultSslEngineFactory``."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ _BLOCK = re.compile(r"-+BEGIN\s+([A-Z0-9 ]*?(?:CERTIFICATE|PRIVATE\s+KEY))\s*-+(
 
 
 def tls_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
-    """Give librdkafka's settings, and a sentence for each of Java's that only narrows what is negotiated.
+    """Return librdkafka's settings, and a sentence for each of Java's that only restricts the negotiation.
 
-    Raises :class:`InvalidInput` where a store can't be read, settings contradict each other as Java would find, or
-    one of Java's classes does the work (``ssl.engine.factory.class``).
+    Raises:
+        InvalidInput: A store can't be read, settings contradict each other, or a Java class makes the connections
+            (``ssl.engine.factory.class``).
     """
     if java.given("ssl.engine.factory.class"):
         raise java.refusal(
@@ -48,14 +49,14 @@ def tls_settings(java: Settings) -> tuple[dict[str, str], list[str]]:
 
 
 def _identification(java: Settings) -> str:
-    asked = java.get("ssl.endpoint.identification.algorithm")
-    if asked is None or asked.lower() == "https":
+    algorithm = java.get("ssl.endpoint.identification.algorithm")
+    if algorithm is None or algorithm.lower() == "https":
         return "https"
-    if asked == "":
+    if algorithm == "":
         return "none"
     raise java.refusal(
-        f"ssl.endpoint.identification.algorithm is {asked!r}; only https (host names are checked) and empty (they are "
-        "not) can be mapped to librdkafka."
+        f"ssl.endpoint.identification.algorithm is {algorithm!r}; only https (host names are checked) and empty (they "
+        "are not) can be mapped to librdkafka."
     )
 
 
@@ -80,7 +81,7 @@ def _own(java: Settings) -> dict[str, str]:
     if inline is not None or chain is not None:
         _only_inline(java, "ssl.keystore.key", "ssl.keystore")
         if inline is None or chain is None:
-            raise java.refusal("ssl.keystore.key and ssl.keystore.certificate.chain are needed both.")
+            raise java.refusal("ssl.keystore.key and ssl.keystore.certificate.chain are both needed.")
         return {
             "ssl.certificate.pem": _certificates(java, "ssl.keystore.certificate.chain", chain),
             **_key(java, "ssl.keystore.key", inline),
@@ -94,21 +95,21 @@ def _own(java: Settings) -> dict[str, str]:
             "ssl.certificate.pem": _certificates(java, "ssl.keystore.location", text),
             **_key(java, "ssl.keystore.location", text),
         }
-    password = java.needed("ssl.keystore.password", "and Java opens no ssl.keystore.location without")
+    password = java.needed("ssl.keystore.password", "and Java opens no ssl.keystore.location without it")
     setting = f"{java.source}: ssl.keystore.location"
     certificate, key = _store(setting, path, password, java.given("ssl.key.password")).own()
     return {"ssl.certificate.pem": certificate, "ssl.key.pem": key}
 
 
 def _store(setting: str, path: str, password: str | None, key_password: str | None = None) -> KeyStore:
-    # Half of a small export's start-up time, where most workers have no store.
+    # Takes half of a small export's start-up time, and most workers have no store.
     from airflow_provider_connect_offsets.connect.storage.java.key_stores import KeyStore  # noqa: PLC0415
 
     return KeyStore(setting, Path(path), password, key_password)
 
 
 def _kind(java: Settings, store: str) -> str:
-    """The type of a store, by which only PEM is told from the others: those show in their content."""
+    """Return the type of a store, of which only PEM matters: the content reveals the others."""
     kind = java.given(f"{store}.type") or "JKS"
     if kind.upper() not in (*_STORES, "PEM"):
         raise java.refusal(
@@ -120,7 +121,7 @@ def _kind(java: Settings, store: str) -> str:
 
 def _only_inline(java: Settings, setting: str, store: str) -> None:
     if _kind(java, store) != "PEM":
-        raise java.refusal(f"{setting} goes with {store}.type=PEM only.")
+        raise java.refusal(f"{setting} needs {store}.type=PEM.")
     if java.given(f"{store}.location"):
         raise java.refusal(f"{setting} and {store}.location exclude each other. Keep one of them.")
     _no_password(java, f"{store}.password")
@@ -142,17 +143,17 @@ def _text(java: Settings, setting: str) -> str:
 
 
 def _certificates(java: Settings, setting: str, text: str) -> str:
-    found = "".join(block for label, block in _blocks(text) if label.endswith("CERTIFICATE"))
-    if not found:
-        raise java.refusal(f"{setting} holds no certificate in PEM (-----BEGIN CERTIFICATE-----).")
-    return found
+    certificates = "".join(block for label, block in _blocks(text) if label.endswith("CERTIFICATE"))
+    if not certificates:
+        raise java.refusal(f"{setting} has no certificate in PEM (-----BEGIN CERTIFICATE-----).")
+    return certificates
 
 
 def _key(java: Settings, setting: str, text: str) -> dict[str, str]:
-    found = [(label, block) for label, block in _blocks(text) if label.endswith("PRIVATE KEY")]
-    if len(found) != 1:
-        raise java.refusal(f"{setting} must hold one private key in PEM, and it holds {len(found)}.")
-    label, block = found[0]
+    keys = [(label, block) for label, block in _blocks(text) if label.endswith("PRIVATE KEY")]
+    if len(keys) != 1:
+        raise java.refusal(f"{setting} must have one private key in PEM, and it has {len(keys)}.")
+    label, block = keys[0]
     if label != "ENCRYPTED PRIVATE KEY":
         return {"ssl.key.pem": block}
     password = java.needed("ssl.key.password", f"and the private key of {setting} is encrypted")
@@ -160,7 +161,7 @@ def _key(java: Settings, setting: str, text: str) -> dict[str, str]:
 
 
 def _blocks(text: str) -> list[tuple[str, str]]:
-    """The blocks of a PEM text, each as OpenSSL wants it: Java takes one that is written on a single line too."""
+    """Return the blocks of a PEM text in OpenSSL's layout; Java also accepts blocks on a single line."""
     return [(" ".join(label.split()), _block(" ".join(label.split()), body)) for label, body in _BLOCK.findall(text)]
 
 

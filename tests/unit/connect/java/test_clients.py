@@ -1,4 +1,4 @@
-"""Java's settings for reaching Kafka, as librdkafka's."""
+"""Java's connection settings, mapped to librdkafka's."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def refusal(settings: dict[str, str]) -> str:
 
 
 def test_without_security_it_is_the_brokers_alone() -> None:
-    """Whatever else a worker has."""
+    """All other settings of a worker are ignored."""
     java = {
         "bootstrap.servers": " a:1 , SSL://b:2,[::1]:3",
         "client.id": "c",
@@ -92,28 +92,28 @@ def test_without_security_it_is_the_brokers_alone() -> None:
     ids=["plain", "scram", "oauth", "kerberos"],
 )
 def test_logins_are_mapped(java: dict[str, str], expected: dict[str, str]) -> None:
-    """Each mechanism with what librdkafka calls it; nothing of it shows in the repr."""
-    found = mapped(java)
+    """Each mechanism has librdkafka's settings, and the repr shows none of them."""
+    result = mapped(java)
 
-    assert found.settings == {"bootstrap.servers": "a:1", "security.protocol": "SASL_PLAINTEXT", **expected}
-    assert found.notes == ()
-    assert "s3cret" not in repr(found)
+    assert result.settings == {"bootstrap.servers": "a:1", "security.protocol": "SASL_PLAINTEXT", **expected}
+    assert result.notes == ()
+    assert "s3cret" not in repr(result)
 
 
 @pytest.mark.parametrize("java", [PLAIN, TOKENS], ids=["plain", "oauth"])
 def test_librdkafka_takes_them(java: dict[str, str]) -> None:
-    """Every name is one of its own."""
+    """Every name is one of its settings."""
     assert AdminClient({**mapped(java).settings, "log_level": 0}) is not None
 
 
 def test_credentials_of_kafka_4_go_before_those_of_the_login_module() -> None:
-    """They are settings of their own since KIP-1139."""
+    """Since KIP-1139 they are separate settings."""
     credentials = "sasl.oauthbearer.client.credentials.client"
     java = {**TOKENS, f"{credentials}.id": "new", f"{credentials}.secret": "newer", "sasl.oauthbearer.scope": "newest"}
 
-    found = mapped(java).settings
+    result = mapped(java).settings
 
-    assert [found[f"sasl.oauthbearer.{name}"] for name in ("client.id", "client.secret", "scope")] == [
+    assert [result[f"sasl.oauthbearer.{name}"] for name in ("client.id", "client.secret", "scope")] == [
         "new",
         "newer",
         "newest",
@@ -121,7 +121,7 @@ def test_credentials_of_kafka_4_go_before_those_of_the_login_module() -> None:
 
 
 def test_host_names_are_checked_unless_the_file_says_otherwise() -> None:
-    """Absent is https; empty is none; what else Java knows can't be mapped."""
+    """Unset means https, empty means none; Java's other values can't be mapped."""
     name = "ssl.endpoint.identification.algorithm"
 
     assert [mapped({**TLS, **java}).settings[name] for java in ({}, {name: ""}, {name: "HTTPS"})] == [
@@ -133,7 +133,7 @@ def test_host_names_are_checked_unless_the_file_says_otherwise() -> None:
 
 
 def test_what_only_narrows_is_noted() -> None:
-    """It stops nothing; a missing trust store is worth a word too."""
+    """It prevents nothing; a missing trust store is noted too."""
     notes = mapped({**TLS, "ssl.cipher.suites": "x", "ssl.enabled.protocols": "TLSv1.3"}).notes
 
     assert [note.split(":")[0] for note in notes] == [
@@ -144,7 +144,7 @@ def test_what_only_narrows_is_noted() -> None:
 
 
 def test_tls_of_a_token_endpoint_is_noted() -> None:
-    """Java has its settings among the options of the login module."""
+    """Java has these settings among the options of the login module."""
     config = TOKENS["sasl.jaas.config"].replace(";", ' ssl.truststore.location="/x";')
 
     assert "ssl options of sasl.jaas.config" in mapped({**TOKENS, "sasl.jaas.config": config}).notes[0]
@@ -175,12 +175,12 @@ def test_tls_of_a_token_endpoint_is_noted() -> None:
         ({**TOKENS, "sasl.oauthbearer.token.endpoint.url": ""}, "sasl.oauthbearer.token.endpoint.url is not set"),
         ({**TICKETS, "sasl.kerberos.service.name": ""}, "sasl.kerberos.service.name is not set"),
         ({**TLS, "ssl.truststore.type": "BCFKS"}, "ssl.truststore.type is BCFKS"),
-        ({**TLS, "ssl.truststore.certificates": "x"}, "goes with ssl.truststore.type=PEM only"),
-        ({**INLINE, "ssl.keystore.key": "x"}, "are needed both"),
+        ({**TLS, "ssl.truststore.certificates": "x"}, "ssl.truststore.certificates needs ssl.truststore.type=PEM"),
+        ({**INLINE, "ssl.keystore.key": "x"}, "are both needed"),
         ({**INLINE, "ssl.keystore.certificate.chain": "x", "ssl.keystore.location": "y"}, "exclude each other"),
         ({**INLINE, "ssl.keystore.location": "x", "ssl.keystore.password": "s3cret"}, "not for the type PEM"),
         ({**INLINE, "ssl.keystore.location": "/none"}, "ssl.keystore.location: /none can't be read"),
-        ({**INLINE, "ssl.keystore.key": "s3cret", "ssl.keystore.certificate.chain": "s3cret"}, "holds no certificate"),
+        ({**INLINE, "ssl.keystore.key": "s3cret", "ssl.keystore.certificate.chain": "s3cret"}, "has no certificate"),
         ({**TLS, "ssl.keystore.location": "/x"}, "ssl.keystore.password is not set"),
     ],
 )
@@ -195,12 +195,12 @@ def test_an_inline_key_must_be_one_and_its_password_known() -> None:
     java = {**INLINE, "ssl.keystore.certificate.chain": own.pem}
 
     assert mapped({**java, "ssl.keystore.key": own.key_pem()}).settings["ssl.key.pem"] == own.key_pem()
-    assert "it holds 2" in refusal({**java, "ssl.keystore.key": own.key_pem() * 2})
+    assert "it has 2" in refusal({**java, "ssl.keystore.key": own.key_pem() * 2})
     assert "ssl.key.password is not set" in refusal({**java, "ssl.keystore.key": own.key_pem("x")})
 
 
 def test_an_empty_trust_store_is_told(tmp_path: Path) -> None:
-    """It would trust nobody."""
+    """It would trust no server."""
     path = Certified.root("root").trusted_in(tmp_path / "trust")
     java = {**TLS, "ssl.truststore.location": str(path), "ssl.truststore.password": PASSWORD}
 

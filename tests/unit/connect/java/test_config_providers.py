@@ -1,4 +1,4 @@
-"""References in a worker's file, resolved as Kafka does, when they are needed."""
+"""References in a worker's file, resolved as by Kafka when they are read."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def secrets(tmp_path: Path) -> Path:
 
 
 def settings(**values: str) -> Settings:
-    """Some settings beside those of the providers."""
+    """Return settings, with those of the providers."""
     return Settings({**PROVIDERS, **values}, "worker.properties")
 
 
 def test_references_are_resolved_as_by_kafka(secrets: Path) -> None:
-    """Several in one value, once only, and nothing but references to declared providers; Kafka's own says the same."""
+    """Several in one value, only once, and only references to declared providers; Kafka's own class agrees."""
     file = f"{secrets}/s.properties"
     values = {
         "one": f"${{file:{file}:user}}",
@@ -62,13 +62,13 @@ def test_references_are_resolved_as_by_kafka(secrets: Path) -> None:
         "odd": "${a${env:HOME}}",
     }
     known = {name: value for name, value in PROVIDERS.items() if "vault" not in name}
-    asked = {**known, **values, "config.providers": "file,env,dir,empty"}
+    every = {**known, **values, "config.providers": "file,env,dir,empty"}
 
-    answers = ask_java(JAVA, secrets, asked)
+    answers = ask_java(JAVA, secrets, every)
 
-    found = Settings(asked, "worker.properties")
-    assert {name: found.get(name) for name in values} == {name: answers[name] for name in values}
-    assert found.get("two") == "<me:aé é>"
+    resolved = Settings(every, "worker.properties")
+    assert {name: resolved.get(name) for name in values} == {name: answers[name] for name in values}
+    assert resolved.get("two") == "<me:aé é>"
 
 
 def test_what_cannot_be_resolved_is_told_when_it_is_needed(secrets: Path) -> None:
@@ -86,17 +86,17 @@ def test_what_cannot_be_resolved_is_told_when_it_is_needed(secrets: Path) -> Non
         "${env:a:HOME}": "have no path",
         "${vault:a:b}": "of class com.example.VaultProvider",
     }.items():
-        found = settings(fine="yes", bad=f"s3cret {reference}")
-        assert found.get("fine") == "yes"
+        resolved = settings(fine="yes", bad=f"s3cret {reference}")
+        assert resolved.get("fine") == "yes"
         with pytest.raises(InvalidInput) as caught:
-            found.get("bad")
+            resolved.get("bad")
         assert f"worker.properties: bad refers to {reference}, which can't be resolved: " in str(caught.value)
         assert reason in str(caught.value)
         assert "s3cret" not in str(caught.value)
 
 
 def test_allowed_paths_are_kept_to(secrets: Path) -> None:
-    """Also by a way that leads out of them; a directory of them must be there."""
+    """Also for paths that lead out of them; an allowed directory must exist."""
     inner = secrets / "inner"
     inner.mkdir()
     (inner / "s.properties").write_text("a=1")
@@ -111,6 +111,6 @@ def test_allowed_paths_are_kept_to(secrets: Path) -> None:
 
 
 def test_a_bad_pattern_is_told() -> None:
-    """Instead of an error of Python's."""
+    """Instead of Python's error."""
     with pytest.raises(InvalidInput, match="no regular expression"):
         settings(x="${env:A}", **{"config.providers.env.param.allowlist.pattern": "("}).get("x")

@@ -1,4 +1,4 @@
-"""sasl.jaas.config, read as Kafka reads it."""
+"""sasl.jaas.config, parsed as by Kafka."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ FORMS = [
 PIECES = ["a", "=", ";", " ", "\n", '"', "'", "\\", "/", "*", "//", "/*", "*/", "7", "é", "\x85", "x=", 'y="b"', "\\n"]
 
 
-def found(text: str) -> list[object] | None:
-    """What is read here, as the program in Java gives it."""
+def parsed(text: str) -> list[object] | None:
+    """Return the parsed login in the form of the Java program's output."""
     try:
         login = parse_jaas(text)
     except InvalidInput:
@@ -81,7 +81,7 @@ def found(text: str) -> list[object] | None:
 
 
 def test_every_form_is_read_as_kafka_reads_it(tmp_path: Path) -> None:
-    """Quotes, escapes, comments and mistakes: Kafka's own JaasContext says the same of each."""
+    """Quotes, escapes, comments and mistakes: Kafka's own JaasContext agrees on each."""
     texts: list[str] = []
 
     @given(parts=st.lists(st.sampled_from(PIECES), max_size=10))
@@ -90,10 +90,10 @@ def test_every_form_is_read_as_kafka_reads_it(tmp_path: Path) -> None:
         texts.append("a.B required " + "".join(parts) + ";")
 
     collect()
-    asked = [*FORMS, *texts]
+    every = [*FORMS, *texts]
 
-    for text, answer in zip(asked, ask_java(JAVA, tmp_path, asked), strict=True):
-        assert found(text) == answer, repr(text)
+    for text, answer in zip(every, ask_java(JAVA, tmp_path, every), strict=True):
+        assert parsed(text) == answer, repr(text)
 
 
 def test_an_option_is_read_whatever_its_characters() -> None:

@@ -1,4 +1,4 @@
-"""Java's key stores, made by its keytool, opened here."""
+"""Java's key stores, made by its keytool and read here."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def root() -> Certified:
 
 @pytest.fixture(scope="module")
 def own(root: Certified) -> Certified:
-    """A certificate with one between it and the root."""
+    """A certificate with an intermediate one before the root."""
     between = root.issue("between", authority=True)
     return between.issue("own", between=(between.certificate,))
 
 
 @pytest.mark.parametrize("kind", ["PKCS12", "JKS", "JCEKS"])
 def test_every_type_is_read(tmp_path: Path, root: Certified, own: Certified, kind: str) -> None:
-    """The key with its chain, and what is trusted: an entry of its own, and the key's own certificate."""
+    """The key with its chain, and trusted certificates: an own entry, and the key's certificate."""
     path = root.trusted_in(own.store(tmp_path / "store.jks", kind), kind)
     store = KeyStore(SETTING, path, PASSWORD)
 
@@ -44,7 +44,7 @@ def test_every_type_is_read(tmp_path: Path, root: Certified, own: Certified, kin
 
 
 def test_a_key_may_have_a_password_of_its_own(tmp_path: Path, root: Certified, own: Certified) -> None:
-    """And stand beside a certificate, which has none."""
+    """Also with a certificate in the store, which has no password."""
     path = root.trusted_in(own.store(tmp_path / "store", "JCEKS", key_password="the key's"), "JCEKS")
 
     assert KeyStore(SETTING, path, PASSWORD, "the key's").own()[1] == own.key_pem()
@@ -54,7 +54,7 @@ def test_a_key_may_have_a_password_of_its_own(tmp_path: Path, root: Certified, o
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
 def test_a_wrong_password_is_told(tmp_path: Path, root: Certified, kind: str) -> None:
-    """And never shown."""
+    """The message does not show it."""
     path = root.trusted_in(tmp_path / "store", kind)
 
     with pytest.raises(InvalidInput, match=r"worker\.properties: ssl\.keystore\.location: .*store") as caught:
@@ -65,14 +65,14 @@ def test_a_wrong_password_is_told(tmp_path: Path, root: Certified, kind: str) ->
 
 
 def test_a_trust_store_of_javas_own_needs_no_password(tmp_path: Path, root: Certified) -> None:
-    """Java then leaves out the check whether it was tampered with, and so does keytool."""
+    """Without a password Java and keytool skip the integrity check."""
     path = root.trusted_in(tmp_path / "store", "JKS")
 
     assert KeyStore(SETTING, path).trusted() == root.pem
 
 
 def test_a_trust_store_without_any_password_is_read(tmp_path: Path, root: Certified) -> None:
-    """Java has written such since 18, and reads them whatever the password."""
+    """Java 18 and later write such stores, and read them with any password."""
     open_to_all = ("-J-Dkeystore.pkcs12.macAlgorithm=NONE", "-J-Dkeystore.pkcs12.certProtectionAlgorithm=NONE")
     path = root.trusted_in(tmp_path / "store", "PKCS12", *open_to_all)
 
@@ -80,7 +80,7 @@ def test_a_trust_store_without_any_password_is_read(tmp_path: Path, root: Certif
 
 
 def test_the_authorities_that_java_trusts_are_taken_by_librdkafka() -> None:
-    """All of the JDK's own trust store, which many a worker's file names."""
+    """All of the JDK's own trust store, which many worker files name."""
     path = java().resolve().parents[1] / "lib" / "security" / "cacerts"
 
     trusted = KeyStore(SETTING, path, "changeit").trusted()
@@ -90,7 +90,7 @@ def test_the_authorities_that_java_trusts_are_taken_by_librdkafka() -> None:
 
 
 def test_a_store_of_an_old_java_is_read(tmp_path: Path, own: Certified) -> None:
-    """PKCS12 with the ciphers of Java 8, whether OpenSSL still knows them or not."""
+    """PKCS12 with the ciphers of Java 8, whether or not OpenSSL still supports them."""
     path, old = own.store(tmp_path / "new.p12"), tmp_path / "old.p12"
     keytool(
         "-importkeystore -J-Dkeystore.pkcs12.legacy -srcstoretype PKCS12 -deststoretype PKCS12 -noprompt",
@@ -101,7 +101,7 @@ def test_a_store_of_an_old_java_is_read(tmp_path: Path, own: Certified) -> None:
 
 
 def test_what_is_no_store_is_told(tmp_path: Path, root: Certified) -> None:
-    """A PEM file without its type, another file, one that isn't there, one without what is needed."""
+    """A PEM file without its type, another file, a missing file, a store without the needed entry."""
     pem, other = tmp_path / "store.pem", tmp_path / "other"
     pem.write_text(root.pem)
     other.write_text("something else")
@@ -110,14 +110,14 @@ def test_what_is_no_store_is_told(tmp_path: Path, root: Certified) -> None:
         pem: r"is a PEM file\. Set .*ssl\.keystore\.type to PEM",
         other: r"ssl\.keystore\.password is wrong, or it is no PKCS12, JKS or JCEKS store",
         tmp_path / "none": "can't be read: No such file",
-        trust: "holds no private key",
+        trust: "has no private key",
     }.items():
         with pytest.raises(InvalidInput, match=reason):
             KeyStore(SETTING, path, PASSWORD).own()
 
 
 def test_without_keytool_the_command_is_told(tmp_path: Path, root: Certified, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The very command then makes a store that is read here, once it is given the passwords it asks for."""
+    """That command makes a store that is read here, given the passwords it asks for."""
     path = root.trusted_in(tmp_path / "trust store.jks", "JKS")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with monkeypatch.context() as patched:
@@ -132,7 +132,7 @@ def test_without_keytool_the_command_is_told(tmp_path: Path, root: Certified, mo
 
 
 def test_passwords_are_in_no_process_list(tmp_path: Path, own: Certified, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands hold none, and the directory they worked in is gone."""
+    """The commands have none, and their temporary directory is removed."""
     commands: list[list[str]] = []
     run = subprocess.run
 

@@ -1,4 +1,4 @@
-"""The file of a dedicated MirrorMaker 2: the worker of each flow, as MirrorMaker 2 itself makes it of the file."""
+"""The file of a dedicated MirrorMaker 2, with the worker of each flow as MirrorMaker 2 derives it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def read(folder: Path, settings: Mapping[str, str], flow: str | None = None) -> 
 
 
 def test_a_worker_has_what_mirror_maker_gives_it(tmp_path: Path) -> None:
-    """MirrorMaker 2's own class says the same of every setting that is looked at."""
+    """MirrorMaker 2's own class agrees on every setting that is used."""
     quick = {"plugin.discovery": "service_load"}  # instead of looking into every jar, for each file
     files = [{**MIRRORS, **quick, **more} for more in FILES]
 
@@ -90,7 +90,7 @@ def test_a_worker_has_what_mirror_maker_gives_it(tmp_path: Path) -> None:
 
 
 def test_the_worker_of_the_only_flow(tmp_path: Path) -> None:
-    """It keeps its offsets on the target; it has no REST API of its own unless one is asked for."""
+    """It stores its offsets on the target, and has no REST API unless enabled."""
     worker = read(tmp_path, {**MIRRORS, "listeners": "http://h:1"})
 
     assert (worker.mode, worker.group_id) == (WorkerMode.DISTRIBUTED, "a-mm2")
@@ -98,8 +98,8 @@ def test_the_worker_of_the_only_flow(tmp_path: Path) -> None:
     assert worker.client().settings == {"bootstrap.servers": "b:1", "security.protocol": "PLAINTEXT"}
     assert worker.override({}) == worker.client()
     assert worker.listeners == ()
-    asked = {**MIRRORS, "listeners": "http://h:1", "dedicated.mode.enable.internal.rest": "true"}
-    assert read(tmp_path, asked).listeners == ("http://h:1",)
+    with_rest = {**MIRRORS, "listeners": "http://h:1", "dedicated.mode.enable.internal.rest": "true"}
+    assert read(tmp_path, with_rest).listeners == ("http://h:1",)
 
 
 def test_one_flow_of_many_is_named(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_one_flow_of_many_is_named(tmp_path: Path) -> None:
 
 
 def test_a_flow_that_is_not_clear_is_told(tmp_path: Path) -> None:
-    """With those there are, by the order of the clusters."""
+    """With the enabled flows, in the order of the clusters."""
     with pytest.raises(InvalidInput, match="name one of a->b, b->a"):
         read(tmp_path, BOTH)
     with pytest.raises(InvalidInput, match=r"'b->a' is no enabled flow\. Enabled are: a->b\."):
@@ -119,7 +119,7 @@ def test_a_flow_that_is_not_clear_is_told(tmp_path: Path) -> None:
 
 
 def test_an_error_names_the_flow(tmp_path: Path) -> None:
-    """A file holds many workers."""
+    """A file has many workers."""
     worker = read(tmp_path, {**MIRRORS, "b.security.protocol": "TLS"})
 
     with pytest.raises(InvalidInput, match=r"mm2\.properties \(a->b\): security\.protocol is 'TLS'"):

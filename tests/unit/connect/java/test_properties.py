@@ -1,4 +1,4 @@
-"""Properties files, read as Java reads them."""
+"""Properties files, read as by Java."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_what_is_written_is_read(scratch: Path, pairs: dict[str, str]) -> None:
 
 
 def test_every_form_is_read_as_java_reads_it(scratch: Path) -> None:
-    """The JDK's own Properties say the same of each."""
+    """The JDK's own Properties agree on each."""
     texts: list[str] = []
     pieces = st.sampled_from(["a", "b", "=", ":", " ", "\t", "\f", "\\", "\n", "\r", "#", "!", "\\u0041", "\xe9"])
 
@@ -98,11 +98,11 @@ def test_every_form_is_read_as_java_reads_it(scratch: Path) -> None:
         texts.append(text)
 
     collect()
-    asked = [*FORMS, *texts]
+    every = [*FORMS, *texts]
 
-    answers = ask_java(JAVA, scratch, asked)
+    answers = ask_java(JAVA, scratch, every)
 
-    for text, answer in zip(asked, answers, strict=True):
+    for text, answer in zip(every, answers, strict=True):
         assert read(scratch, text) == answer, repr(text)
 
 
@@ -110,7 +110,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """With the reason."""
     with pytest.raises(InvalidInput, match=r"none\.properties: No such file"):
         read_properties(tmp_path / "none.properties")
-    with pytest.raises(InvalidInput, match=r"some\.properties is no properties file .* it holds a \\u") as caught:
+    with pytest.raises(InvalidInput, match=r"some\.properties is no properties file .* it has a \\u") as caught:
         read(tmp_path, "password=\\u00g0")
 
     assert "00g0" not in str(caught.value)

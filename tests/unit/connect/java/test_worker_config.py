@@ -1,4 +1,4 @@
-"""A worker's properties file: which worker it is for, where that keeps its offsets, and where it answers."""
+"""A worker's properties file: kind of worker, where it stores offsets, and its REST API."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read(tmp_path: Path) -> Read:
 
 
 def test_a_distributed_worker(read: Read, tmp_path: Path) -> None:
-    """It has a group and a topic; a file named beside them is not its own."""
+    """It has a group and a topic; a file in its settings is not used."""
     worker = read({**DISTRIBUTED, **STANDALONE, "exactly.once.source.support": "ENABLED"})
 
     assert (worker.path, worker.mode) == (tmp_path / "worker.properties", WorkerMode.DISTRIBUTED)
@@ -49,7 +49,7 @@ def test_a_distributed_worker(read: Read, tmp_path: Path) -> None:
 
 
 def test_a_standalone_worker(read: Read) -> None:
-    """It has a file; a group alone makes it no other."""
+    """It has a file; a group alone does not make it distributed."""
     worker = read({**STANDALONE, "group.id": "connect"})
 
     assert worker.mode == WorkerMode.STANDALONE
@@ -59,7 +59,7 @@ def test_a_standalone_worker(read: Read) -> None:
 
 
 def test_another_file_is_refused(read: Read) -> None:
-    """With what each worker has, and what of it was found."""
+    """With the settings of each kind of worker, and which of them the file has."""
     with pytest.raises(InvalidInput, match=r"Of these it has group\.id\."):
         read({"group.id": "connect", "bootstrap.servers": "a:1"})
     with pytest.raises(InvalidInput, match=r"a distributed one has group\.id and .* Of these it has none\."):
@@ -67,7 +67,7 @@ def test_another_file_is_refused(read: Read) -> None:
 
 
 def test_a_flow_is_for_mirror_maker(tmp_path: Path) -> None:
-    """Elsewhere it is a mistake."""
+    """For other files it is an error."""
     path = tmp_path / "worker.properties"
     path.write_text(javaproperties.dumps(DISTRIBUTED))
 
@@ -77,7 +77,7 @@ def test_a_flow_is_for_mirror_maker(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["internal.key.converter", "internal.value.converter"])
 def test_internal_converters_of_old_workers(read: Read, part: str) -> None:
-    """Plain JSON is read, whichever way it is asked for; everything else is refused."""
+    """Plain JSON is accepted, however it is configured; all else is refused."""
     for fine in ({part: JSON, f"{part}.schemas.enable": "False"}, {f"{part}.schemas.enable": "false"}):
         assert read({**DISTRIBUTED, **fine}).offsets_topic == "connect-offsets"
         assert read({**STANDALONE, **fine}).offsets_file
@@ -113,7 +113,7 @@ def test_internal_converters_of_old_workers(read: Read, part: str) -> None:
     ],
 )
 def test_where_it_answers(read: Read, settings: dict[str, str], urls: tuple[str, ...]) -> None:
-    """First what it advertises; an address that means "any" is this machine; a port that it draws can't be known."""
+    """First the advertised URL; a wildcard address is this machine; a random port is unknown."""
     assert read({**DISTRIBUTED, **settings}).listeners == urls
 
 
@@ -125,7 +125,7 @@ def test_listeners_that_cannot_be_read(read: Read, settings: dict[str, str]) -> 
 
 
 def test_a_connectors_producer_has_no_security_of_the_workers_top_level(read: Read) -> None:
-    """It starts from the worker's producer settings, and the connector's own lie over them."""
+    """The connector's settings override the worker's producer settings."""
     login = "org.apache.kafka.common.security.plain.PlainLoginModule required username=me password='${env:SECRET}';"
     worker = read(
         {
@@ -180,7 +180,7 @@ PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required userna
     ],
 )
 def test_a_login_follows_no_connector_to_strangers(secured: WorkerConfig, settings: dict[str, str], named: str) -> None:
-    """Whoever may write a connector's configuration to Kafka gets no password of the worker's by it."""
+    """Write access to a connector's configuration in Kafka gives no access to the worker's passwords."""
     with pytest.raises(InvalidInput, match=named) as caught:
         secured.override(settings)
 
@@ -188,7 +188,7 @@ def test_a_login_follows_no_connector_to_strangers(secured: WorkerConfig, settin
 
 
 def test_a_login_goes_to_hosts_that_someone_has_named(secured: WorkerConfig) -> None:
-    """Those of the file and of CONNECT_OFFSETS_BROKERS; and what the connector brings itself goes where it says."""
+    """Those in the file and in CONNECT_OFFSETS_BROKERS; a connector's own login is sent where it says."""
     own = {"bootstrap.servers": "evil:1", "sasl.jaas.config": PLAIN.format("its own")}
 
     assert secured.override({"bootstrap.servers": "A:9"}).settings["sasl.password"] == "s3cret"
@@ -199,7 +199,7 @@ def test_a_login_goes_to_hosts_that_someone_has_named(secured: WorkerConfig) -> 
 
 
 def test_nothing_of_a_password_shows(read: Read) -> None:
-    """Also one that stands in the file itself; and what can't be resolved stops only what needs it."""
+    """Also not one in the file itself; an unresolved reference prevents only what needs it."""
     worker = read(
         {
             **DISTRIBUTED,

@@ -1,9 +1,9 @@
-"""Outcomes: what is written of them is what is read."""
+"""Outcomes: reading returns what was written."""
 
 from __future__ import annotations
 
 import json
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 
 from hypothesis import given
@@ -66,3 +66,39 @@ def test_results_are_the_words_that_others_read() -> None:
         "records_deleted",
         "unknown",
     ]
+
+
+def test_the_json_of_an_outcome_is_that_of_earlier_versions() -> None:
+    """Their outcomes are read by this version."""
+    moved = MovedOffset('{"p":1}', "orders", 0, '{"o":1}', 1, '{"o":2}', 2, None, None)
+    at = datetime(2026, 1, 31, 12, tzinfo=UTC)
+    outcome = Outcome("c", "dag/run", Result.APPLIED, "done", "d1", "RUNNING", None, 1.5, at, at, ("w",), (moved,))
+    written = {
+        "connector": "c",
+        "run": "dag/run",
+        "result": "applied",
+        "message": "done",
+        "digest": "d1",
+        "prior_state": "RUNNING",
+        "final_state": None,
+        "downtime_seconds": 1.5,
+        "started_at": "2026-01-31T12:00:00+00:00",
+        "finished_at": "2026-01-31T12:00:00+00:00",
+        "warnings": ["w"],
+        "offsets": [
+            {
+                "partition": '{"p":1}',
+                "topic": "orders",
+                "kafka_partition": 0,
+                "before": '{"o":1}',
+                "before_position": 1,
+                "after": '{"o":2}',
+                "after_position": 2,
+                "stands": None,
+                "stands_position": None,
+            }
+        ],
+    }
+
+    assert outcome.as_json() == written
+    assert Outcome.from_json(written) == outcome
