@@ -9,7 +9,7 @@ from airflow.providers.common.compat.sdk import AirflowNotFoundException
 from airflow.sdk import BaseHook, Connection
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.offsets.requests.flags import is_true
+from airflow_provider_connect_offsets.offsets.requests.values import is_true
 
 
 def connection_of(conn_id: str, *, conn_type: str | None, example: str) -> Connection:
