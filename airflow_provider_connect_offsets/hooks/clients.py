@@ -1,11 +1,11 @@
-"""What a change goes through, opened from Airflow connections, and where its workspace is."""
+"""The clients of a change, opened from Airflow connections, and the settings of ``[connect_offsets]``."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def workspace_uri() -> str:
-    """Where datasets, journals and reports are kept: ``[connect_offsets] workspace``, by default in AIRFLOW_HOME."""
+    """Return the URI under which datasets, journals and reports are stored; default: a folder in ``AIRFLOW_HOME``."""
     configured = str(conf.get("connect_offsets", "workspace", fallback="") or "")
     if configured:
         return configured
@@ -29,23 +29,23 @@ def workspace_uri() -> str:
 
 
 def class_archive() -> str:
-    """The file of classes that Spark's driver starts from: ``[connect_offsets] class_archive``; empty: none."""
+    """Return the path of the class-data archive that Spark's driver starts from; empty: it starts without one."""
     return str(conf.get("connect_offsets", "class_archive", fallback="") or "")
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectCluster:
-    """The doors of a change while they are open."""
+    """The open clients of one Connect cluster."""
 
     clients: Clients
 
     @property
     def cluster(self) -> str:
-        """The id of the Kafka cluster that Connect works on."""
+        """Id of the Kafka cluster that the workers use."""
         return self.clients.cluster
 
     def journal(self, connector: str) -> Journal:
-        """The journal of a connector of this Connect cluster."""
+        """Return the journal of one of its connectors."""
         from airflow_provider_connect_offsets.saga.journal import Journal
         from airflow_provider_connect_offsets.workspace.layout import journal_root
 
@@ -53,7 +53,7 @@ class ConnectCluster:
 
 
 class Control(StrEnum):
-    """How a change reaches connectors and their offsets."""
+    """How a change reaches connectors and their offsets: by Connect's REST API, or in the topic or file itself."""
 
     REST = "rest"
     STORAGE = "storage"
@@ -63,41 +63,38 @@ class Control(StrEnum):
 def open_clients(
     connect_conn_id: str, kafka_conn_id: str | None, *, control: str = Control.REST, timeout: float = 120.0
 ) -> Iterator[ConnectCluster]:
-    """Open what a change goes through; ``kafka_conn_id`` is the cluster whose logs the positions refer to.
+    """Open the clients of a change.
 
-    That is a sink's own cluster, so its consumer group is looked at there too. ``control``: ``rest`` is Connect's API,
-    ``storage`` is the topic or file that the connection names (``hooks.storage``). timeout: seconds for each state.
-    Raises :class:`InvalidInput`, and store errors.
+    Args:
+        connect_conn_id: Connection of the Connect cluster.
+        kafka_conn_id: Connection of the Kafka cluster whose logs the positions refer to; of a sink also the cluster of
+            its consumer group. None: without logs and groups.
+        control: A :class:`Control`; ``storage`` is the topic or file that the Connect connection names.
+        timeout: Seconds to wait for each state of a connector.
+
+    Raises:
+        InvalidInput: A connection is missing or can't be used, or ``control`` is unknown.
+        StoreError: Connect or Kafka does not answer, or refuses.
     """
-    # Late, as the Kafka provider's hook imports its client, which no DAG needs for being parsed.
+    # Imported late: the Kafka provider's hook imports confluent_kafka, which parsing a DAG does not need.
     from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_logs
     from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
     from airflow_provider_connect_offsets.hooks.storage import open_storage
     from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 
-    named = {"connect_conn_id": connect_conn_id, **({"kafka_conn_id": kafka_conn_id} if kafka_conn_id else {})}
+    connections = {"connect_conn_id": connect_conn_id, **({"kafka_conn_id": kafka_conn_id} if kafka_conn_id else {})}
     with ExitStack() as stack:
         logs = stack.enter_context(kafka_logs(kafka_conn_id)) if kafka_conn_id else None
         if _control(control) is Control.STORAGE:
-            store = open_storage(connect_conn_id)
-            yield ConnectCluster(
-                Clients(
-                    store.storage,
-                    store.control,
-                    logs,
-                    timeout=timeout,
-                    origin=Origin(store.origin),
-                    cluster=store.cluster,
-                    connections=named,
-                )
+            opened = open_storage(connect_conn_id)
+            clients = Clients(
+                opened.storage, opened.control, logs, origin=Origin(opened.origin), cluster=opened.cluster
             )
-            return
-        connect = stack.enter_context(KafkaConnectHook(connect_conn_id).get_conn())
-        groups = stack.enter_context(consumer_groups(kafka_conn_id)) if kafka_conn_id else None
-        cluster = connect.version().kafka_cluster_id
-        yield ConnectCluster(
-            Clients(connect, connect, logs, groups, timeout=timeout, cluster=cluster, connections=named)
-        )
+        else:
+            connect = stack.enter_context(KafkaConnectHook(connect_conn_id).get_conn())
+            groups = stack.enter_context(consumer_groups(kafka_conn_id)) if kafka_conn_id else None
+            clients = Clients(connect, connect, logs, groups, cluster=connect.version().kafka_cluster_id)
+        yield ConnectCluster(replace(clients, timeout=timeout, connections=connections))
 
 
 def _control(name: str) -> Control:

@@ -1,4 +1,4 @@
-"""What a ``kafka_connect`` connection says: where a Connect cluster's workers are, and how to log in."""
+"""The endpoint of a Connect cluster's REST API, read from a ``kafka_connect`` connection."""
 
 from __future__ import annotations
 
@@ -46,25 +46,29 @@ EXTRA_FIELDS = frozenset(
         "offsets_file",
     }
 )
-# Where offsets are stored, for control=storage: a connection with one of these needs no host.
+# The storage of offsets, for control=storage: a connection with one of these needs no host.
 STORAGE_FIELDS = frozenset({"offsets_topic", "offsets_file"})
 EXAMPLE = "--conn-type kafka_connect --conn-schema http --conn-host connect.example.com --conn-port 8083"
 
 
-def endpoint_of(connection: Connection, *, found: tuple[str, ...] = ()) -> ConnectEndpoint:
-    """Make the endpoint that ``connection`` describes, and have its secrets masked in logs.
+def endpoint_of(connection: Connection, *, observed: tuple[str, ...] = ()) -> ConnectEndpoint:
+    """Return the endpoint that ``connection`` describes, and have its secrets masked in logs.
 
-    ``found``: addresses of workers as Kafka has them, in place of its host; see :meth:`ConnectEndpoint.at`.
+    Args:
+        connection: A ``kafka_connect`` connection.
+        observed: URLs of workers that were read from Kafka, in place of the connection's host; see
+            :meth:`ConnectEndpoint.at`.
 
-    Raises :class:`InvalidInput` that names the connection and the field.
+    Raises:
+        InvalidInput: A field can't be used; the message names the connection and the field.
     """
     extra = extra_of(connection)
     _mask(connection, extra)
     try:
-        if not found:
+        if not observed:
             return _endpoint(connection, extra, _urls(connection))
         configured = _urls(connection) if connection.host else ()
-        return _endpoint(connection, extra, found).at(found, configured=configured)
+        return _endpoint(connection, extra, observed).at(observed, configured=configured)
     except InvalidInput as error:
         raise InvalidInput(f"Airflow connection {connection.conn_id!r}: {error}") from error
 
@@ -84,13 +88,13 @@ def _endpoint(connection: Connection, extra: Mapping[str, Any], urls: tuple[str,
         headers=_headers(extra),
         connect_timeout=_seconds(extra, "connect_timeout", default=5.0),
         read_timeout=read_timeout,
-        # Never below the worker's own limit: whoever stops listening earlier doesn't learn what became of a change.
+        # Longer than the worker's own limit: otherwise the result of a change stays unknown.
         change_timeout=max(read_timeout, WORKER_TIMEOUT + 10),
     )
 
 
 def _urls(connection: Connection) -> tuple[str, ...]:
-    """Read the workers: ``host`` may name several, each with a scheme, port or path of its own."""
+    """Read the workers' URLs; ``host`` may name several, each with its own scheme, port or path."""
     hosts = [host.strip() for host in (connection.host or "").split(",") if host.strip()]
     if not hosts:
         raise InvalidInput("It has no host: name a Connect worker, or several with commas between them.")
@@ -109,7 +113,7 @@ def _auth(connection: Connection, extra: Mapping[str, Any]) -> Auth | None:
     token, token_url, scope = (_text(extra, name) for name in ("token", "oauth_token_url", "oauth_scope"))
     login, password = connection.login or "", connection.password or ""
     if token and (token_url or login or password):
-        raise InvalidInput("It has a token and another way to log in as well; keep one of them.")
+        raise InvalidInput("It has a token and another way to log in; keep one of them.")
     if token:
         return BearerToken(token)
     if token_url:
@@ -124,7 +128,7 @@ def _auth(connection: Connection, extra: Mapping[str, Any]) -> Auth | None:
 
 
 def _headers(extra: Mapping[str, Any]) -> dict[str, str]:
-    """Read ``headers``, an object or its JSON text (a connection given as a URI knows texts only)."""
+    """Read ``headers``, an object or its JSON text (a connection given as a URI has only texts)."""
     value = extra.get("headers", {})
     if isinstance(value, str):
         try:
@@ -155,12 +159,12 @@ def _seconds(extra: Mapping[str, Any], name: str, *, default: float) -> float:
 
 
 def _mask(connection: Connection, extra: Mapping[str, Any]) -> None:
-    """Keep secrets out of logs: Airflow goes by the names of fields, and a header may have any."""
+    """Mask secrets in logs; Airflow itself masks by the names of fields, and a header may have any name."""
     secrets = [connection.password, extra.get("token"), extra.get("headers")]
     try:
         secrets += _headers(extra).values()
     except InvalidInput as error:
-        log.debug("No header to mask: %s", error)  # it is raised again where the headers are used
+        log.debug("No header to mask: %s", error)  # raised again when the headers are used
     for secret in secrets:
         if isinstance(secret, str) and secret:
             mask_secret(secret)

@@ -1,4 +1,4 @@
-"""Look up an Airflow connection, and say clearly where there is none."""
+"""Airflow connections and the fields of their extra, with errors that name the connection."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from airflow.providers.common.compat.sdk import AirflowNotFoundException
 from airflow.sdk import BaseHook, Connection
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.offsets.requests.flags import is_true
+from airflow_provider_connect_offsets.offsets.requests.values import is_true
 
 
 def connection_of(conn_id: str, *, conn_type: str | None, example: str) -> Connection:
-    """Get connection ``conn_id``; ``example`` shows the options of ``airflow connections add`` that make one.
+    """Return connection ``conn_id``.
 
-    Raises :class:`InvalidInput` where it doesn't exist, or is of another type than ``conn_type`` (None: any will do).
+    Args:
+        conn_id: Id of the connection.
+        conn_type: Required type; None: any.
+        example: Options of ``airflow connections add`` that make such a connection; shown in messages.
+
+    Raises:
+        InvalidInput: It does not exist, or has another type.
     """
     add = f"airflow connections add {conn_id} {example}"
     try:
@@ -31,9 +37,10 @@ def connection_of(conn_id: str, *, conn_type: str | None, example: str) -> Conne
 
 
 def extra_of(connection: Connection) -> dict[str, Any]:
-    """Read the extra of ``connection``; fields without a value (the form stores them) are left out.
+    """Return the extra of ``connection`` without its empty fields, which the form stores too.
 
-    Raises :class:`InvalidInput` for an extra that is no JSON object, which Airflow itself would take for an empty one.
+    Raises:
+        InvalidInput: The extra is no JSON object; Airflow itself would read it as empty.
     """
     try:
         extra = json.loads(connection.extra or "{}")
@@ -45,10 +52,7 @@ def extra_of(connection: Connection) -> dict[str, Any]:
 
 
 def flag_of(connection: Connection, name: str) -> bool:
-    """Read a flag of the extra, which is a text where the connection was given as a URI; without one it is false.
-
-    Raises :class:`InvalidInput`.
-    """
+    """Return a flag of the extra, given as a bool or a text; False if it is missing. Raises :class:`InvalidInput`."""
     try:
         return is_true(extra_of(connection).get(name))
     except InvalidInput as error:

@@ -1,4 +1,4 @@
-"""What a failover goes through, opened from Airflow connections, and the flow that its Params describe."""
+"""The clients of a failover, opened from Airflow connections, and the flow that its Params describe."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients, workspace_uri
+from airflow_provider_connect_offsets.parameters.connections import FailoverClientsParams
+from airflow_provider_connect_offsets.parameters.failover import FailoverParams
 
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
@@ -20,23 +22,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class FailoverConnections:
-    """Airflow connections of a flow; without ``connect`` or ``source`` there is no way to it, as when it is gone.
-
-    ``forward``: of a failback, the Connect cluster of the flow that brought the records.
-    """
-
-    connect: str
-    source: str
-    target: str
-    forward: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class FailoverClusters:
-    """The doors while they are open; ``connect`` is None where there is no connection for it.
+    """The open clients of a failover or failback.
 
-    ``target``: the Airflow connection of the target's Kafka cluster.
+    Attributes:
+        clients: The clients, as observations use them.
+        target: Airflow connection of the target's Kafka cluster.
+        connect: The Connect cluster of the flow; None: the source is gone.
+        forward: Of a failback, the Connect cluster of the flow that brought the records; else None.
     """
 
     clients: FailoverClients
@@ -45,7 +38,7 @@ class FailoverClusters:
     forward: ConnectCluster | None = None
 
     def clients_for(self, request: FailoverRequest) -> FailoverClients:
-        """The doors, with what resets of the connectors that were asked for, and looks at the flow, have kept."""
+        """Return the clients, with the stored rewinds of the requested connectors and the ledger of the flow."""
         return replace(
             self.clients,
             kept=_rewinds(self.connect, request.source_connector),
@@ -54,7 +47,7 @@ class FailoverClusters:
         )
 
     def _ledger(self, request: FailoverRequest) -> str:
-        """Where looks at the flow's readiness have kept their ledgers, where the source is gone."""
+        """Return the URI of the ledgers that readiness runs have stored; empty if the source is alive."""
         from airflow_provider_connect_offsets.offsets.requests.failover import Mode
         from airflow_provider_connect_offsets.workspace.layout import ledger_root
 
@@ -68,96 +61,103 @@ class FailoverClusters:
         )
 
     def connectors(self, request: FailoverRequest) -> list[tuple[ConnectCluster, str]]:
-        """The connectors that are to stand still, and the way to each."""
-        wanted = (
+        """Return the connectors that the failover stops, each with its Connect cluster."""
+        named = (
             (self.connect, request.source_connector),
             (self.connect, request.checkpoint_connector),
             (self.forward, request.forward_connector),
         )
-        return [(opened, name) for opened, name in wanted if opened is not None and name]
+        return [(cluster, name) for cluster, name in named if cluster is not None and name]
 
     def target_groups(self) -> TargetGroups:
-        """The target's consumer groups, with their journal; raises store errors."""
+        """Return the target's consumer groups with their journal; raises store errors."""
         from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups
 
         return TargetGroups.of(self.clients.clusters.target, workspace_uri(), target_kafka_conn_id=self.target)
 
     def members(self, request: FailoverRequest) -> list[Member]:
-        """The same connectors, as one saga holds them."""
+        """Return the same connectors as members of one saga."""
         from airflow_provider_connect_offsets.operations.connector.stopped import Member
 
-        return [Member(opened.clients, opened.journal(name)) for opened, name in self.connectors(request)]
+        return [Member(cluster.clients, cluster.journal(name)) for cluster, name in self.connectors(request)]
 
 
-def _rewinds(opened: ConnectCluster | None, connector: str) -> str:
+def _rewinds(cluster: ConnectCluster | None, connector: str) -> str:
     from airflow_provider_connect_offsets.workspace.layout import rewinds_root
 
-    if opened is None or not connector:
+    if cluster is None or not connector:
         return ""
-    return rewinds_root(workspace_uri(), cluster=opened.cluster, connector=connector)
+    return rewinds_root(workspace_uri(), cluster=cluster.cluster, connector=connector)
 
 
 @contextmanager
-def open_failover(connections: FailoverConnections, *, timeout: float = 120.0) -> Iterator[FailoverClusters]:
-    """Open what a failover goes through; raises :class:`InvalidInput` and store errors."""
+def open_failover(
+    connections: FailoverClientsParams, *, planned: bool, timeout: float = 120.0
+) -> Iterator[FailoverClusters]:
+    """Open the clients of a failover or failback.
+
+    Args:
+        connections: Its connections.
+        planned: False: the source is gone, so only the target is opened.
+        timeout: Seconds to wait for each state of a connector.
+
+    Raises:
+        InvalidInput: A connection is missing or can't be used.
+        StoreError: Connect or Kafka does not answer, or refuses.
+    """
     from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
     from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients
     from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 
+    target_id = connections.target_kafka_conn_id
+    source_id = connections.source_kafka_conn_id if planned else ""
+    forward_id = connections.forward_connect_conn_id if planned else ""
+    connect_id = (connections.connect_conn_id or forward_id) if planned else ""
     with ExitStack() as stack:
-        target = stack.enter_context(kafka_cluster(connections.target))
-        source = stack.enter_context(kafka_cluster(connections.source)) if connections.source else None
-        connect = (
-            stack.enter_context(open_clients(connections.connect, connections.source or None, timeout=timeout))
-            if connections.connect
-            else None
-        )
-        forward = (
-            stack.enter_context(open_clients(connections.forward, connections.target, timeout=timeout))
-            if connections.forward
-            else None
-        )
+
+        def connect_cluster(conn_id: str, kafka_id: str) -> ConnectCluster | None:
+            opened = open_clients(conn_id, kafka_id or None, timeout=timeout)
+            return stack.enter_context(opened) if conn_id else None
+
+        target = stack.enter_context(kafka_cluster(target_id))
+        source = stack.enter_context(kafka_cluster(source_id)) if source_id else None
+        connect, forward = connect_cluster(connect_id, source_id), connect_cluster(forward_id, target_id)
         clients = FailoverClients(
             Clusters(source, target), connect.clients if connect else None, forward.clients if forward else None
         )
-        yield FailoverClusters(clients, connections.target, connect, forward)
+        yield FailoverClusters(clients, target_id, connect, forward)
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
-    """A flow as Params describe it; empty: as its connector's configuration, or MirrorMaker 2's default, has it."""
+def described_flow(params: FailoverParams, info: ConnectorInfo | None) -> Flow:
+    """Return the flow that a connector's configuration or Params describe.
 
-    source_alias: str = ""
-    target_alias: str = ""
-    policy: str = ""
-    separator: str = ""
-    syncs_on: str = ""
+    Args:
+        params: Aliases, policy, separator and location of offset syncs; empty: as configured, or MirrorMaker 2's
+            default.
+        info: The flow's MirrorSource; None: the Params alone describe the flow.
 
-    def flow(self, info: ConnectorInfo | None) -> Flow:
-        """Put together what the configuration and the Params say.
+    Raises:
+        InvalidRequest: Params and configuration contradict each other, or neither names both clusters.
+    """
+    from airflow_provider_connect_offsets.offsets.flow import Flow, Policy, Side
 
-        Raises :class:`InvalidRequest` where they contradict each other, or neither names both clusters.
-        """
-        from airflow_provider_connect_offsets.offsets.flow import Flow, Policy, Side
-
-        if info is None:
-            if not (self.source_alias and self.target_alias):
-                raise InvalidRequest("Name the flow: by source_connector, or by source_alias and target_alias.")
-            separator = self.separator or "."
-            return Flow(
-                source_alias=self.source_alias,
-                target_alias=self.target_alias,
-                policy=Policy(self.policy or Policy.DEFAULT),
-                separator=separator,
-                internal_separator=separator,
-                syncs_on=Side(self.syncs_on or Side.SOURCE),
+    if info is None:
+        if not (params.source_alias and params.target_alias):
+            raise InvalidRequest("Name the flow: by source_connector, or by source_alias and target_alias.")
+        separator = params.separator or "."
+        return Flow(
+            source_alias=params.source_alias,
+            target_alias=params.target_alias,
+            policy=Policy(params.replication_policy or Policy.DEFAULT),
+            separator=separator,
+            internal_separator=separator,
+            syncs_on=Side(params.syncs_on or Side.SOURCE),
+        )
+    flow = Flow.of(info.config)
+    for name, configured in (("source_alias", flow.source_alias), ("target_alias", flow.target_alias)):
+        given = getattr(params, name)
+        if given and given != configured:
+            raise InvalidRequest(
+                f"Nothing was touched: {name} is {given!r}, but {info.name!r} is configured with {configured!r}."
             )
-        found = Flow.of(info.config)
-        said = {"source_alias": found.source_alias, "target_alias": found.target_alias}
-        for name, configured in said.items():
-            given = getattr(self, name)
-            if given and given != configured:
-                raise InvalidRequest(
-                    f"Nothing was touched: {name} is {given!r}, but {info.name!r} is configured with {configured!r}."
-                )
-        return found
+    return flow

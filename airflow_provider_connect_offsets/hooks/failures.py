@@ -1,4 +1,4 @@
-"""How this package's errors become failed tasks."""
+"""This package's errors as failed tasks: which are retried, and how they travel from a triggerer to its task."""
 
 from __future__ import annotations
 
@@ -19,13 +19,20 @@ from airflow_provider_connect_offsets.exceptions import (
     UnknownConnector,
 )
 
-# Another attempt would end the same way. What isn't listed (a worker that is down, a rebalance) may pass by itself.
+#: Errors that another attempt would end with too. Any other (a worker that is down, a rebalance) may pass by itself.
 PERMANENT = (InvalidInput, AccessDenied, UnknownConnector, Rejected, DatasetError, ChangeError)
 
 
 @contextmanager
 def failing_clearly(*, except_for: type[ConnectOffsetsError] | None = None) -> Iterator[None]:
-    """Fail a task for good, with one readable sentence, where a retry can't help; let other errors be retried."""
+    """Fail a task without retries, with one readable sentence, if a retry can't help; let other errors be retried.
+
+    Args:
+        except_for: Errors that are retried in any case; None: no others.
+
+    Raises:
+        AirflowFailException: One of :data:`PERMANENT` was raised.
+    """
     try:
         yield
     except PERMANENT as error:
@@ -35,11 +42,11 @@ def failing_clearly(*, except_for: type[ConnectOffsetsError] | None = None) -> I
 
 
 def as_event(error: ConnectOffsetsError) -> dict[str, str]:
-    """What a triggerer hands on of ``error``: the task fails with it as if it had waited itself."""
+    """Return ``error`` as part of a trigger's event; :func:`raise_failure` raises it in the task."""
     return {"error": type(error).__name__, "message": str(error)}
 
 
 def raise_failure(event: Mapping[str, Any]) -> None:
-    """Raise the error that a triggerer has handed on in ``event``, if there is one."""
+    """Raise the error in a trigger's event, if there is one."""
     if event.get("error"):
         raise getattr(exceptions, event["error"], ConnectOffsetsError)(event["message"])

@@ -1,4 +1,4 @@
-"""What the reset of a MirrorMaker 2 flow goes through, opened from Airflow connections: a worker and two clusters."""
+"""The clients of the reset of a MirrorMaker 2 flow, opened from Airflow connections: a worker and two clusters."""
 
 from __future__ import annotations
 
@@ -7,83 +7,61 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, Control, open_clients, workspace_uri
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients, workspace_uri
+from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
     from airflow_provider_connect_offsets.operations.flow.flow_reset import ResetJournals
     from airflow_provider_connect_offsets.saga.journal import Journal
 
 
 @dataclass(frozen=True, slots=True)
-class FlowConnections:
-    """The Airflow connections of a flow, and how its connectors are reached (``hooks.clients.Control``)."""
-
-    connect_conn_id: str
-    source_kafka_conn_id: str
-    target_kafka_conn_id: str
-    control: str = Control.REST
-
-
-@dataclass(frozen=True, slots=True)
-class FlowClusters:
-    """The doors of a reset while they are open."""
-
-    opened: ConnectCluster
-
-    @property
-    def clients(self) -> Clients:
-        """The doors."""
-        return self.opened.clients
-
-    @property
-    def cluster(self) -> str:
-        """The id of the Kafka cluster that Connect works on."""
-        return self.opened.cluster
+class FlowClusters(ConnectCluster):
+    """The open clients of a flow: its Connect cluster, and in ``clients.clusters`` both Kafka clusters."""
 
     def held(self, reset: FlowReset) -> ResetJournals:
-        """The journals that a reset holds: of both connectors, and of the topics that it empties."""
+        """Return the journals of a reset: of both connectors, and of the topics that it empties."""
         from airflow_provider_connect_offsets.operations.flow.flow_reset import ResetJournals
         from airflow_provider_connect_offsets.workspace.layout import rewinds_root
 
-        beside = [self.opened.journal(reset.checkpoint_connector)] if reset.checkpoint_connector else []
+        checkpoints = [self.journal(reset.checkpoint_connector)] if reset.checkpoint_connector else []
         history = rewinds_root(workspace_uri(), cluster=self.cluster, connector=reset.source_connector)
-        locks = (*beside, *self._topic_journals(reset))
-        return ResetJournals(self.opened.journal(reset.source_connector), locks, history)
+        locks = (*checkpoints, *self._topic_journals(reset))
+        return ResetJournals(self.journal(reset.source_connector), locks, history)
 
     def _topic_journals(self, reset: FlowReset) -> Iterator[Journal]:
         from airflow_provider_connect_offsets.saga.journal import Journal
         from airflow_provider_connect_offsets.workspace.layout import journal_root
 
-        for where in reset.emptied:
-            cluster = self.clients.clusters[where.side].cluster_id()
-            yield Journal(journal_root(workspace_uri()), cluster=cluster, connector=f"topic {where.topic}")
+        for emptied in reset.emptied:
+            cluster = self.clients.clusters[emptied.side].cluster_id()
+            yield Journal(journal_root(workspace_uri()), cluster=cluster, connector=f"topic {emptied.topic}")
 
 
 @contextmanager
-def open_flow(connections: FlowConnections, *, timeout: float = 120.0) -> Iterator[FlowClusters]:
-    """Open what a reset goes through; timeout: seconds for each state. Raises as ``hooks.clients.open_clients``."""
-    # Late, as the Kafka provider's hook imports its client, which no DAG needs for being parsed.
+def open_flow(connections: FlowConnectionParams, *, timeout: float = 120.0) -> Iterator[FlowClusters]:
+    """Open the clients of a reset.
+
+    Args:
+        connections: The connections of the flow.
+        timeout: Seconds to wait for each state of a connector.
+
+    Raises:
+        InvalidInput: A connection is missing or can't be used.
+        StoreError: Connect or Kafka does not answer, or refuses.
+    """
+    # Imported late: the Kafka provider's hook imports confluent_kafka, which parsing a DAG does not need.
     from airflow_provider_connect_offsets.hooks.kafka import kafka_config
     from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
     from airflow_provider_connect_offsets.offsets.flow import Side
 
-    names = {Side.SOURCE: connections.source_kafka_conn_id, Side.TARGET: connections.target_kafka_conn_id}
+    source_id, target_id = connections.source_kafka_conn_id, connections.target_kafka_conn_id
     with (
-        MirrorCluster(kafka_config(names[Side.SOURCE])) as source,
-        MirrorCluster(kafka_config(names[Side.TARGET])) as target,
-        open_clients(
-            connections.connect_conn_id,
-            connections.source_kafka_conn_id,
-            control=connections.control,
-            timeout=timeout,
-        ) as opened,
+        MirrorCluster(kafka_config(source_id)) as source,
+        MirrorCluster(kafka_config(target_id)) as target,
+        open_clients(connections.connect_conn_id, source_id, control=connections.control, timeout=timeout) as connect,
     ):
         clusters = {Side.SOURCE: source, Side.TARGET: target}
-        named = {
-            "connect_conn_id": connections.connect_conn_id,
-            "source_kafka_conn_id": connections.source_kafka_conn_id,
-            "target_kafka_conn_id": connections.target_kafka_conn_id,
-        }
-        yield FlowClusters(replace(opened, clients=replace(opened.clients, clusters=clusters, connections=named)))
+        named = connections.model_dump(exclude={"control"})
+        yield FlowClusters(replace(connect.clients, clusters=clusters, connections=named))

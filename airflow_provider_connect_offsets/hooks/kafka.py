@@ -1,4 +1,4 @@
-"""The ``kafka`` connection (the apache-kafka provider's) as a source of logs and consumer groups."""
+"""Clients of a Kafka cluster, opened from a ``kafka`` connection of the apache-kafka provider."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _SECRET_WORDS = ("password", "secret", "jaas", "token", "key.pem", "oauthbearer.
 
 
 def kafka_config(conn_id: str = DEFAULT_CONN_ID) -> dict[str, Any]:
-    """Give the librdkafka settings of a ``kafka`` connection, with the callbacks its provider adds (OAuth, MSK IAM).
+    """Return the librdkafka settings of a ``kafka`` connection, with the callbacks of its provider (OAuth, MSK IAM).
 
-    Raises ``InvalidInput`` where the connection is missing, names no brokers, or its provider refuses it.
+    Raises:
+        InvalidInput: The connection is missing, names no brokers, or its provider refuses it.
     """
     connection = connection_of(conn_id, conn_type=KafkaBaseHook.conn_type, example=_EXAMPLE)
     extra = extra_of(connection)
@@ -71,15 +72,15 @@ def offsets_topic(conn_id: str, topic: str) -> OffsetsTopic:
 
 
 class _Settings(KafkaBaseHook):
-    """The provider's hook, stopped where it has the settings together: they are its client here."""
+    """The provider's hook, whose client is here the settings themselves."""
 
     def _get_client(self, config: dict[str, Any]) -> dict[str, Any]:
-        # Fields left empty in a form, which librdkafka would take for a setting.
+        # The form stores empty fields too, which librdkafka would read as settings.
         return {name: value for name, value in config.items() if value is not None and value != ""}
 
 
 def _mask(extra: dict[str, Any]) -> None:
-    """Keep secrets out of logs: Airflow goes by the names of fields, and ``sasl.jaas.config`` is none it knows."""
+    """Mask secrets in logs; Airflow itself masks by the names of fields, and does not know ``sasl.jaas.config``."""
     for name, value in extra.items():
         if isinstance(value, str) and any(word in name.lower() for word in _SECRET_WORDS):
             mask_secret(value)

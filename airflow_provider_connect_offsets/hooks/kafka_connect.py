@@ -1,4 +1,4 @@
-"""The ``kafka_connect`` connection: a Connect cluster's REST API."""
+"""The hook of the ``kafka_connect`` connection, which opens the REST API of a Connect cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _TEST_TIMEOUT = 5.0
 class KafkaConnectHook(BaseHook):
     """Opens the REST API of a Connect cluster.
 
-    ``timeout``: for how many seconds rebalances and starting workers are waited for.
+    Args:
+        connect_conn_id: Connection of the Connect cluster.
+        timeout: Seconds to wait for rebalances and starting workers.
     """
 
     conn_name_attr = "connect_conn_id"
@@ -34,10 +36,7 @@ class KafkaConnectHook(BaseHook):
         self.timeout = timeout
 
     def endpoint(self) -> ConnectEndpoint:
-        """Read the connection.
-
-        Raises ``InvalidInput`` where it is missing, or something in it can't be used.
-        """
+        """Return the endpoint; raises :class:`InvalidInput` if the connection is missing or can't be used."""
         connection = connection_of(self.connect_conn_id, conn_type=self.conn_type, example=EXAMPLE)
         return endpoint_of(connection)
 
@@ -46,11 +45,11 @@ class KafkaConnectHook(BaseHook):
         return self._open(self.timeout)
 
     def test_connection(self) -> tuple[bool, str]:
-        """Ask a worker who it is and how many connectors it has; where no host is named, look into the storage."""
+        """Read a worker's version and number of connectors; without a host, read the storage."""
         try:
             connection = connection_of(self.connect_conn_id, conn_type=self.conn_type, example=EXAMPLE)
             if not connection.host and extra_of(connection).keys() & STORAGE_FIELDS:
-                return True, self._look_into_storage()
+                return True, self._test_storage()
             with self._open(_TEST_TIMEOUT) as connect:
                 version = connect.version()
                 count = len(connect.connectors())
@@ -61,16 +60,16 @@ class KafkaConnectHook(BaseHook):
             f"Kafka Connect {version.version} on Kafka cluster {version.kafka_cluster_id}; connectors: {count}.",
         )
 
-    def _look_into_storage(self) -> str:
+    def _test_storage(self) -> str:
         from airflow_provider_connect_offsets.hooks.storage import open_storage
 
         opened = open_storage(self.connect_conn_id)
         running = len(opened.control.workers())
         names = opened.storage.connectors()
-        return f"Connectors with offsets in the {opened.origin}: {len(names)}; workers that run: {running}."
+        return f"Connectors with offsets in the {opened.origin}: {len(names)}; running workers: {running}."
 
     def _open(self, timeout: float) -> ConnectRest:
-        # Imported late: the hook's module is loaded where only its name and fields are wanted.
+        # Imported late: Airflow loads this module also for the names of its fields only.
         from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 
         return ConnectRest(self.endpoint(), timeout=timeout)

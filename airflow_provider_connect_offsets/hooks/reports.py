@@ -1,4 +1,4 @@
-"""Where the API server shows reports, and whether it does."""
+"""URLs of the reports that the API server serves."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ PREFIX = "/connect-offsets"
 
 
 def reports_are_served() -> bool:
-    """``[connect_offsets] serve_reports``: true unless it was turned off."""
+    """Whether the API server serves reports: ``[connect_offsets] serve_reports``, by default true."""
     return bool(conf.getboolean("connect_offsets", "serve_reports", fallback=True))
 
 
 def report_url(uri: str, *, dag_id: str) -> str | None:
-    """Where a browser opens the report at ``uri``; None where reports are not served, or this one is elsewhere.
+    """Return the address at which a browser opens the report at ``uri``.
 
-    A whole URL if ``[api] base_url`` names Airflow's host, else a path on it.
+    Returns:
+        A URL if ``[api] base_url`` names Airflow's host, else a path on that host. None if reports are not served, or
+        the report is outside of the workspace.
     """
     if not reports_are_served():
         return None
@@ -29,5 +31,5 @@ def report_url(uri: str, *, dag_id: str) -> str | None:
 
 
 def report_address(uri: str, *, dag_id: str) -> str:
-    """Where the report at ``uri`` is, for a message: its URL where it has one."""
+    """Return the address of the report at ``uri`` for a message: its URL if it has one, else ``uri``."""
     return report_url(uri, dag_id=dag_id) or uri

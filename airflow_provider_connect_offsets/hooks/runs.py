@@ -1,4 +1,4 @@
-"""Where a task's run keeps its datasets."""
+"""The directories in which a DAG run stores its datasets."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def directory_of(context: Context, *, part: str) -> RunDirectory:
-    """The directory for the datasets of this run; ``part`` and the map index keep several changes of it apart."""
+    """Return the directory of this run's datasets; ``part`` and the map index separate several changes of one run."""
     return directory_of_instance(context["ti"], part=part)
 
 
 def directory_of_instance(instance: Any, *, part: str) -> RunDirectory:
-    """The directory of a task instance's run."""
+    """Return the directory of a task instance's run."""
     from airflow_provider_connect_offsets.workspace.layout import run_directory
 
     mapped = str(instance.map_index) if instance.map_index is not None and instance.map_index >= 0 else ""

@@ -1,4 +1,4 @@
-"""The storage fields of a ``kafka_connect`` connection: offsets where workers keep them, for what REST can't reach."""
+"""The storage of offsets, opened from a ``kafka_connect`` connection, for workers without a usable REST API."""
 
 from __future__ import annotations
 
@@ -21,15 +21,19 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
     from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 
-# Where a dedicated MirrorMaker 2 keeps its offsets; its other names follow (``MirrorMakerConfig.workerConfig``).
+# The offsets topic of a dedicated MirrorMaker 2; its other names follow from it (``MirrorMakerConfig.workerConfig``).
 _MIRROR_MAKER = re.compile(r"mm2-offsets\.(?P<source>.+)\.internal")
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectStorage:
-    """A storage, and the control that looks whether anyone runs what is stored there.
+    """An open storage of offsets.
 
-    ``cluster`` is what journals call the Connect cluster, ``origin`` what datasets call the storage (topic, file).
+    Attributes:
+        storage: The store.
+        control: Checks that no process runs the connectors.
+        cluster: Name of the Connect cluster in journals.
+        origin: ``topic`` or ``file``, as in datasets.
     """
 
     storage: TopicStorage | StandaloneFile
@@ -39,11 +43,15 @@ class ConnectStorage:
 
 
 def open_storage(connect_conn_id: str) -> ConnectStorage:
-    """Open what the storage fields of a connection name.
+    """Open the storage that a connection names in its extra.
 
-    ``offsets_file`` is the file of a standalone worker, on this machine. ``offsets_topic`` lies in the cluster of
-    ``storage_kafka_conn_id``; ``group_id`` and ``config_topic`` are the workers', and follow from the name of the
-    offsets topic where that is a dedicated MirrorMaker 2's. Raises :class:`InvalidInput`, and store errors.
+    ``offsets_file`` is the file of a standalone worker, on this machine. ``offsets_topic`` is a topic on the cluster of
+    ``storage_kafka_conn_id``; ``group_id`` and ``config_topic`` are settings of its workers, which for a dedicated
+    MirrorMaker 2 follow from the name of the offsets topic.
+
+    Raises:
+        InvalidInput: The connection is missing, names no storage, or can't be used.
+        StoreError: The storage can't be read.
     """
     connection = connection_of(connect_conn_id, conn_type=CONN_TYPE, example=EXAMPLE)
     extra = extra_of(connection)
@@ -61,8 +69,8 @@ def _file(connection: Connection, path: Path) -> ConnectStorage:
     from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 
     storage = StandaloneFile(path)
-    urls = endpoint_of(connection).urls if connection.host else ()
-    control = StorageControl(storage, lambda wanted, timeout: _rest(connection, wanted, timeout), rest_urls=urls)
+    configured = endpoint_of(connection).urls if connection.host else ()
+    control = StorageControl(storage, lambda urls, timeout: _rest(connection, urls, timeout), rest_urls=configured)
     return ConnectStorage(storage, control, storage.cluster(), "file")
 
 
@@ -77,7 +85,7 @@ def _topics(connection: Connection, extra: Mapping[str, Any]) -> ConnectStorage:
     if not group:
         raise InvalidInput(
             f"Airflow connection {connection.conn_id!r} has an offsets_topic, but no group_id: without the workers' "
-            "group nobody can tell whether they are down."
+            "group it is unknown whether they are down."
         )
     exactly_once = flag_of(connection, "exactly_once")
     storage = TopicStorage(
@@ -89,11 +97,11 @@ def _topics(connection: Connection, extra: Mapping[str, Any]) -> ConnectStorage:
             exactly_once=exactly_once,
         )
     )
-    control = StorageControl(storage, lambda wanted, timeout: _rest(connection, wanted, timeout))
+    control = StorageControl(storage, lambda urls, timeout: _rest(connection, urls, timeout))
     return ConnectStorage(storage, control, storage.cluster(), "topic")
 
 
 def _rest(connection: Connection, urls: tuple[str, ...], timeout: float) -> ConnectRest:
     from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 
-    return ConnectRest(endpoint_of(connection, found=urls), timeout=timeout)
+    return ConnectRest(endpoint_of(connection, observed=urls), timeout=timeout)

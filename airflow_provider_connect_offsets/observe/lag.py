@@ -21,7 +21,8 @@ from airflow_provider_connect_offsets.observe.partitions import existing, first_
 from airflow_provider_connect_offsets.observe.waiting import Observation, consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
 from airflow_provider_connect_offsets.offsets.family import Config
-from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
+from airflow_provider_connect_offsets.offsets.requests.patterns import selection
+from airflow_provider_connect_offsets.offsets.requests.values import MAX_COUNT, optional_count
 
 log = logging.getLogger(__name__)
 _NAMED = 3
@@ -146,9 +147,9 @@ class AwaitedLag:
         Raises:
             InvalidRequest: A value can't be parsed.
         """
-        pattern = typed_pattern(topics, param="topics").pattern.strip() or None
-        records, seconds = _bound(max_lag_records, "max_lag_records"), _bound(max_lag_seconds, "max_lag_seconds")
-        return cls(pattern, 0 if records is None and seconds is None else records, seconds)
+        records = optional_count(max_lag_records, param="max_lag_records", most=MAX_COUNT)
+        seconds = optional_count(max_lag_seconds, param="max_lag_seconds", most=MAX_COUNT)
+        return cls(selection(topics, param="topics"), 0 if records is None and seconds is None else records, seconds)
 
     def behind(self, where: TopicPartition, observed: Replicated, now: float) -> str:
         """Describe how far a partition is behind; empty if it has reached the awaited lag."""
@@ -212,10 +213,3 @@ def _consumed(clients: Clients, info: ConnectorInfo) -> list[TopicPartition]:
     except UnreadablePattern as error:
         log.warning("%s Topics without stored offsets are left out.", error)
         return []
-
-
-def _bound(value: object, name: str) -> int | None:
-    text = "" if value is None else str(value).strip()
-    if text and not re.fullmatch(r"\d{1,15}", text, re.ASCII):
-        raise InvalidRequest(f"{name}: {value!r} is not a whole number, 0 or greater.")
-    return int(text) if text else None

@@ -11,8 +11,9 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.lag import Replicated, observation, replicated
 from airflow_provider_connect_offsets.observe.waiting import Observation
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
+from airflow_provider_connect_offsets.offsets.requests.patterns import selection
 from airflow_provider_connect_offsets.offsets.requests.request import PartitionSet
+from airflow_provider_connect_offsets.offsets.requests.values import count, optional_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,10 @@ class Awaited:
     def parse(cls, *, topics: str = "", partitions: str = "", position: object = None, max_lag: object = 0) -> Awaited:
         """Parse values that a template may have rendered as texts; raises :class:`InvalidRequest`."""
         return cls(
-            typed_pattern(topics, param="topics").pattern.strip() or None,
+            selection(topics, param="topics"),
             PartitionSet.parse(partitions) if partitions.strip() else None,
-            None if position in (None, "") else _count(position, "position"),
-            _count(max_lag, "max_lag"),
+            optional_count(position, param="position"),
+            count(max_lag, param="max_lag"),
         )
 
     def selects_topic(self, topic: str) -> bool:
@@ -100,10 +101,3 @@ def _is_past(observed: Replicated, target: int) -> bool:
         return False
     next_record = observed.bounds.log_end if observed.first is None else observed.first.offset
     return next_record >= target
-
-
-def _count(value: object, name: str) -> int:
-    text = str(value).strip()
-    if not re.fullmatch(r"\d+", text, re.ASCII):
-        raise InvalidRequest(f"{name}: {value!r} is not a whole number, 0 or greater.")
-    return int(text)

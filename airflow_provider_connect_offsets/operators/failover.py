@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefused
-from airflow_provider_connect_offsets.hooks.failover import Described, FailoverClusters
+from airflow_provider_connect_offsets.hooks.failover import FailoverClusters, described_flow
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
@@ -90,15 +90,8 @@ class SnapshotFailoverOperator(FailoverOperator):
         info = _info(flow.connect, failover.source_connector) if failover.planned else None
         came_by = _info(flow.forward, failover.forward_connector)
         forward = None if came_by is None else Flow.of(came_by.config)
-        described = Described(
-            failover.source_alias,
-            failover.target_alias,
-            failover.replication_policy,
-            failover.separator,
-            failover.syncs_on,
-        )
         return failover.request(
-            forward.reversed() if forward is not None and info is None else described.flow(info),
+            forward.reversed() if forward is not None and info is None else described_flow(failover, info),
             forward=forward,
             reads_committed=info is not None and isolation_of(info.config) is Isolation.READ_COMMITTED,
         )

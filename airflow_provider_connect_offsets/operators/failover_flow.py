@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.hooks.failover import FailoverClusters, FailoverConnections, open_failover
+from airflow_provider_connect_offsets.hooks.failover import FailoverClusters, open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_written
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
@@ -33,21 +33,10 @@ class FailoverOperator(TakesParameters, BaseOperator):
     parameters: ClassVar[Models] = (FailoverClientsParams, WaitingParams)
     operator_extra_links = (ReportLink(),)
 
-    def connections(self, *, planned: bool) -> FailoverConnections:
-        """Which connections are opened: without a source, those of the target only."""
-        named = self.given(FailoverClientsParams)
-        if planned:
-            return FailoverConnections(
-                named.connect_conn_id or named.forward_connect_conn_id,
-                named.source_kafka_conn_id,
-                named.target_kafka_conn_id,
-                named.forward_connect_conn_id,
-            )
-        return FailoverConnections("", "", named.target_kafka_conn_id)
-
     def open_flow(self, *, planned: bool) -> AbstractContextManager[FailoverClusters]:
         """Open the clients of the failover; raises as ``hooks.failover.open_failover``."""
-        return open_failover(self.connections(planned=planned), timeout=self.given(WaitingParams).timeout)
+        connections, timeout = self.given(FailoverClientsParams), self.given(WaitingParams).timeout
+        return open_failover(connections, planned=planned, timeout=timeout)
 
 
 def directory_at(run_uri: str) -> FailoverDirectory:

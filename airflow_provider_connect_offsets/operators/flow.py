@@ -28,16 +28,8 @@ class FlowOperator(TakesParameters, BaseOperator):
 
     def open_flow(self, waiting: WaitingParams | None = None) -> AbstractContextManager[FlowClusters]:
         """Open the clients of the flow; raises as ``hooks.clients.open_clients``."""
-        connections = self.given(FlowConnectionParams)
-        return flow_hook.open_flow(
-            flow_hook.FlowConnections(
-                connections.connect_conn_id,
-                connections.source_kafka_conn_id,
-                connections.target_kafka_conn_id,
-                control=connections.control,
-            ),
-            timeout=(waiting or WaitingParams()).timeout,
-        )
+        timeout = (waiting or WaitingParams()).timeout
+        return flow_hook.open_flow(self.given(FlowConnectionParams), timeout=timeout)
 
 
 def requested_flow(connectors: FlowConnectorsParams) -> FlowConnectors:

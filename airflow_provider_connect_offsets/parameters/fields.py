@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
-from airflow_provider_connect_offsets.offsets.requests.flags import is_true
+from airflow_provider_connect_offsets.offsets.requests.values import is_true
 
 
 class Section(StrEnum):

@@ -1,4 +1,4 @@
-"""A run's turn to rewind its connector."""
+"""A sensor that waits for a run's turn to rewind its connector."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from airflow_provider_connect_offsets.operations.connector.turns import Asking, Turn
 
-# A run that has taken its turn and is queued was cleared since: it asks for another one when it starts.
+# A queued run that took its turn was cleared since; it takes another turn when it starts.
 _NOT_AT_WORK = ("success", "failed", "queued")
 
 
 class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
-    """Wait until no other run of this DAG rewinds the connector, or skip the rest where none has to any more.
+    """Wait until no other run of this DAG rewinds the connector; skip the rest if another run delivers the interval.
 
-    Of several intervals that wait, the earliest is rewound to, and delivers the others as well: their runs are skipped
-    and name it. Fails, before anything is touched, where the run has no data interval, and where that begins further
-    back than ``max_rewind``.
+    If several intervals wait, the connector is rewound to the earliest, which delivers the others too: their runs are
+    skipped and name that run. Fails before anything is touched if the run has no data interval, or if the interval
+    begins further back than ``max_rewind``.
     """
 
     parameters: ClassVar[Models] = (BackfillTurnParams,)
@@ -39,7 +39,7 @@ class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
     part: str
 
     def poke(self, context: Context) -> bool:
-        """Take the turn, wait for it, or skip."""
+        """Take the turn and return True, return False to wait, or skip the run."""
         from airflow_provider_connect_offsets.operations.connector.turns import Turns
 
         instance: Any = context["ti"]
@@ -51,7 +51,7 @@ class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
                 turns.note(asking)
                 raise AirflowSkipException(
                     f"Nothing is left to do: run {delivering.run_id!r} rewound {self.connector!r} to "
-                    f"{delivering.begins.isoformat()}, which delivers the interval {asking.interval} again, too."
+                    f"{delivering.begins.isoformat()}, which delivers the interval {asking.interval} again too."
                 )
             newest = turns.newest()
             if newest is not None and newest.is_of(asking):  # a retry
@@ -93,21 +93,21 @@ class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
             return False
         if instance.get_dagrun_state(instance.dag_id, turn.run_id) in _NOT_AT_WORK:
             return False
-        self.log.info("Run %r is rewinding %r; waiting for its end.", turn.run_id, self.connector)
+        self.log.info("Run %r is rewinding %r; waiting until it ends.", turn.run_id, self.connector)
         return True
 
     def _earlier_runs(self, context: Context, asking: Asking) -> bool:
-        """Whether a run of an earlier interval is under way; skips where one is queued, which may wait for this one."""
+        """Whether a run of an earlier interval is running; skips this run if one is queued, as that may wait for it."""
         instance: Any = context["ti"]
         dag_run: Any = context["dag_run"]
         running = instance.get_previous_dagrun(state="running")
         if running is not None and running.conf == dag_run.conf:
-            self.log.info("Run %r of an earlier interval goes first; waiting for its end.", running.run_id)
+            self.log.info("Run %r of an earlier interval goes first; waiting until it ends.", running.run_id)
             return True
         queued = instance.get_previous_dagrun(state="queued")
         if queued is not None and queued.conf == dag_run.conf:
             raise AirflowSkipException(
-                f"Nothing was done for the interval {asking.interval}: run {queued.run_id!r} of an earlier one is "
-                f"queued, and delivers this one again, too, when it rewinds {self.connector!r}. If it fails, clear it."
+                f"Nothing was done for the interval {asking.interval}: run {queued.run_id!r} of an earlier interval is "
+                f"queued, and delivers this one again too when it rewinds {self.connector!r}. If it fails, clear it."
             )
         return False

@@ -1,4 +1,4 @@
-"""Waiting for a connector: until it is in a state, or has come far enough."""
+"""Sensors that wait until a connector is in a state, or has reached its positions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ConnectorStateSensor(WaitingSensor):
     """Wait until a connector and all its tasks are in ``state``: RUNNING, PAUSED, STOPPED (without tasks) or FAILED.
 
     FAILED is reached when the connector or any of its tasks has failed. While RUNNING or PAUSED is awaited, a failed
-    task fails the sensor with the first line of its trace: waiting longer would not mend it.
+    task fails the sensor with the first line of its trace, as waiting longer would not repair it.
     """
 
     parameters: ClassVar[Models] = (AwaitedStateParams,)
@@ -21,13 +21,13 @@ class ConnectorStateSensor(WaitingSensor):
 
 
 class ConnectorPositionSensor(WaitingSensor):
-    """Wait until a connector has come far enough: after a replay, say, until it has caught up.
+    """Wait until a connector has read far enough, for example until it has caught up after a replay.
 
-    By default until at most ``max_lag`` records are left to read in each partition; with ``position``, until each is at
-    that position or beyond. All partitions count that it reads or has an offset for, unless ``topics`` and
-    ``partitions`` narrow them down. What a source connector has not flushed yet is not observed. Transaction markers
-    are no records: a connector that has read all records has caught up, though it never reaches the log end behind a
-    marker. Its own ``isolation.level`` decides which records it reads (of a sink
+    By default it waits until at most ``max_lag`` records are left to read in each partition; with ``position``, until
+    each partition is at that position or after it. All partitions count that the connector reads or has an offset for,
+    unless ``topics`` and ``partitions`` select some of them. Positions that a source connector has not flushed yet are
+    not observed. Transaction markers are not records: a connector that has read all records has caught up, even if
+    markers follow. Which records count is decided by its own ``isolation.level`` (of a sink
     ``consumer.override.isolation.level``).
     """
 

@@ -1,4 +1,4 @@
-"""Waiting for a consumer group."""
+"""A sensor that waits until a consumer group has no members."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.sensors.waiting import WaitingSensor
 
 
 class ConsumerGroupInactiveSensor(WaitingSensor):
-    """Wait until a consumer group has no members: only then its offsets may be changed."""
+    """Wait until a consumer group has no members; its offsets may be changed only then."""
 
     parameters: ClassVar[Models] = (AwaitedGroupParams,)
     trigger_name = "waiting.ConsumerGroupInactiveTrigger"

@@ -1,4 +1,4 @@
-"""Waiting for a MirrorMaker 2 flow: until it has replicated all there is, or nearly."""
+"""A sensor that waits until a MirrorMaker 2 flow has replicated all records, or nearly all."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from airflow_provider_connect_offsets.sensors.waiting import WaitingSensor
 class MirrorLagSensor(WaitingSensor):
     """Wait until a MirrorSource is no further behind its source than requested, in each partition of ``topics``.
 
-    Without ``max_lag_records`` and ``max_lag_seconds`` nothing may be left: the flow is drained, as a planned failover
-    needs it once the producers have stopped. Records decide: transaction markers at the end of a log are none, and an
-    open transaction is one under ``isolation.level=read_committed``.
+    Without ``max_lag_records`` and ``max_lag_seconds`` it waits until no record is left: the flow is drained then, as a
+    planned failover needs it once the producers are stopped. Transaction markers at the end of a log are not records;
+    the records of an open transaction are, also under ``isolation.level=read_committed``.
 
-    What the connector's worker has not flushed yet (``offset.flush.interval.ms``) counts as not replicated. Fails if
-    the connector or a task of it has failed.
+    Offsets that the connector's worker has not flushed yet (``offset.flush.interval.ms``) count as not replicated.
+    Fails if the connector or one of its tasks has failed.
     """
 
     parameters: ClassVar[Models] = (AwaitedLagParams,)

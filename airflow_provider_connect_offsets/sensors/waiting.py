@@ -1,4 +1,4 @@
-"""What the sensors have in common: one look at a time, in a worker's slot or, deferred, in a triggerer."""
+"""The base of the sensors, which wait in a worker's slot or, deferred, in a triggerer."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ _TRIGGERS = "airflow_provider_connect_offsets.triggers"
 
 
 class WaitingSensor(TakesParameters, BaseSensorOperator):
-    """Waits for what its trigger looks at; ``deferrable`` frees the worker's slot meanwhile.
+    """Waits until its trigger observes the awaited state.
 
-    ``poke_interval`` is the longest time between two looks; a deferred sensor begins with short ones. Either way, what
-    may pass by itself (a worker or broker that is down, a rebalance) is waited for, what waiting can't mend fails the
-    task at once, and the end of ``timeout`` (seconds) fails it with what was seen last; none of these is retried.
+    ``deferrable`` frees the worker's slot while it waits. ``poke_interval`` is the longest pause between two
+    observations in seconds; a deferred sensor starts with shorter ones. In either mode an error that may pass by itself
+    (a worker or broker that is down, a rebalance) is waited out, and any other fails the task at once. After
+    ``timeout`` seconds the task fails with the last observation. None of these failures is retried.
     """
 
-    #: Module and class of the trigger, in the room ``triggers``; imported when it is needed.
+    #: Module and class of the trigger in the package ``triggers``, which is imported only when it is needed.
     trigger_name: ClassVar[str]
-    #: Airflow ends a task whose triggerer is gone so many seconds after a living one would have.
+    #: If the triggerer is gone, Airflow ends the task this many seconds after ``timeout``.
     GRACE = 60.0
 
     def __init__(
@@ -47,30 +48,30 @@ class WaitingSensor(TakesParameters, BaseSensorOperator):
         super().__init__(**kwargs)
         self.deferrable = deferrable
         self.until: float | None = None
-        self._seen = ""
+        self._last = ""
 
     def trigger(self) -> WaitingTrigger:
-        """Return the trigger that awaits what the parameters say."""
+        """Return the trigger, with the values of ``parameters``."""
         module, _, name = self.trigger_name.partition(".")
-        awaited = {one: getattr(self, one) for one in fields_of(*self.parameters)}
-        made: type[WaitingTrigger] = getattr(import_module(f"{_TRIGGERS}.{module}"), name)
-        return made(**awaited, most=float(self.poke_interval), until=self.until)
+        awaited = {field: getattr(self, field) for field in fields_of(*self.parameters)}
+        trigger: type[WaitingTrigger] = getattr(import_module(f"{_TRIGGERS}.{module}"), name)
+        return trigger(**awaited, most=float(self.poke_interval), until=self.until)
 
     def execute(self, context: Context) -> None:
-        """Wait here, or look once and leave the rest to a triggerer."""
-        with self._skipping_if_asked():
+        """Wait here, or observe once and then defer to a triggerer."""
+        with self._soft_failing():
             if not self.deferrable:
                 try:
                     super().execute(context)
                 except AirflowSensorTimeout as error:
-                    raise self._too_late(self._seen) from error
+                    raise self._too_late(self._last) from error
             elif not self.poke(context):
                 self.until = time.time() + float(self.timeout)
                 grace = timedelta(seconds=float(self.timeout) + self.GRACE)
                 self.defer(trigger=self.trigger(), method_name="execute_complete", timeout=grace)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> None:
-        """Go on; fails where it can never be reached, and where it was not reached in time."""
+        """Finish after the trigger's event; fails if the state was not reached in time, or never can be."""
         del context
         with failing_clearly():
             raise_failure(event)
@@ -79,25 +80,25 @@ class WaitingSensor(TakesParameters, BaseSensorOperator):
         self.log.info(event["message"])
 
     def poke(self, context: Context) -> bool:
-        """Look once."""
+        """Observe once."""
         del context
         try:
             with failing_clearly():
-                seen = self.trigger().observe()
+                observed = self.trigger().observe()
         except ConnectOffsetsError as error:
-            self.log.warning("%s Looking again.", error)
-            self._seen = str(error)
+            self.log.warning("%s Trying again.", error)
+            self._last = str(error)
             return False
-        self.log.info(seen.sentence)
-        self._seen = seen.sentence
-        return seen.reached
+        self.log.info(observed.sentence)
+        self._last = observed.sentence
+        return observed.reached
 
-    def _too_late(self, seen: str) -> AirflowSensorTimeout:
-        return AirflowSensorTimeout(f"It was waited for {float(self.timeout):g} s, and is not there yet: {seen}")
+    def _too_late(self, message: str) -> AirflowSensorTimeout:
+        return AirflowSensorTimeout(f"Not reached after {float(self.timeout):g} s: {message}")
 
     @contextmanager
-    def _skipping_if_asked(self) -> Iterator[None]:
-        """``soft_fail`` and ``never_fail``, as Airflow has them for a task that comes back from a triggerer."""
+    def _soft_failing(self) -> Iterator[None]:
+        """Apply ``soft_fail`` and ``never_fail``, also to a task that returns from a triggerer."""
         try:
             yield
         except (AirflowFailException, AirflowSensorTimeout) as error:

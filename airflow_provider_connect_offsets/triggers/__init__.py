@@ -1,1 +1,4 @@
-"""Airflow triggers: what deferred tasks wait for without a worker's slot."""
+"""Airflow triggers: they observe what deferred tasks await, without a worker's slot.
+
+``waiting`` connectors and consumer groups · ``mirror`` MirrorMaker 2 flows.
+"""

@@ -222,7 +222,7 @@ def test_each_time_all_intervals_are_delivered_once_more(daily: Daily, scheduled
     daily.wait_for(4)
     assert scheduled.turns() == {_name(0): "success", _name(1): "skipped", _name(2): "skipped"}
     said = scheduled.log(scheduled.runs()[_name(2)]["dag_run_id"], "turn")
-    assert "of an earlier one is queued, and delivers this one again, too" in said
+    assert "of an earlier interval is queued, and delivers this one again too" in said
 
 
 def test_a_run_without_a_connector_fails_before_anything_is_touched(run_dag: Callable[..., Ran]) -> None:

@@ -191,7 +191,7 @@ def test_sensors(scene: Scene, worker: Worker, sensor: str, fault: str) -> None:
     undeferred = failure()
     assert failure(deferrable=True) == undeferred
     assert undeferred[0] is (AirflowSensorTimeout if late else AirflowFailException)
-    assert undeferred[1].startswith("It was waited for 0 s, and is not there yet: ") is late
+    assert undeferred[1].startswith("Not reached after 0 s: ") is late
     assert failure(soft_fail=True)[0] is failure(soft_fail=True, deferrable=True)[0] is AirflowSkipException
 
 

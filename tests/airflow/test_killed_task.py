@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.operators.apply import ApplyOffsetPlanOperator
 from airflow_provider_connect_offsets.operators.fleet import ApplyFleetPlansOperator
+from airflow_provider_connect_offsets.report import FleetChange
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 from tests.support.flows.flows import Changer, SinkFlow
@@ -92,7 +93,11 @@ def test_a_fleet_that_is_killed_ends_what_is_under_way(
     with open_gate(gate) as url:
         gated(url, monkeypatch)
         apply = ApplyFleetPlansOperator(
-            task_id="apply", run_uri=fleet.uri, digest=None, connect_conn_id="gated", max_down=1
+            task_id="apply",
+            run_uri=fleet.uri,
+            digest=FleetChange.read(fleet).digest,
+            connect_conn_id="gated",
+            max_down=1,
         )
         on_term.append(apply)
 

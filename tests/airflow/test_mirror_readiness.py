@@ -60,7 +60,7 @@ def test_what_can_not_be_meant_is_refused(mirror: MirrorFlow, run_dag: RunDag) -
     """The first task fails, in one sentence."""
     for asked, sentence in (
         ({"groups": "a("}, "groups: 'a(' is no regular expression"),
-        ({"checkpoint_connector": mirror.name}, "MirrorSourceConnector, and no MirrorCheckpointConnector"),
+        ({"checkpoint_connector": mirror.name}, "MirrorSourceConnector, not a MirrorCheckpointConnector"),
         ({"source_connector": f"{mirror.name}s"}, "Did you mean"),
     ):
         ran = run_dag("mirror_readiness", **{"source_connector": mirror.name, "checkpoint_connector": "", **asked})

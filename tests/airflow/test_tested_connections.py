@@ -88,7 +88,7 @@ def test_testing_a_connection_to_a_storage(connection: SetConnection, tmp_path: 
     connection(extra={"offsets_file": str(stored)})
     assert KafkaConnectHook().test_connection() == (
         True,
-        "Connectors with offsets in the file: 1; workers that run: 0.",
+        "Connectors with offsets in the file: 1; running workers: 0.",
     )
 
     connection(extra={"offsets_topic": "connect-offsets"})

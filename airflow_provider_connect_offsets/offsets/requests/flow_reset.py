@@ -1,22 +1,21 @@
-"""The reset of a MirrorMaker 2 flow beside its MirrorSource's offsets: its other connector, and its own topics."""
+"""What the reset of a MirrorMaker 2 flow changes other than offsets: its second connector, and its own topics."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.families import Family, MirrorCheckpoint, MirrorSource
 from airflow_provider_connect_offsets.offsets.family import Config
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 
 
 class Belongs(StrEnum):
-    """Whose syncs of a topic are: of one that is reset, of one that the flow keeps where it is, of another flow's."""
+    """Whose topic an offset sync is of: RESET and KEPT are topics of the flow, FOREIGN ones of another flow."""
 
     RESET = "reset"
     KEPT = "kept"
@@ -25,18 +24,22 @@ class Belongs(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OwnTopic:
-    """A topic in which a flow keeps records of its own, and the cluster it is on."""
+    """An internal topic of a flow, and the cluster that it is on."""
 
     side: Side
     topic: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FlowReset:
-    """What of a flow is reset beside the offsets of ``source_connector``.
+class FlowReset(JsonRecord):
+    """What of a flow is reset other than the offsets of its MirrorSource.
 
-    ``checkpoint_connector`` is stopped meanwhile; None: none is. ``checkpoints``: their topic is emptied, too.
-    ``sharing``: other connectors of the Connect cluster that write or read the same offset-syncs.
+    Attributes:
+        source_connector: Name of the MirrorSourceConnector.
+        checkpoint_connector: Name of the MirrorCheckpointConnector, which is stopped during the reset; None: none is.
+        checkpoints: True if the checkpoints topic is emptied too.
+        flow: The flow.
+        sharing: Other connectors of the Connect cluster that write or read the same offset-syncs topic.
     """
 
     source_connector: str
@@ -47,12 +50,12 @@ class FlowReset:
 
     @property
     def syncs(self) -> OwnTopic:
-        """Where the flow's offset syncs are."""
+        """The offset-syncs topic."""
         return OwnTopic(self.flow.syncs_on, self.flow.offset_syncs_topic)
 
     @property
     def stored_checkpoints(self) -> OwnTopic:
-        """Where the flow's checkpoints are."""
+        """The checkpoints topic."""
         return OwnTopic(Side.TARGET, self.flow.checkpoints_topic)
 
     @property
@@ -61,33 +64,18 @@ class FlowReset:
         return (self.syncs, self.stored_checkpoints) if self.checkpoints else (self.syncs,)
 
     def digest(self) -> str:
-        """SHA-256 (hex) of what a person approves of it."""
+        """Return the SHA-256 (hex) of all fields, which a person approves."""
         return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
-
-    def as_json(self) -> dict[str, Any]:
-        """Write it; :meth:`from_json` reads it."""
-        return {
-            "source_connector": self.source_connector,
-            "checkpoint_connector": self.checkpoint_connector,
-            "checkpoints": self.checkpoints,
-            "flow": self.flow.as_json(),
-            "sharing": list(self.sharing),
-        }
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> FlowReset:
-        """Read what :meth:`as_json` wrote."""
-        return cls(**{**fields, "flow": Flow.from_json(fields["flow"]), "sharing": tuple(fields["sharing"])})
 
 
 def flow_of(connector: str, family: Family, config: Config) -> Flow:
-    """The flow of a MirrorSource; raises :class:`InvalidInput` for a connector of another class."""
-    return _flow(connector, family, config, wanted=MirrorSource.name, param="source_connector")
+    """Return the flow of a MirrorSource; raises :class:`InvalidInput` for a connector of another class."""
+    return _flow(connector, family, config, expected=MirrorSource.name, param="source_connector")
 
 
 def refuse_other_flow(flow: Flow, connector: str, family: Family, config: Config) -> None:
-    """Raise :class:`InvalidInput` where ``connector`` is no MirrorCheckpoint, or not of ``flow``."""
-    other = _flow(connector, family, config, wanted=MirrorCheckpoint.name, param="checkpoint_connector")
+    """Raise :class:`InvalidInput` if ``connector`` is no MirrorCheckpoint, or not of ``flow``."""
+    other = _flow(connector, family, config, expected=MirrorCheckpoint.name, param="checkpoint_connector")
     theirs, ours = _shared(other), _shared(flow)
     different = [f"{name} is {theirs[name]!r}, not {ours[name]!r}" for name in ours if theirs[name] != ours[name]]
     if different:
@@ -102,7 +90,7 @@ def shares_syncs(flow: Flow, config: Config) -> bool:
     try:
         other = Flow.of(config)
     except InvalidInput:
-        return False  # it names its topics in a way that is its own
+        return False  # the names of its topics are unknown
     return (other.offset_syncs_topic, other.syncs_on, other.source_alias, other.target_alias) == (
         flow.offset_syncs_topic,
         flow.syncs_on,
@@ -111,11 +99,11 @@ def shares_syncs(flow: Flow, config: Config) -> bool:
     )
 
 
-def _flow(connector: str, family: Family, config: Config, *, wanted: str, param: str) -> Flow:
-    if family.name != wanted:
+def _flow(connector: str, family: Family, config: Config, *, expected: str, param: str) -> Flow:
+    if family.name != expected:
         raise InvalidInput(
             f"Nothing was read or changed. {param}: {connector!r} is a {config.get('connector.class') or family.name}, "
-            f"not a {'MirrorSourceConnector' if wanted == MirrorSource.name else 'MirrorCheckpointConnector'}."
+            f"not a {'MirrorSourceConnector' if expected == MirrorSource.name else 'MirrorCheckpointConnector'}."
         )
     try:
         return Flow.of(config)
@@ -124,7 +112,7 @@ def _flow(connector: str, family: Family, config: Config, *, wanted: str, param:
 
 
 def _shared(flow: Flow) -> dict[str, str]:
-    """What a flow's connectors must have in common, in the words of their configuration."""
+    """Return what the connectors of a flow have in common, by the names of their configuration."""
     return {
         "source.cluster.alias": flow.source_alias,
         "target.cluster.alias": flow.target_alias,

@@ -1,22 +1,25 @@
-"""Orphaned offsets: what a deleted connector leaves behind in the offsets topic, and which of it was asked for."""
+"""Orphaned offsets: those that a deleted connector leaves in the offsets topic, and the request to find them."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.requests.request import parse_duration
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
+from airflow_provider_connect_offsets.offsets.requests.values import ago
 
 
 @dataclass(frozen=True, slots=True)
-class OrphanRequest:
-    """Which orphaned offsets are looked for, and where.
+class OrphanRequest(JsonRecord):
+    """Which orphaned offsets to find, and in which topic.
 
-    ``connectors`` is a pattern that must match whole names; None selects all. ``written_before``: only connectors of
-    whose offsets none was written since; half of a connector's offsets would be worse than all or none.
+    Attributes:
+        topic: The worker's ``offset.storage.topic``.
+        connectors: Java pattern for whole names of connectors; None: all.
+        written_before: Only connectors none of whose offsets was written since (UTC); None: of any age. All offsets of
+            a connector are taken or none: half of them would be worse than either.
     """
 
     topic: str
@@ -25,31 +28,42 @@ class OrphanRequest:
 
     @classmethod
     def parse(cls, *, topic: str, connectors: str = "", older_than: str = "", now: datetime) -> OrphanRequest:
-        """Read what a person typed; raises :class:`InvalidRequest`."""
+        """Parse what a person typed.
+
+        Args:
+            topic: The worker's ``offset.storage.topic``.
+            connectors: Pattern for whole names; empty: all.
+            older_than: ISO 8601 duration, back from ``now``; empty: of any age.
+            now: The moment that ``older_than`` counts from.
+
+        Raises:
+            InvalidRequest: No topic is given, or ``older_than`` is no duration.
+        """
         if not topic.strip():
             raise InvalidRequest("offsets_topic: name the worker's offset.storage.topic, like connect-offsets.")
         text = older_than.strip()
         try:
-            before = (now - parse_duration(text)).astimezone(UTC) if text else None
-        except (ValueError, OverflowError) as error:
+            before = ago(text, now=now) if text else None
+        except ValueError as error:
             raise InvalidRequest(f"older_than: {text!r} is no ISO 8601 duration, like P30D or PT12H.") from error
         return cls(topic.strip(), connectors or None, before)
-
-    def as_json(self) -> dict[str, Any]:
-        """Write it for a dataset; :meth:`from_json` reads it."""
-        before = None if self.written_before is None else self.written_before.isoformat()
-        return {"topic": self.topic, "connectors": self.connectors, "written_before": before}
-
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> OrphanRequest:
-        """Read what :meth:`as_json` wrote."""
-        before = fields["written_before"]
-        return cls(fields["topic"], fields["connectors"], None if before is None else datetime.fromisoformat(before))
 
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """One row of the dataset ``orphans``: the last record of a key whose connector is gone, as it stands there."""
+    """The last record of a key whose connector no longer exists.
+
+    Attributes:
+        connector: Name of the connector.
+        partition: Source partition (JSON).
+        offset: Source offset (JSON).
+        topic: The offsets topic.
+        kafka_partition: Partition of that topic.
+        log_offset: Offset of the record.
+        written_at: Timestamp of the record.
+        size_bytes: Size of its key and value.
+        raw_key: Its key.
+    """
 
     connector: str
     partition: str
@@ -62,6 +76,6 @@ class Orphan:
     raw_key: bytes
 
     def digest(self) -> str:
-        """SHA-256 (hex) of which record of which key it is; Spark's job works it out as well."""
+        """Return the SHA-256 (hex) of the record's key and offset; Spark's job computes the same."""
         fields = (self.topic, str(self.kafka_partition), str(self.log_offset), self.raw_key.hex().upper())
         return hashlib.sha256("\n".join(fields).encode()).hexdigest()

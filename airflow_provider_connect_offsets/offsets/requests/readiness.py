@@ -1,30 +1,35 @@
-"""What a look at a MirrorMaker 2 flow's readiness is asked for: which connectors and groups, and what is too much."""
+"""The request for a readiness report of a MirrorMaker 2 flow: connectors, groups, and thresholds of its findings."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
+from airflow_provider_connect_offsets.offsets.requests.patterns import selection
+from airflow_provider_connect_offsets.offsets.requests.values import MAX_COUNT, count, share
 
-# Thresholds that are whole numbers, and the one that is a share.
 _SHARE = "min_coverage"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thresholds:
-    """Where a finding becomes an error; 0: it is not judged, only shown.
+class Thresholds(JsonRecord):
+    """Values beyond which a finding is an error; 0: the finding is shown only.
 
-    ``max_lag_records``: records of a partition that are not replicated yet. ``max_lag_seconds``: age of the oldest of
-    them. ``max_sync_age``: seconds for which records were replicated without an offset sync. ``max_checkpoint_age``:
-    seconds for which a checkpoint may be older than what the syncs allow. ``stuck_after``: seconds without progress in
-    spite of a lag. ``min_coverage``: share of a group's partitions that a failover would translate (0 to 1), planned,
-    and were the source lost. ``max_rereads``: records that a group would read again after a planned one. What
-    MirrorMaker 2 has done since its worker last flushed offsets (``offset.flush.interval.ms``, a minute by default) is
-    not seen, so seconds should be more than that.
+    What MirrorMaker 2 has done since its worker last flushed offsets (``offset.flush.interval.ms``, by default a
+    minute) is not observed, so thresholds in seconds should exceed that.
+
+    Attributes:
+        max_lag_records: Records of a partition that are not replicated yet.
+        max_lag_seconds: Age of the oldest of them, in seconds.
+        max_sync_age: Seconds in which records were replicated without an offset sync.
+        max_checkpoint_age: Seconds by which a checkpoint may be older than the syncs allow.
+        stuck_after: Seconds without progress in spite of a lag.
+        min_coverage: Share of a group's partitions, 0 to 1, that a failover would translate; of a planned failover and
+            of one without the source.
+        max_rereads: Records that a group would read again after a planned failover.
     """
 
     max_lag_records: int = 0
@@ -36,26 +41,25 @@ class Thresholds:
     max_rereads: int = 0
 
     @classmethod
-    def parse(cls, asked: Mapping[str, object]) -> Thresholds:
-        """Read what a template may have made texts; raises :class:`InvalidRequest`."""
+    def parse(cls, values: Mapping[str, object]) -> Thresholds:
+        """Parse thresholds by name, numbers or texts; raises :class:`InvalidRequest`."""
         known = {field.name for field in fields(cls)}
-        unknown = sorted(set(asked) - known)
+        unknown = sorted(set(values) - known)
         if unknown:
             raise InvalidRequest(f"There is no threshold {unknown[0]!r}; there are {', '.join(sorted(known))}.")
-        given = {name: str(value).strip() for name, value in asked.items()}
-        numbers = {name: _whole(name, text) for name, text in given.items() if name != _SHARE}
-        return cls(**numbers, **({_SHARE: _share(given[_SHARE])} if _SHARE in given else {}))  # type: ignore[arg-type]
-
-    def as_json(self) -> dict[str, Any]:
-        """Write them."""
-        return asdict(self)
+        return cls(**{name: _threshold(name, str(value).strip()) for name, value in values.items()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadinessRequest:
-    """A flow's connectors, a pattern for whole names of groups (empty: all), and the thresholds.
+class ReadinessRequest(JsonRecord):
+    """Which flow and groups to report on.
 
-    ``checkpoint_connector`` may be empty: then only replication is looked at, and that no group is translated is told.
+    Attributes:
+        source_connector: Name of the flow's MirrorSourceConnector.
+        checkpoint_connector: Name of its MirrorCheckpointConnector; empty: only replication is observed, and the report
+            says that groups are not translated.
+        groups: Pattern for whole names of consumer groups; empty: all.
+        thresholds: Values beyond which a finding is an error.
     """
 
     source_connector: str
@@ -67,37 +71,16 @@ class ReadinessRequest:
     def parse(
         cls, *, source_connector: str, checkpoint_connector: str, groups: str, thresholds: Mapping[str, object]
     ) -> ReadinessRequest:
-        """Read what was asked for; raises :class:`InvalidRequest`."""
+        """Parse what a person typed; raises :class:`InvalidRequest`."""
         if not source_connector.strip():
             raise InvalidRequest("source_connector: name the flow's MirrorSourceConnector.")
         return cls(
             source_connector=source_connector.strip(),
             checkpoint_connector=checkpoint_connector.strip(),
-            groups=typed_pattern(groups, param="groups").pattern.strip(),
+            groups=selection(groups, param="groups") or "",
             thresholds=Thresholds.parse(thresholds),
         )
 
-    def as_json(self) -> dict[str, Any]:
-        """Write it; :meth:`from_json` reads it."""
-        return asdict(self)
 
-    @classmethod
-    def from_json(cls, written: Mapping[str, Any]) -> ReadinessRequest:
-        """Read what :meth:`as_json` wrote."""
-        return cls(**{**written, "thresholds": Thresholds(**written["thresholds"])})
-
-
-def _whole(name: str, text: str) -> int:
-    if not re.fullmatch(r"\d{1,15}", text, re.ASCII):
-        raise InvalidRequest(f"{name}: {text!r} is no whole number, 0 or greater.")
-    return int(text)
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise InvalidRequest(f"{_SHARE}: {text!r} is no share between 0 and 1.")
-    return share
+def _threshold(name: str, text: str) -> Any:
+    return share(text, param=name) if name == _SHARE else count(text, param=name, most=MAX_COUNT)

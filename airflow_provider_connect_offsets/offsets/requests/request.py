@@ -1,17 +1,18 @@
-"""Requests: what someone asks for, in Kafka's own words where it has them (``kafka-consumer-groups --to-…``)."""
+"""The request where a connector or consumer group resumes, in the words of ``kafka-consumer-groups --to-…``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.families import MAX_INT, MAX_LONG
-from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
+from airflow_provider_connect_offsets.offsets.requests.patterns import selection
+from airflow_provider_connect_offsets.offsets.requests.values import ago
 
 
 class To(StrEnum):
@@ -31,27 +32,27 @@ class To(StrEnum):
 
     @property
     def takes_value(self) -> bool:
-        """Whether a value goes with it."""
+        """True if it needs a value."""
         return self not in {To.EARLIEST, To.LATEST, To.CURRENT, To.CLEAR}
 
     @property
     def by_time(self) -> bool:
-        """Whether it names a moment that has to be looked up in the log."""
+        """True if it names a moment, for which the offset is looked up in the log."""
         return self in {To.DATETIME, To.DURATION}
 
     @property
     def by_list(self) -> bool:
-        """Whether it takes whole entries from elsewhere."""
+        """True if it takes whole offsets from a file or another connector."""
         return self in {To.FILE, To.CONNECTOR}
 
     @property
     def needs_position(self) -> bool:
-        """Whether it makes sense only where offsets are positions in a Kafka log."""
+        """True if it needs offsets that are positions in a Kafka log."""
         return not self.by_list and self is not To.CLEAR
 
     @property
     def is_relative(self) -> bool:
-        """Whether it counts from where the connector stands, so that it moves with a running connector."""
+        """True if it counts from the connector's position, which changes while the connector runs."""
         return self in {To.SHIFT, To.SKIP}
 
 
@@ -68,17 +69,22 @@ _EXPECTED = {
 
 @dataclass(frozen=True, slots=True)
 class PartitionSet:
-    """A selection of partition numbers, as closed ranges; ``0,3-5`` is ``((0, 0), (3, 5))``."""
+    """A selection of partition numbers, as closed ranges: ``0,3-5`` is ``((0, 0), (3, 5))``. In JSON it is the text."""
 
     ranges: tuple[tuple[int, int], ...]
 
     @classmethod
     def parse(cls, text: str) -> PartitionSet:
-        """Read ``0,3-5``; raises :class:`InvalidRequest`."""
+        """Parse text like ``0,3-5``; raises :class:`InvalidRequest`."""
         return cls(tuple(_ranges(text)))
 
+    from_json = parse
+
+    def as_json(self) -> str:
+        """Return the text that :meth:`parse` reads."""
+        return str(self)
+
     def __str__(self) -> str:
-        """Write it as it was read."""
         return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in self.ranges)
 
     def __contains__(self, number: int) -> bool:
@@ -86,13 +92,20 @@ class PartitionSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What was asked for, checked as far as it can be without looking at the world.
+class Request(JsonRecord):
+    """A parsed request, checked as far as that is possible without observing any system.
 
-    ``amount`` is the number of ``shift``, ``offset`` and ``skip``; ``moment`` the time of ``datetime``, ``duration``;
-    ``reference`` the URI of ``file`` or the name of ``connector``. ``topics`` is a pattern that must match whole names;
-    None selects all, and so does None for ``partitions``. ``only_back``: partitions that have not come as far as the
-    place that is asked for stay where they are, instead of skipping what they have not read.
+    Attributes:
+        connector: Name of the connector.
+        to: Where to resume.
+        value: The value as it was typed; empty if ``to`` takes none.
+        topics: Pattern for whole topic names; None: all.
+        partitions: Partition numbers; None: all.
+        amount: Number of records of ``shift`` and ``skip``, position of ``offset``; else None.
+        moment: Moment (UTC) of ``datetime`` and ``duration``; else None.
+        reference: URI of ``file``, name of ``connector``; else None.
+        only_back: True if a partition whose position is before the requested one is left unchanged, so that no unread
+            record is skipped.
     """
 
     connector: str
@@ -116,7 +129,19 @@ class Request:
         partitions: str | None = None,
         now: datetime,
     ) -> Request:
-        """Read what a person typed; raises :class:`InvalidRequest` with a sentence that says what was expected."""
+        """Parse what a person typed.
+
+        Args:
+            connector: Name of the connector.
+            to: A member of :class:`To`.
+            value: What goes with ``to``; may be empty or None.
+            topics: Pattern for whole topic names; empty or None: all.
+            partitions: Numbers and ranges, like ``0,3-5``; empty or None: all.
+            now: The moment that a ``duration`` counts back from.
+
+        Raises:
+            InvalidRequest: A value can't be used; the message names it and says what is expected.
+        """
         if not connector or "/" in connector:
             raise InvalidRequest(
                 f"connector: {connector!r} is no name that Connect's REST API can reach (empty, or with a '/' in it)"
@@ -135,7 +160,7 @@ class Request:
             connector=connector,
             to=target,
             value=text,
-            topics=_parse_topics(topics),
+            topics=selection(topics, param="topics"),
             partitions=PartitionSet.parse(partitions) if partitions and partitions.strip() else None,
             amount=_parse_amount(target, text),
             moment=_parse_moment(target, text, now),
@@ -143,42 +168,13 @@ class Request:
         )
 
     def selects(self, topic: str | None, partition: int | None) -> bool:
-        """Whether ``topics`` and ``partitions`` select a partition of Kafka, or one that has no such name or number."""
+        """True if ``topics`` and ``partitions`` select a partition; None: it has no topic or no number."""
         if self.topics is not None and (topic is None or not re.fullmatch(self.topics, topic)):
             return False
         return self.partitions is None or (partition is not None and partition in self.partitions)
 
-    def as_json(self) -> dict[str, Any]:
-        """Write it for a dataset; :meth:`from_json` reads it."""
-        return {
-            "connector": self.connector,
-            "to": self.to.value,
-            "value": self.value,
-            "topics": self.topics,
-            "partitions": None if self.partitions is None else str(self.partitions),
-            "amount": self.amount,
-            "moment": None if self.moment is None else self.moment.isoformat(),
-            "reference": self.reference,
-            "only_back": self.only_back,
-        }
-
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> Request:
-        """Read what :meth:`as_json` wrote."""
-        return cls(
-            connector=fields["connector"],
-            to=To(fields["to"]),
-            value=fields["value"],
-            topics=fields["topics"],
-            partitions=None if fields["partitions"] is None else PartitionSet.parse(fields["partitions"]),
-            amount=fields["amount"],
-            moment=None if fields["moment"] is None else datetime.fromisoformat(fields["moment"]),
-            reference=fields["reference"],
-            only_back=fields.get("only_back", False),
-        )
-
     def __str__(self) -> str:
-        """Say it in the words in which it was asked."""
+        """Return the typed parameters, like ``to=offset value=5 topics=or.*``."""
         words = [f"to={self.to}"]
         words += [f"value={self.value}"] if self.value else []
         words += [f"topics={self.topics}"] if self.topics else []
@@ -191,12 +187,6 @@ def _parse_to(to: str) -> To:
         return To(to)
     except ValueError as error:
         raise InvalidRequest(f"to: {to!r} is none of {', '.join(To)}") from error
-
-
-def _parse_topics(topics: str | None) -> str | None:
-    if not topics or not topics.strip():
-        return None
-    return typed_pattern(topics, param="topics").pattern.strip()
 
 
 def _ranges(text: str) -> Iterator[tuple[int, int]]:
@@ -230,19 +220,10 @@ def _parse_moment(to: To, text: str, now: datetime) -> datetime | None:
         return moment.astimezone(UTC)
     if to is To.DURATION:
         try:
-            return (now - parse_duration(text)).astimezone(UTC)
-        except (ValueError, OverflowError) as error:
+            return ago(text, now=now)
+        except ValueError as error:
             raise _unfit(to, text) from error
     return None
-
-
-def parse_duration(text: str) -> timedelta:
-    """Read an ISO 8601 duration; raises :class:`ValueError`."""
-    from pydantic import TypeAdapter  # noqa: PLC0415 - Spark reads requests too, and needs no pydantic for it
-
-    if not text.startswith("P"):
-        raise ValueError("an ISO 8601 duration starts with P")
-    return TypeAdapter(timedelta).validate_python(text)
 
 
 def _unfit(to: To, text: str) -> InvalidRequest:

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.requests.request import parse_duration
+from airflow_provider_connect_offsets.offsets.requests.values import ago
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
@@ -50,8 +50,8 @@ class Interval:
     def refuse_further_than(self, max_rewind: str, *, now: datetime) -> None:
         """Raise :class:`InvalidRequest` where ``begins`` is longer ago than ``max_rewind`` (ISO 8601)."""
         try:
-            furthest = now - parse_duration(max_rewind)
-        except (ValueError, OverflowError) as error:
+            furthest = ago(max_rewind, now=now)
+        except ValueError as error:
             raise InvalidRequest(f"max_rewind: {max_rewind!r} is no ISO 8601 duration, like P7D or PT36H") from error
         if self.begins < furthest:
             raise InvalidRequest(

@@ -1,4 +1,4 @@
-"""What a person asks of a failover."""
+"""Requests for a failover: parsing, JSON, and the digest of a translation."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def test_defaults_select_everything_and_allow_nothing_to_be_left() -> None:
     assert request.mode is Mode.UNPLANNED
 
 
-def test_what_a_template_hands_over_is_text() -> None:
-    """Numbers come as texts."""
+def test_templates_give_numbers_as_texts() -> None:
+    """They are parsed."""
     request = FailoverRequest.parse(
         planned=True, flow=FLOW, groups="g-.*", source_connector="mirror", min_coverage="0.95", compared="0"
     )
@@ -37,8 +37,8 @@ def test_what_a_template_hands_over_is_text() -> None:
     assert (request.mode, request.min_coverage, request.compared) == (Mode.PLANNED, 0.95, 0)
 
 
-def test_a_request_survives_its_dataset() -> None:
-    """As JSON."""
+def test_a_request_is_written_and_read() -> None:
+    """As JSON, with these keys and values: runs of earlier versions are read too."""
     request = FailoverRequest.parse(
         planned=True,
         flow=FLOW,
@@ -46,16 +46,43 @@ def test_a_request_survives_its_dataset() -> None:
         source_connector="mirror",
         topics="a.*",
         rewind="b",
+        max_rereads="7",
         reads_committed=True,
         forward=FLOW.reversed(),
         forward_connector="mirror-there",
     )
 
-    assert FailoverRequest.from_json(json.loads(json.dumps(request.as_json()))) == request
+    written = json.loads(json.dumps(request.as_json()))
+
+    assert FailoverRequest.from_json(written) == request
+    assert written == {
+        "mode": "planned",
+        "flow": FLOW.as_json(),
+        "groups": "größe",
+        "topics": "a.*",
+        "rewind": "b",
+        "min_coverage": 1.0,
+        "max_rereads": 7,
+        "compared": 100_000,
+        "compared_total": 10_000_000,
+        "reads_committed": True,
+        "trust_checkpoints": True,
+        "source_connector": "mirror",
+        "checkpoint_connector": "",
+        "forward": FLOW.reversed().as_json(),
+        "forward_connector": "mirror-there",
+    }
+
+
+def test_a_request_without_later_fields_is_read() -> None:
+    """A missing field has its default."""
+    written = {"mode": "unplanned", "flow": FLOW.as_json(), "groups": "a"}
+
+    assert FailoverRequest.from_json(written) == FailoverRequest(mode=Mode.UNPLANNED, flow=FLOW, groups="a")
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("values", "message"),
     [
         ({"planned": True}, "source_connector must name MirrorSource"),
         ({"forward": FLOW.reversed(), "forward_connector": "x"}, "A failback needs both clusters"),
@@ -66,15 +93,16 @@ def test_a_request_survives_its_dataset() -> None:
         ({"groups": "("}, r"groups: '\(' is no regular expression"),
         ({"topics": "["}, r"topics: '\[' is no regular expression"),
         ({"rewind": "*"}, r"rewind: '\*' is no regular expression"),
-        ({"min_coverage": "all"}, "min_coverage: 'all' is no share from 0 to 1"),
-        ({"min_coverage": 1.5}, "min_coverage: 1.5 is no share from 0 to 1"),
-        ({"compared": "-1"}, "compared: '-1' is no number of records"),
+        ({"min_coverage": "all"}, "min_coverage: 'all' is not a share from 0 to 1"),
+        ({"min_coverage": 1.5}, "min_coverage: 1.5 is not a share from 0 to 1"),
+        ({"max_rereads": "few"}, "max_rereads: 'few' is not a whole number, 0 or greater"),
+        ({"compared": "-1"}, "compared: '-1' is not a whole number, 0 or greater"),
     ],
 )
-def test_what_makes_no_sense_is_refused(asked: dict[str, object], told: str) -> None:
+def test_invalid_values_are_refused(values: dict[str, object], message: str) -> None:
     """In one sentence that names the Param."""
-    with pytest.raises(InvalidRequest, match=told):
-        FailoverRequest.parse(**{"planned": False, "flow": FLOW, "groups": "", **asked})  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequest, match=message):
+        FailoverRequest.parse(**{"planned": False, "flow": FLOW, "groups": "", **values})  # type: ignore[arg-type]
 
 
 Rows = list[tuple[str, str, int, int]]
@@ -86,8 +114,8 @@ def digest(rows: Rows) -> str:
 
 
 @given(rows=ROWS.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))), others=ROWS)
-def test_a_digest_tells_rows_from_others_in_whatever_order(rows: tuple[Rows, Rows], others: Rows) -> None:
-    """Also where offsets are the same and only stand in other places."""
+def test_equal_sets_of_rows_have_equal_digests(rows: tuple[Rows, Rows], others: Rows) -> None:
+    """In any order; other sets have others, even if they differ only in which partition has which offset."""
     in_order, shuffled = rows
 
     assert digest(in_order) == digest(shuffled)

@@ -1,6 +1,8 @@
-"""What of a flow is reset beside its MirrorSource's offsets."""
+"""What of a flow is reset other than its MirrorSource's offsets."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
@@ -21,20 +23,34 @@ RESET = FlowReset(
 )
 
 
-def test_it_is_read_as_it_was_written() -> None:
-    """And has the same digest, which is another one where anything of it is another."""
+def test_a_reset_is_written_and_read() -> None:
+    """With these keys and values: plans of earlier versions are read too."""
+    assert RESET.as_json() == {
+        "source_connector": "source",
+        "checkpoint_connector": "check",
+        "checkpoints": True,
+        "flow": RESET.flow.as_json(),
+        "sharing": ["a"],
+    }
+    without = {name: value for name, value in RESET.as_json().items() if name != "sharing"}
+    assert FlowReset.from_json(without) == replace(RESET, sharing=())
+
+
+def test_a_reset_that_differs_in_any_field_has_another_digest() -> None:
+    """A reset that was written and read has the same one."""
     assert FlowReset.from_json(RESET.as_json()) == RESET
     others = [
         FlowReset.from_json({**RESET.as_json(), **change})
         for change in ({"checkpoints": False}, {"checkpoint_connector": None}, {"flow": Flow().as_json()})
     ]
     assert len({one.digest() for one in (RESET, *others)}) == 4
+    assert FlowReset.from_json(RESET.as_json()).digest() == RESET.digest()
 
 
-def test_what_is_emptied() -> None:
-    """Syncs where the flow has them; checkpoints only where that is asked."""
-    here = Flow.of({**EU_TO_US, "offset-syncs.topic.location": "target"})
-    without = FlowReset(source_connector="s", checkpoint_connector=None, checkpoints=False, flow=here)
+def test_emptied_topics() -> None:
+    """Syncs on the cluster that the flow has them on; checkpoints only if requested."""
+    on_target = Flow.of({**EU_TO_US, "offset-syncs.topic.location": "target"})
+    without = FlowReset(source_connector="s", checkpoint_connector=None, checkpoints=False, flow=on_target)
 
     assert RESET.emptied == (
         OwnTopic(Side.SOURCE, "mm2-offset-syncs.us.internal"),
@@ -44,7 +60,7 @@ def test_what_is_emptied() -> None:
 
 
 def test_connectors_of_one_flow() -> None:
-    """A MirrorSource and a MirrorCheckpoint that agree on all that names the flow's topics."""
+    """A MirrorSource and a MirrorCheckpoint that agree on everything that the names of internal topics depend on."""
     flow = flow_of("source", MirrorSource(), EU_TO_US)
     refuse_other_flow(flow, "check", MirrorCheckpoint(), EU_TO_US)
 
@@ -68,6 +84,6 @@ def test_connectors_of_one_flow() -> None:
         ({**EU_TO_US, "replication.policy.class": "com.example.Own"}, False),
     ],
 )
-def test_who_shares_the_syncs(config: dict[str, str], *, shared: bool) -> None:
-    """Whatever topics it replicates: the name of the topic follows from aliases, separator and location."""
+def test_connectors_that_share_offset_syncs(config: dict[str, str], *, shared: bool) -> None:
+    """Whatever topics they replicate: the topic's name depends on aliases, separator and location."""
     assert shares_syncs(RESET.flow, config) is shared

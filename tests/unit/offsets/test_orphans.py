@@ -1,4 +1,4 @@
-"""What is looked for among offsets whose connector is gone."""
+"""Requests to find orphaned offsets."""
 
 from __future__ import annotations
 
@@ -12,25 +12,31 @@ from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequ
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
-def test_it_is_read_as_it_was_written() -> None:
-    """A retry asks the same: the moment is resolved once."""
+def test_a_request_is_written_and_read() -> None:
+    """With the moment that was resolved once, so that a retry finds the same."""
     request = OrphanRequest.parse(topic=" connect-offsets ", connectors="files-.*", older_than="P30D", now=NOW)
 
     assert request == OrphanRequest("connect-offsets", "files-.*", NOW - timedelta(days=30))
+    assert request.as_json() == {
+        "topic": "connect-offsets",
+        "connectors": "files-.*",
+        "written_before": "2026-01-01T12:00:00+00:00",
+    }
     assert OrphanRequest.from_json(request.as_json()) == request
 
 
-def test_all_of_any_age() -> None:
-    """That is what nothing means."""
+def test_empty_fields_select_all_of_any_age() -> None:
+    """They are null in JSON."""
     request = OrphanRequest.parse(topic="t", now=NOW)
 
     assert request == OrphanRequest("t", None, None)
+    assert request.as_json() == {"topic": "t", "connectors": None, "written_before": None}
     assert OrphanRequest.from_json(request.as_json()) == request
 
 
 @pytest.mark.parametrize("older_than", ["30", "a month", "P", "P999999999D"])
-def test_durations_that_are_none(older_than: str) -> None:
-    """The sentence shows one that is."""
+def test_invalid_durations(older_than: str) -> None:
+    """The sentence shows a valid one."""
     with pytest.raises(InvalidRequest, match=f"older_than: '{older_than}' is no ISO 8601 duration, like P30D or PT12H"):
         OrphanRequest.parse(topic="t", older_than=older_than, now=NOW)
 

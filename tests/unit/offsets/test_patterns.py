@@ -1,4 +1,4 @@
-"""Regular expressions that are none, or none to Python: one readable error, wherever they come from."""
+"""Invalid regular expressions, and those that only Java knows: one readable error, wherever they come from."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ TYPED: dict[str, Callable[[str], object]] = {
 
 @pytest.mark.parametrize("param", TYPED)
 @pytest.mark.parametrize("text", ["a(", r"\p{Alpha}+", "a{99999999999}", "(" * 5000 + ")" * 5000])
-def test_a_pattern_that_someone_typed_is_refused_in_one_sentence(param: str, text: str) -> None:
-    """With its parameter, before anything is touched."""
+def test_an_invalid_typed_pattern_is_refused_in_one_sentence(param: str, text: str) -> None:
+    """It names the parameter; nothing is touched before."""
     with pytest.raises(InvalidRequest, match="is no regular expression: ") as caught:
         TYPED[param](text)
 
     assert str(caught.value).startswith(f"{param.split(maxsplit=1)[0]}: {text!r}")
 
 
-def test_what_java_alone_matches_may_be_javas() -> None:
-    """Names of orphans are matched in Spark only."""
+def test_a_pattern_for_orphans_may_be_javas() -> None:
+    """Only Spark matches their names."""
     assert OrphanRequest.parse(topic="t", connectors=r"\p{Alpha}+", now=NOW).connectors == r"\p{Alpha}+"
 
 
 @pytest.mark.parametrize("text", [r"\p{Alpha}+", r"\Qa.b\E", "(?<name>a)", "[a-z&&[^b]]", "[a[bc]]", r"a\h"])
 def test_a_connectors_pattern_that_only_java_knows_is_named(text: str) -> None:
-    """No traceback of Python's re, and no guess: the topics are not known."""
+    """No traceback of Python's re, and no guess: the topics are unknown."""
     info = ConnectorInfo("mirror", ConnectorType.SOURCE, {**MIRROR, "topics": f"orders,{text}"})
 
     with pytest.raises(UnreadablePattern, match=r"'mirror' is configured to choose topics by .* Nothing was changed"):
@@ -74,5 +74,5 @@ def test_a_connectors_pattern_that_only_java_knows_is_named(text: str) -> None:
 
 @pytest.mark.parametrize("text", [r"a\.b", "[a-z]+", r"\[a", "[^]a]", "[a]|[b]", "(?:a|b)*+", r"[\[]"])
 def test_a_pattern_that_both_read_alike_is_used(text: str) -> None:
-    """Brackets are looked at where they open a class."""
+    """A bracket counts only if it opens a class."""
     assert configured_pattern(text, connector="c").pattern == text

@@ -1,4 +1,4 @@
-"""What a look at a flow's readiness may be asked for, and what its configuration is told about a failover."""
+"""Requests for a readiness report, and advice on a flow's configuration."""
 
 from __future__ import annotations
 
@@ -22,39 +22,55 @@ def test_a_request_is_written_and_read() -> None:
     assert request.source_connector == "flow"
     assert request.thresholds == Thresholds(max_lag_records=5, min_coverage=0.5, max_lag_seconds=0)
     assert ReadinessRequest.from_json(request.as_json()) == request
+    assert request.as_json() == {
+        "source_connector": "flow",
+        "checkpoint_connector": "",
+        "groups": "a|b",
+        "thresholds": {
+            "max_lag_records": 5,
+            "max_lag_seconds": 0,
+            "max_sync_age": 600,
+            "max_checkpoint_age": 600,
+            "stuck_after": 300,
+            "min_coverage": 0.5,
+            "max_rereads": 0,
+        },
+    }
+    assert ReadinessRequest.from_json({"source_connector": "flow"}) == ReadinessRequest(source_connector="flow")
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("values", "sentence"),
     [
         ({"source_connector": " "}, "name the flow's MirrorSourceConnector"),
         ({"groups": "a("}, r"groups: 'a\(' is no regular expression"),
-        ({"thresholds": {"max_lag_records": "-1"}}, "max_lag_records: '-1' is no whole number"),
-        ({"thresholds": {"min_coverage": "90"}}, "min_coverage: '90' is no share between 0 and 1"),
-        ({"thresholds": {"min_coverage": "nan"}}, "min_coverage: 'nan' is no share between 0 and 1"),
+        ({"thresholds": {"max_lag_records": "-1"}}, "max_lag_records: '-1' is not a whole number, 0 or greater"),
+        ({"thresholds": {"min_coverage": "90"}}, "min_coverage: '90' is not a share from 0 to 1"),
+        ({"thresholds": {"min_coverage": "nan"}}, "min_coverage: 'nan' is not a share from 0 to 1"),
+        ({"thresholds": {"stuck_after": str(10**15)}}, "stuck_after: '1000000000000000' is not a whole number"),
         ({"thresholds": {"max_delay": 1}}, "There is no threshold 'max_delay'; there are max_checkpoint_age"),
     ],
 )
-def test_what_makes_no_sense_is_one_sentence(asked: dict[str, object], sentence: str) -> None:
-    """Before anything is looked at."""
+def test_an_invalid_value_is_refused_in_one_sentence(values: dict[str, object], sentence: str) -> None:
+    """Before anything is observed."""
     whole = {"source_connector": "flow", "checkpoint_connector": "", "groups": "", "thresholds": {}}
 
     with pytest.raises(InvalidRequest, match=sentence):
-        ReadinessRequest.parse(**{**whole, **asked})  # type: ignore[arg-type]
+        ReadinessRequest.parse(**{**whole, **values})  # type: ignore[arg-type]
 
 
-def found(source: dict[str, str], checkpoint: dict[str, str] | None = None) -> dict[str, Advice]:
-    """What is told, by property."""
+def advice(source: dict[str, str], checkpoint: dict[str, str] | None = None) -> dict[str, Advice]:
+    """Return the advice by property."""
     given = None if checkpoint is None else ("checkpoints", checkpoint)
     return {one.name: one for one in advise(("flow", source), given)}
 
 
-def test_a_flow_as_it_comes_needs_no_advice() -> None:
-    """All defaults are told with their values, and none is worse than info."""
-    told = found({}, {})
+def test_a_flow_with_defaults_needs_no_change() -> None:
+    """Each default is listed with its value, with severity info."""
+    listed = advice({}, {})
 
-    assert {one.severity for one in told.values()} == {Severity.INFO}
-    assert {name: one.value for name, one in told.items() if not one.configured} == {
+    assert {one.severity for one in listed.values()} == {Severity.INFO}
+    assert {name: one.value for name, one in listed.items() if not one.configured} == {
         "emit.offset-syncs.enabled": "true",
         "offset.lag.max": "100",
         "source.consumer.auto.offset.reset": "earliest",
@@ -92,26 +108,26 @@ def test_a_flow_as_it_comes_needs_no_advice() -> None:
         ),
     ],
 )
-def test_what_makes_a_failover_worse_is_told(
+def test_settings_that_make_a_failover_worse(
     source: dict[str, str], checkpoint: dict[str, str], name: str, severity: str, rule: Rule | None
 ) -> None:
-    """With Kafka's own name of the property, the value found, and what to do."""
-    told = found(source, checkpoint)[name]
+    """Each is named by Kafka's own property, with its value and what to do."""
+    one = advice(source, checkpoint)[name]
 
-    assert (told.severity, told.rule) == (severity, rule or told.rule)
-    assert told.advice
-    assert f"`{name}=" in told.message
+    assert (one.severity, one.rule) == (severity, rule or one.rule)
+    assert one.advice
+    assert f"`{name}=" in one.message
 
 
-def test_what_only_the_worker_can_resolve_is_not_judged() -> None:
-    """It is told all the same."""
-    told = found({"offset.lag.max": "${file:/flow.properties:lag}"})["offset.lag.max"]
+def test_a_value_that_only_the_worker_can_resolve_is_not_judged() -> None:
+    """It is listed with severity info."""
+    one = advice({"offset.lag.max": "${file:/flow.properties:lag}"})["offset.lag.max"]
 
-    assert (told.severity, told.value) == (Severity.INFO, "${file:/flow.properties:lag}")
+    assert (one.severity, one.value) == (Severity.INFO, "${file:/flow.properties:lag}")
 
 
 def test_groups_that_checkpoints_are_made_for() -> None:
-    """As DefaultGroupFilter has it; with another filter nobody knows."""
+    """As in DefaultGroupFilter; with another filter they are unknown."""
     assert mirrored_groups({"groups": "a, b.*", "groups.exclude": ""}) == ("(?:a)|(?:b.*)", "(?!)")
     assert mirrored_groups({}) == ("(?:.*)", "(?:console-consumer-.*)|(?:connect-.*)|(?:__.*)")
     assert mirrored_groups({"group.filter.class": "com.example.Filter"}) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -13,16 +14,16 @@ from airflow_provider_connect_offsets.offsets.requests.request import PartitionS
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
-def ask(to: str, value: str | None = None, topics: str | None = None, partitions: str | None = None) -> Request:
+def parsed(to: str, value: str | None = None, topics: str | None = None, partitions: str | None = None) -> Request:
     return Request.parse(connector="flow", to=to, value=value, topics=topics, partitions=partitions, now=NOW)
 
 
 @pytest.mark.parametrize("to", ["earliest", "latest", "current", "clear"])
 def test_requests_without_a_value(to: str) -> None:
     """Blanks are no value."""
-    assert ask(to) == ask(to, "  ") == Request("flow", To(to))
+    assert parsed(to) == parsed(to, "  ") == Request("flow", To(to))
     with pytest.raises(InvalidRequest, match=f"to={to} takes no value, but '5' was given"):
-        ask(to, "5")
+        parsed(to, "5")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_requests_without_a_value(to: str) -> None:
 )
 def test_amounts(to: str, value: str | None, amount: int) -> None:
     """Numbers of records and positions."""
-    assert ask(to, value).amount == amount
+    assert parsed(to, value).amount == amount
 
 
 @pytest.mark.parametrize(
@@ -57,16 +58,16 @@ def test_amounts(to: str, value: str | None, amount: int) -> None:
 )
 def test_moments(to: str, value: str, moment: str) -> None:
     """Moments are kept in UTC; a duration counts back from now."""
-    found = ask(to, value).moment
+    result = parsed(to, value).moment
 
-    assert found is not None
-    assert found.isoformat() == moment
+    assert result is not None
+    assert result.isoformat() == moment
 
 
 @pytest.mark.parametrize(("to", "value"), [("file", "s3://bucket/o.json"), ("connector", "other flow")])
 def test_references(to: str, value: str) -> None:
     """A file's URI, or a connector's name, as it was given."""
-    assert ask(to, value).reference == value
+    assert parsed(to, value).reference == value
 
 
 @pytest.mark.parametrize(
@@ -79,46 +80,46 @@ def test_references(to: str, value: str) -> None:
         ("duration", ["2h", "PT", "P", "-PT2H", "7200", "P1X", "P9999999D", "PT-5H"]),
     ],
 )
-def test_values_that_do_not_fit(to: str, values: list[str]) -> None:
+def test_invalid_values(to: str, values: list[str]) -> None:
     """The sentence names the value and says what was expected."""
     for value in values:
         with pytest.raises(InvalidRequest) as caught:
-            ask(to, value)
+            parsed(to, value)
         assert str(caught.value).startswith(f"to={to}: the value {value!r} is not ")
 
 
 @pytest.mark.parametrize("to", ["offset", "shift", "datetime", "duration", "file", "connector"])
 def test_a_value_is_needed(to: str) -> None:
-    """Where nothing was given, the sentence says what belongs there."""
+    """Without one the sentence says what is expected."""
     with pytest.raises(InvalidRequest, match=f"to={to} needs a value: "):
-        ask(to, " ")
+        parsed(to, " ")
 
 
 def test_unknown_to() -> None:
-    """The sentence names all there are."""
+    """The sentence names all known ones."""
     with pytest.raises(InvalidRequest, match="to: 'end' is none of earliest, latest, current, clear, datetime, "):
-        ask("end")
+        parsed("end")
 
 
 @pytest.mark.parametrize("name", ["", "a/b"])
-def test_names_that_no_path_reaches(name: str) -> None:
+def test_names_that_no_url_reaches(name: str) -> None:
     """Connect can be made to hold such connectors, but its REST API can't reach them."""
     with pytest.raises(InvalidRequest, match="is no name that Connect's REST API can reach"):
         Request.parse(connector=name, to="latest", now=NOW)
 
 
-def test_a_connector_is_not_its_own_example() -> None:
-    """To take one's own offsets changes nothing, and is surely a slip."""
+def test_a_connector_can_not_take_its_own_offsets() -> None:
+    """That would change nothing, so it is surely a mistake."""
     with pytest.raises(InvalidRequest, match="'flow' is the connector itself"):
-        ask("connector", "flow")
+        parsed("connector", "flow")
 
 
 def test_topics() -> None:
-    """A pattern, or nothing for all."""
-    assert ask("latest", topics=" or.* ").topics == "or.*"
-    assert ask("latest", topics=" ").topics is None
+    """A pattern; empty: all."""
+    assert parsed("latest", topics=" or.* ").topics == "or.*"
+    assert parsed("latest", topics=" ").topics is None
     with pytest.raises(InvalidRequest, match=r"topics: 'or\(' is no regular expression: missing \)"):
-        ask("latest", topics="or(")
+        parsed("latest", topics="or(")
 
 
 @pytest.mark.parametrize(
@@ -152,10 +153,10 @@ def test_partitions(text: str, ranges: tuple[tuple[int, int], ...], written: str
         ("2147483648", "holds no partition number"),
     ],
 )
-def test_partitions_that_are_none(text: str, sentence: str) -> None:
+def test_invalid_partitions(text: str, sentence: str) -> None:
     """The sentence names the part that is wrong."""
     with pytest.raises(InvalidRequest) as caught:
-        ask("latest", partitions=text)
+        parsed("latest", partitions=text)
 
     assert sentence in str(caught.value)
 
@@ -163,26 +164,49 @@ def test_partitions_that_are_none(text: str, sentence: str) -> None:
 @pytest.mark.parametrize(
     "request_",
     [
-        ask("latest"),
-        ask("offset", "5", topics="or.*", partitions="0,3-5"),
-        ask("datetime", "2026-01-31T03:00:00.5+01:00"),
-        ask("file", "/offsets.csv"),
+        parsed("latest"),
+        parsed("offset", "5", topics="or.*", partitions="0,3-5"),
+        parsed("datetime", "2026-01-31T03:00:00.5+01:00"),
+        parsed("file", "/offsets.csv"),
     ],
     ids=str,
 )
-def test_requests_are_read_back(request_: Request) -> None:
-    """A request goes through a JSON file and stays what it was."""
+def test_requests_are_written_and_read(request_: Request) -> None:
+    """As JSON."""
     assert Request.from_json(json.loads(json.dumps(request_.as_json()))) == request_
 
 
-def test_requests_are_said_in_the_words_that_were_used() -> None:
-    """Messages quote them."""
-    assert str(ask("offset", "5", topics="or.*", partitions="3 - 5")) == "to=offset value=5 topics=or.* partitions=3-5"
-    assert str(ask("clear")) == "to=clear"
+def test_the_json_of_a_request() -> None:
+    """These keys and values: plans of earlier versions are read too."""
+    request = replace(parsed("datetime", "2026-01-31T03:00:00Z", topics="or.*", partitions="0, 3-5"), only_back=True)
+
+    written = request.as_json()
+
+    assert written == {
+        "connector": "flow",
+        "to": "datetime",
+        "value": "2026-01-31T03:00:00Z",
+        "topics": "or.*",
+        "partitions": "0,3-5",
+        "amount": None,
+        "moment": "2026-01-31T03:00:00+00:00",
+        "reference": None,
+        "only_back": True,
+    }
+    del written["only_back"]
+    assert Request.from_json(written) == replace(request, only_back=False)
+
+
+def test_a_request_as_text() -> None:
+    """Messages quote it."""
+    assert (
+        str(parsed("offset", "5", topics="or.*", partitions="3 - 5")) == "to=offset value=5 topics=or.* partitions=3-5"
+    )
+    assert str(parsed("clear")) == "to=clear"
 
 
 def test_kinds_of_requests() -> None:
-    """What follows from ``to`` alone."""
+    """They depend on ``to`` only."""
     assert {to for to in To if to.by_time} == {To.DATETIME, To.DURATION}
     assert {to for to in To if to.by_list} == {To.FILE, To.CONNECTOR}
     assert {to for to in To if to.is_relative} == {To.SHIFT, To.SKIP}
