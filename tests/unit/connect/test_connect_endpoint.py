@@ -1,4 +1,4 @@
-"""An endpoint is checked when it is made, and never shows its secrets."""
+"""An endpoint is checked at its creation, and never shows its secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of the environment counts: proxies, and a CA bundle only where the endpoint names none; never .netrc."""
+"""The environment variables that count: proxies, a CA bundle if the endpoint has none, and never .netrc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each refusal of a Connect worker means, and how often the call that met it was sent."""
+"""The meaning of each refusal of a Connect worker, and how often the refused call was sent."""
 
 from __future__ import annotations
 

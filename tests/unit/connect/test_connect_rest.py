@@ -1,4 +1,4 @@
-"""The calls of the REST API: what is sent, what is read, which worker is asked, and what never leaks."""
+"""The calls of the REST API: what is sent and read, and which secrets never leak."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The standalone worker's file: read right or refused, written as Java writes it, replaced at once."""
+"""The standalone worker's file: read or refused, written as Java writes it, replaced atomically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who counts as running where offsets are stored, and who gets a login of ours to say so."""
+"""Which connectors count as running with ``control=storage``, and which workers get credentials."""
 
 from __future__ import annotations
 

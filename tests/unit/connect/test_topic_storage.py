@@ -1,4 +1,4 @@
-"""Where the offsets of a Connect cluster's connectors lie, as far as that needs no Kafka."""
+"""Where the offsets of a Connect cluster's connectors are stored, as far as that needs no Kafka."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Kafka doors do without a Kafka: refuse what can't work, and never hang."""
+"""Kafka clients without a Kafka: they refuse what can't work, and never hang."""
 
 from __future__ import annotations
 

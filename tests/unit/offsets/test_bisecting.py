@@ -1,4 +1,4 @@
-"""Where the distance between two logs changes, found by a few of their records."""
+"""Offsets at which the distance between two logs changes, found by few of their records."""
 
 from __future__ import annotations
 

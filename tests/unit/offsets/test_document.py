@@ -1,4 +1,4 @@
-"""Offset documents: what is read is what was written, and what is no document is refused in one sentence."""
+"""Offset documents: reading gives what was written, and anything else is refused in one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person asks of a failover."""
+"""Requests of a failover."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Families: what an offset means, what to store for a position, and what is wrong with an offset."""
+"""Families: the meaning of an offset, the offset for a position, and what is wrong with an offset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a flow is reset beside its MirrorSource's offsets."""
+"""What of a flow is reset besides its MirrorSource's offsets."""
 
 from __future__ import annotations
 

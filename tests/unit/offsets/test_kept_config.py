@@ -1,4 +1,4 @@
-"""What of a connector's configuration gets into a workspace: no secret, and all that the rules read."""
+"""What a workspace keeps of a connector's configuration: no secret, and all that the rules read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is looked for among offsets whose connector is gone."""
+"""Requests of a removal of orphaned offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regular expressions that are none, or none to Python: one readable error, wherever they come from."""
+"""Invalid regular expressions, also such as only Java accepts: one readable error, wherever they come from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans: one digest for one plan, and what a plan becomes on the offsets at which the connector was stopped."""
+"""Plans: one digest for one plan, and the plan on the offsets at which the connector was stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a look at a flow's readiness may be asked for, and what its configuration is told about a failover."""
+"""Requests of a readiness run, and verdicts on the flow's configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys and values as workers write them: byte by byte, since a worker looks a key up by its bytes."""
+"""Keys and values byte by byte as workers write them, as a worker looks up a key by its bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outcomes: what is written of them is what is read."""
+"""Outcomes: reading gives what was written."""
 
 from __future__ import annotations
 

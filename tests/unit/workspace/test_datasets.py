@@ -1,4 +1,4 @@
-"""Datasets: there whole and of the promised shape, or not at all."""
+"""Datasets are published whole and with their schema, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole files: published at once or not at all, on a disk and elsewhere."""
+"""Files are published whole or not at all, on a disk and elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where things lie in a workspace."""
+"""The paths of a workspace."""
 
 from __future__ import annotations
 

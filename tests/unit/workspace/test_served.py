@@ -1,4 +1,4 @@
-"""Which files of a run a browser may ask for."""
+"""Which files of a run a browser may read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Java's settings for reaching Kafka, as librdkafka's."""
+"""Java's client settings for Kafka, translated to librdkafka's."""
 
 from __future__ import annotations
 

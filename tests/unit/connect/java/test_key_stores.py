@@ -1,4 +1,4 @@
-"""Java's key stores, made by its keytool, opened here."""
+"""Key stores made by Java's keytool, opened by the package."""
 
 from __future__ import annotations
 

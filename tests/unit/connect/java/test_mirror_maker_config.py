@@ -1,4 +1,4 @@
-"""The file of a dedicated MirrorMaker 2: the worker of each flow, as MirrorMaker 2 itself makes it of the file."""
+"""The file of a dedicated MirrorMaker 2: the worker of each flow, as MirrorMaker 2 derives it."""
 
 from __future__ import annotations
 

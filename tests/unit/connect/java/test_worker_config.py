@@ -1,4 +1,4 @@
-"""A worker's properties file: which worker it is for, where that keeps its offsets, and where it answers."""
+"""A worker's properties file: the kind of worker, where its offsets are, and its REST address."""
 
 from __future__ import annotations
 
