@@ -15,10 +15,16 @@ PROCESSES ?= 3
 LOWEST       := .venv-lowest
 LOWEST_TOOLS := hypothesis|pytest|pytest-rerunfailures|pytest-timeout|pytest-xdist|vega-datasets
 PYTHONS      := 3.12 3.13
+# The Python of `make coverage`: from 3.12 on Python itself reports which lines run (sys.monitoring), which costs no time.
+COVERED      := .venv-3.12
+# Percent of the package's lines that tests/unit alone run; the floor of `make test` is in pyproject.toml.
+UNIT_FLOOR   := 54
+# The tests that belong to no suite of their own: pyproject.toml lists the suites' markers.
+NO_SUITE     := not faults and not processes and not mirror and not browser and not versions
 # From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.
 uv_pip = @$(UV) pip $(1) --quiet --offline >/dev/null 2>&1 || $(UV) pip $(1) --quiet >/dev/null
 
-.PHONY: setup demo test test-processes test-browser pictures test-mirror test-steps test-faults test-histories test-versions test-lowest test-pythons up down bench lint format lock docs clean
+.PHONY: setup demo test test-processes test-browser pictures test-mirror test-steps test-faults test-histories test-versions test-lowest test-pythons coverage up down bench lint format lock docs clean
 
 setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cache
 	@$(BIN)/python -m sandbox jars
@@ -42,7 +48,7 @@ down: setup  ## what `make up` has started, from another terminal
 	$(BIN)/python -m sandbox down
 
 test: setup  ## the tests, on two processes with real servers of their own each
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "not faults and not processes and not mirror and not browser and not versions"
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "$(NO_SUITE)"
 
 test-processes: setup  ## whole programs: the demo, `make up`, Airflow's and Spark's commands, workers and MirrorMakers
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m processes
@@ -81,8 +87,13 @@ $(LOWEST)/ready: pyproject.toml lowest.toml requirements.lock venv.sh | $(VENV)/
 	$(call uv_pip,install --python $(LOWEST) --no-deps -e .)
 	@touch $@
 
-test-pythons: setup $(PYTHONS:%=.venv-%/ready)  ## the unit tests on the other Python versions
-	for version in $(PYTHONS); do .venv-$$version/bin/python -m pytest -n $(PROCESSES) --dist loadfile tests/unit || exit 1; done
+test-pythons: setup $(PYTHONS:%=.venv-%/ready)  ## the unit tests on the other Python versions, with a floor of lines run
+	for version in $(PYTHONS); do COVERAGE_CORE=sysmon .venv-$$version/bin/python -m pytest -n $(PROCESSES) --dist loadfile \
+	  --cov --cov-report= --cov-fail-under=$(UNIT_FLOOR) tests/unit || exit 1; done
+
+coverage: setup $(COVERED)/ready  ## the tests of `make test` with the lines that they run, and a floor of these
+	COVERAGE_CORE=sysmon $(COVERED)/bin/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder \
+	  -m "$(NO_SUITE)" --cov --cov-report=term-missing:skip-covered
 
 .venv-%/ready: requirements.lock pyproject.toml venv.sh | $(VENV)/ready
 	bash venv.sh $* .venv-$*
@@ -121,4 +132,4 @@ lock: setup  ## requirements.lock anew
 	  --group dev --group docs -c constraints.txt -o requirements.lock pyproject.toml
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(PYTHONS:%=.venv-%) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(PYTHONS:%=.venv-%) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage

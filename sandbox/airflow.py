@@ -79,11 +79,11 @@ def _parse_and_enter(path: Path) -> dict[str, DAG]:
     from airflow.models.dagbag import DagBag, sync_bag_to_db  # noqa: PLC0415
 
     bag = DagBag(str(path))
-    found = _parsed(bag)
+    dags = _parsed(bag)
     bundles = DagBundlesManager()  # type: ignore[no-untyped-call]
     bundles.sync_bundles_to_db()
     sync_bag_to_db(bag, next(iter(bundles.get_all_dag_bundles())).name, None)
-    return found
+    return dags
 
 
 def _parsed(bag: Any) -> dict[str, DAG]:
@@ -210,7 +210,7 @@ class _Recipe:
         return []
 
     def command(self, home: Path) -> list[str]:
-        # -P: modules of this package must not stand in for those of the same name.
+        # -P: modules of this package must not shadow others of the same name.
         own = [sys.executable, "-P", tree.__file__, str(_environment_file(home))]
         return [*own, sys.executable, "-m", "airflow", "standalone"]
 

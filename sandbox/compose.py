@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     scene.add_argument("--connect", type=ConnectAt, required=True, metavar="URL")
     scene.add_argument("--data", type=Path, required=True, help="directory for the sink's file, on the Connect worker")
     scene.set_defaults(command=_set_scene)
-    healthy = commands.add_parser("healthy", help="exit 0 if all parts of Airflow work and it has found a DAG")
+    healthy = commands.add_parser("healthy", help="exit 0 if all parts of Airflow are healthy and a DAG is parsed")
     healthy.add_argument("--airflow", required=True, metavar="URL")
     healthy.add_argument("--passwords", type=Path, required=True, help="the simple auth manager's file")
     healthy.add_argument("--dag", required=True, metavar="DAG_ID")

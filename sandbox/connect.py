@@ -51,7 +51,7 @@ class Connect(ABC):
         return response.json() if response.content else None
 
     def is_ready(self) -> bool:
-        """Whether the worker takes requests and has found all plugins."""
+        """Whether the worker accepts requests and has all plugins."""
         try:
             self.call("GET", "/connectors", timeout=_ANSWERED)  # not answered before it has joined its group
             plugins = self.call("GET", "/connector-plugins", timeout=_ANSWERED)

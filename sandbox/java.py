@@ -23,19 +23,19 @@ def install_hint() -> str:
 def java() -> Path:
     """The ``java`` of a supported, full JDK: that of ``JAVA_HOME``, else the first on the path."""
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
-    if found is None:
+    binary_path = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    if binary_path is None:
         where = f"JAVA_HOME ({home})" if home else "the path"
         raise SandboxError(f"There is no java in {where}; a JDK 17 or 21 is needed: {install_hint()}")
-    return _checked(Path(found))
+    return _checked(Path(binary_path))
 
 
 @functools.cache
 def _checked(binary: Path) -> Path:
     command = [str(binary), "-XshowSettings:properties", "-version"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
-    version = re.search(r"java\.specification\.version = (\d+)", told.stderr)
-    home = re.search(r"java\.home = (.+)", told.stderr)
+    printed = subprocess.run(command, capture_output=True, text=True, check=False)
+    version = re.search(r"java\.specification\.version = (\d+)", printed.stderr)
+    home = re.search(r"java\.home = (.+)", printed.stderr)
     if version is None or home is None:
         raise SandboxError(f"{binary} does not work as Java; a JDK 17 or 21 is needed: {install_hint()}")
     if int(version[1]) not in SUPPORTED:

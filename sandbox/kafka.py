@@ -74,17 +74,17 @@ class Kafka(ABC):
         """The cluster's id; None while no broker answers that has joined it."""
         with self.admin() as client:
             try:
-                told = client.list_topics(timeout=timeout)
+                metadata = client.list_topics(timeout=timeout)
             except KafkaException:
                 return None
-        return told.cluster_id if told.brokers else None
+        return metadata.cluster_id if metadata.brokers else None
 
     def serves_groups(self, timeout: float = 5.0) -> bool:
         """Whether the coordinator of consumer groups answers, which starts later than the broker."""
         with self.admin() as client:
             try:
-                for asked in client.describe_consumer_groups(["sandbox"], request_timeout=timeout).values():
-                    asked.result()
+                for description in client.describe_consumer_groups(["sandbox"], request_timeout=timeout).values():
+                    description.result()
             except KafkaException:
                 return False
         return True
@@ -147,13 +147,13 @@ class Kafka(ABC):
         ``start`` is the first offset to read, of every partition or by partition; default: the log start offset. It
         reads committed records only, joins no group and commits nothing.
         """
-        wanted = {
+        spans = {
             number: (max(low, _start_of(number, start)), high)
             for number, (low, high) in self.log_bounds(topic).items()
             if partition in (None, number)
         }
         with self._consumer() as consumer:
-            records = _read(consumer, topic, {number: span for number, span in wanted.items() if span[0] < span[1]})
+            records = _read(consumer, topic, {number: span for number, span in spans.items() if span[0] < span[1]})
         return sorted(records, key=lambda record: (record.partition, record.offset))
 
     def log_bounds(self, topic: str) -> dict[int, tuple[int, int]]:
@@ -168,8 +168,8 @@ class Kafka(ABC):
     def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
         """Delete, by partition, the records before an offset, as retention does."""
         with self.admin() as client:
-            asked = [TopicPartition(topic, number, offset) for number, offset in before.items()]
-            for answer in client.delete_records(asked).values():
+            ends = [TopicPartition(topic, number, offset) for number, offset in before.items()]
+            for answer in client.delete_records(ends).values():
                 answer.result(_TIMEOUT)
 
     def commit_group(self, group: str, topic: str, positions: Mapping[int, int]) -> None:
@@ -177,13 +177,13 @@ class Kafka(ABC):
 
         A broker that has just started may lose the first commit without an error.
         """
-        wanted = [TopicPartition(topic, number, offset) for number, offset in positions.items()]
+        offsets = [TopicPartition(topic, number, offset) for number, offset in positions.items()]
         consumer = Consumer(self.client_settings() | {"group.id": group}, logger=_SILENT)
 
         def committed() -> bool:
-            consumer.commit(offsets=wanted, asynchronous=False)
-            found = consumer.committed(wanted, timeout=_TIMEOUT)
-            return [place.offset for place in found] == [place.offset for place in wanted]
+            consumer.commit(offsets=offsets, asynchronous=False)
+            stored = consumer.committed(offsets, timeout=_TIMEOUT)
+            return [one.offset for one in stored] == [one.offset for one in offsets]
 
         try:
             wait_until(committed, _TIMEOUT, f"the group {group} was not committed")
@@ -209,10 +209,10 @@ class KafkaAt(Kafka):
 
 def _led_partitions(client: AdminClient, topic: str) -> int | None:
     """How many partitions of a topic have a leader; None if the topic does not exist."""
-    found = client.list_topics(timeout=_TIMEOUT).topics.get(topic)
-    if found is None or found.error is not None:
+    metadata = client.list_topics(timeout=_TIMEOUT).topics.get(topic)
+    if metadata is None or metadata.error is not None:
         return None
-    return sum(partition.leader >= 0 for partition in found.partitions.values())
+    return sum(partition.leader >= 0 for partition in metadata.partitions.values())
 
 
 def _bounds(consumer: Consumer, partition: TopicPartition) -> tuple[int, int]:

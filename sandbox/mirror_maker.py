@@ -70,7 +70,7 @@ offset.storage.partitions = 3
 
 refresh.topics.interval.seconds = 5
 sync.topic.acls.enabled = false
-# What its workers are told goes by the cluster on which they work.
+# Settings of the workers have the alias of their cluster as a prefix.
 target.offset.flush.interval.ms = 2000
 target.session.timeout.ms = 6000
 target.heartbeat.interval.ms = 2000

@@ -63,7 +63,7 @@ def _play(daemon: Daemon) -> None:
 
 def _explain(scene: Scene, airflow: AirflowStandalone) -> None:
     sandbox = scene.sandbox
-    told = _WELCOME.format(
+    text = _WELCOME.format(
         airflow=airflow.url,
         connect=sandbox.connect.url,
         source=sandbox.source.bootstrap,
@@ -71,7 +71,7 @@ def _explain(scene: Scene, airflow: AirflowStandalone) -> None:
         file=scene.file,
         moment=datetime(2010, 12, 1, tzinfo=SEATTLE).isoformat(),
     )
-    _out.print(told)
+    _out.print(text)
 
 
 _WELCOME = f"""\

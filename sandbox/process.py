@@ -117,7 +117,7 @@ class ServerProcess:
     def log_tail(self, lines: int = _LOG_LINES) -> str:
         """The end of its log."""
         if not self.log_path.exists():
-            return "(it has said nothing)"
+            return "(its log is empty)"
         return "\n".join(self.log_path.read_text(errors="replace").splitlines()[-lines:])
 
     def _start_anew(self, timeout: float) -> None:
@@ -183,17 +183,17 @@ class ServerProcess:
 
 def free_ports(count: int) -> tuple[int, ...]:
     """Different ports of 127.0.0.1 on which nothing listens now."""
-    found: list[int] = []
-    with ExitStack() as held:  # all are held until the last is found, or one might be found twice
+    free: list[int] = []
+    with ExitStack() as probes:  # all stay bound until the last one is, or a port might be chosen twice
         for port in random.sample(_PORTS, len(_PORTS)):
-            if len(found) == count:
+            if len(free) == count:
                 break
-            probe = held.enter_context(socket.socket())
+            probe = probes.enter_context(socket.socket())
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue  # taken
-            found.append(port)
-    if len(found) < count:
+            free.append(port)
+    if len(free) < count:
         raise SandboxError(f"There are no {count} free ports between {_PORTS.start} and {_PORTS.stop}.")
-    return tuple(found)
+    return tuple(free)

@@ -86,7 +86,7 @@ class Sandbox:
         """End the worker that joined last, and wait until changes reach a leader among the others."""
         worker = self.workers.pop()
         if worker.process.is_alive:
-            worker.process.stop()  # in order: a leader that is killed is still asked until its session runs out
+            worker.process.stop()  # in order: a killed leader still gets requests until its session expires
         worker.process.close()
         wait_until(self.connect.is_led, 60, "no worker leads the others", progress=self.connect.work, interval=0.2)
 
@@ -164,11 +164,9 @@ class Sandbox:
         )
 
 
-def _fresh_root(wanted: Path | None) -> Path:
-    if wanted is None:
+def _fresh_root(root: Path | None) -> Path:
+    if root is None:
         return Path(tempfile.gettempdir(), f"connect-offsets-sandbox-{uuid.uuid4().hex[:12]}")
-    if wanted.exists() and any(wanted.iterdir()):
-        raise SandboxError(
-            f"{wanted} is not empty; a sandbox needs a directory of its own, as it removes it at the end."
-        )
-    return wanted.absolute()
+    if root.exists() and any(root.iterdir()):
+        raise SandboxError(f"{root} is not empty; a sandbox needs a directory of its own, as it removes it at the end.")
+    return root.absolute()

@@ -124,14 +124,14 @@ class Scene:
     def wait_until_mirrored(self) -> None:
         """Wait until the mirror's stored positions are the source's log ends."""
         ends = _ends(self.sandbox.source.log_bounds(TOPIC))
-        told, work = f"{MIRROR} has not caught up", self.sandbox.connect.work
-        wait_for(self.mirror_positions, ends, _TIMEOUT, told, progress=work, interval=0.2)
+        late, work = f"{MIRROR} has not caught up", self.sandbox.connect.work
+        wait_for(self.mirror_positions, ends, _TIMEOUT, late, progress=work, interval=0.2)
 
     def wait_until_written(self) -> None:
         """Wait until the sink's committed positions are the target's log ends."""
         ends = self.mirrored_ends()
-        told, work = f"{SINK} has not caught up", self.sandbox.connect.work
-        wait_for(self.sink_positions, ends, _TIMEOUT, told, progress=work, interval=0.2)
+        late, work = f"{SINK} has not caught up", self.sandbox.connect.work
+        wait_for(self.sink_positions, ends, _TIMEOUT, late, progress=work, interval=0.2)
 
     def mirrored_records(self) -> list[Record]:
         """All records of the replicated topic."""

@@ -5,8 +5,8 @@ The owner starts ``tether.py OWNER_PID GRACE HOME`` and talks to it in lines of 
     to the tether      {"run": [command, …], "log": path}    {"signal": number}
     from the tether    {"home": path} (it is there)    {"pid": number}    {"exit": code}    {"error": message}
 
-Standard input is a pipe whose other end only the owner holds. When it closes, because the owner said so or because it
-died in whatever way, the tether ends the server and removes HOME; the last of its siblings removes all of the sandbox.
+Standard input is a pipe whose other end only the owner holds. When it closes, because the owner closed it or died
+in any way, the tether ends the server and removes HOME; the last of its siblings removes all of the sandbox.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> None:
 
 def _orders(owner: int, leaving: threading.Event) -> Iterator[dict[str, Any]]:
     rest = b""
-    # The parent's id is looked at too: a child that the owner forked keeps the pipe open after the owner's death.
+    # Check the parent's id too: a child that the owner forked keeps the pipe open after the owner's death.
     while os.getppid() == owner and not leaving.is_set():
         if not select.select([_STDIN], [], [], 0.5)[0]:
             continue

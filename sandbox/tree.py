@@ -32,24 +32,24 @@ def main(arguments: list[str]) -> int:
         end_descendants()
 
 
-def environment(told: Path) -> dict[str, str]:
+def environment(variables: Path) -> dict[str, str]:
     """This process's environment without Airflow's variables, and the file's variables."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
-    own.update(json.loads(told.read_text()))
+    own.update(json.loads(variables.read_text()))
     return own
 
 
 def end_descendants() -> None:
     """Kill all descendants of this process. Each is halted first, so that it starts no other meanwhile."""
     me = psutil.Process()
-    found: set[psutil.Process] = set()
-    while new := set(me.children(recursive=True)) - found:
+    halted: set[psutil.Process] = set()
+    while new := set(me.children(recursive=True)) - halted:
         for process in new:
             _signal(process, signal.SIGSTOP)
-        found |= new
-    for process in found:
+        halted |= new
+    for process in halted:
         _signal(process, signal.SIGKILL)
-    psutil.wait_procs(found, timeout=10)
+    psutil.wait_procs(halted, timeout=10)
 
 
 def _ended(command: subprocess.Popen[bytes]) -> int:

@@ -21,7 +21,7 @@ Progress = Mapping[str, Callable[[], object]]
 _NOTHING: Progress = MappingProxyType({})
 # A wait with progress ends after so many timeouts.
 _AT_MOST = 10
-_BETWEEN_LOOKS = 1.0  # seconds: progress is observed less often than the condition, as it costs as much
+_INTERVAL = 1.0  # seconds: progress is observed less often than the condition, as it costs as much
 _SHOWN = 300  # characters of each observed value
 
 
@@ -36,11 +36,11 @@ def wait_until(
     """Poll ``condition`` and return its first true answer.
 
     Raises :class:`NotInTime` once nothing in ``progress`` has changed for ``timeout`` seconds, or after ten times as
-    long in all, and after polling at least once. The error has ``message``, what was last seen, and what moved last.
+    long in all, and after polling at least once. The error has ``message``, the last values and the last change.
     """
     watched = _Watched(progress)
-    while not (answer := _asked(condition)):
-        watched.look(within=timeout)
+    while not (answer := _polled(condition)):
+        watched.observe(within=timeout)
         if watched.still >= timeout or watched.waited >= _AT_MOST * timeout:
             raise NotInTime(f"{message} ({watched})")
         time.sleep(interval)
@@ -57,17 +57,17 @@ def wait_for(
     interval: float = 0.05,
 ) -> None:
     """Wait until ``read`` returns ``expected``; a new answer is progress, too."""
-    found: list[object] = [None]
+    observed: list[object] = [None]
 
     def is_there() -> bool:
-        found[0] = read()
-        return found[0] == expected
+        observed[0] = read()
+        return observed[0] == expected
 
-    told = f"{message}: {_shown(expected)} was expected"
-    wait_until(is_there, timeout, told, progress={"found": lambda: found[0], **progress}, interval=interval)
+    late = f"{message}: {_shown(expected)} was expected"
+    wait_until(is_there, timeout, late, progress={"observed": lambda: observed[0], **progress}, interval=interval)
 
 
-def _asked(condition: Callable[[], T]) -> T | None:
+def _polled(condition: Callable[[], T]) -> T | None:
     try:
         return condition()
     except RestRefusal as refusal:
@@ -82,8 +82,8 @@ class _Watched:
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._began = self._moved = time.monotonic()
-        self._looked = float("-inf")
-        self._seen: dict[str, object] = {}
+        self._observed_at = float("-inf")
+        self._values: dict[str, object] = {}
         self._what = "nothing"
 
     @property
@@ -96,30 +96,30 @@ class _Watched:
         """Seconds since the last change, or since the wait began."""
         return time.monotonic() - self._moved
 
-    def look(self, *, within: float) -> None:
+    def observe(self, *, within: float) -> None:
         """Observe changes once a second, and always before ``within`` seconds without progress are over."""
         now = time.monotonic()
-        if not self._progress or (now - self._looked < _BETWEEN_LOOKS and self.still < within):
+        if not self._progress or (now - self._observed_at < _INTERVAL and self.still < within):
             return
-        is_first, self._looked = not self._seen, now
-        seen = {name: _seen(look) for name, look in self._progress.items()}
-        changed = [name for name in seen if seen[name] != self._seen.get(name)]
-        self._seen = seen
+        is_first, self._observed_at = not self._values, now
+        observed = {name: _observed(read) for name, read in self._progress.items()}
+        changed = [name for name in observed if observed[name] != self._values.get(name)]
+        self._values = observed
         if changed:
             self._moved = time.monotonic()
             self._what = "nothing" if is_first else ", ".join(changed)
 
     def __str__(self) -> str:
-        told = f"waited {self.waited:.0f} s"
+        text = f"waited {self.waited:.0f} s"
         if self._progress:
-            told += f", {self.still:.0f} s without progress; what moved last: {self._what}; last seen: "
-            told += "; ".join(f"{name} {_shown(value)}" for name, value in self._seen.items())
-        return told
+            text += f", {self.still:.0f} s without progress; what changed last: {self._what}; last observed: "
+            text += "; ".join(f"{name} {_shown(value)}" for name, value in self._values.items())
+        return text
 
 
-def _seen(look: Callable[[], object]) -> object:
+def _observed(read: Callable[[], object]) -> object:
     try:
-        return look()
+        return read()
     except Exception as error:  # noqa: BLE001 - whether the wait fails is the condition's to say
         return type(error).__name__  # and not its text, which may differ each time
 

@@ -1,4 +1,4 @@
-"""What all tests share: one sandbox, one Airflow home, one Spark session; each made only when a test asks for it."""
+"""Fixtures of all tests: one sandbox, one Airflow home, one Spark session, each created when a test requests it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people type: Airflow's own commands, in processes of their own."""
+"""Airflow's own commands, in processes of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all operators share."""
+"""What all operators have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ready DAG on real parts: what it applies, what it refuses, and how it ends when something lies to it."""
+"""``connector_offsets_change`` on real parts: applied and refused changes, and answers that were altered."""
 
 from __future__ import annotations
 

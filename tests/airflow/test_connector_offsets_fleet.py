@@ -1,4 +1,4 @@
-"""One change over many real connectors: how many are down at once, and what becomes of one that fails."""
+"""One change of many connectors: how many are down at once, and what happens when one fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets whose connector is gone, on a real Connect cluster of their own: found, removed, and nothing else touched."""
+"""Orphaned offsets on a real Connect cluster: found and removed, and nothing else is changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same job in single steps."""
+"""A change in single steps."""
 
 from __future__ import annotations
 

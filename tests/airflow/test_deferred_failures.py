@@ -1,4 +1,4 @@
-"""What waits in a triggerer fails as what waits in a worker's slot: the same exception, and the same sentence."""
+"""A deferred task fails as one that waits in a worker's slot: with the same exception and message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every ready DAG can be triggered by Airflow's form, which says what each of its fields is for."""
+"""Every ready DAG can be triggered by Airflow's form, which describes each field."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""From an Airflow connection to a store: every field, every mistake, and no secret in a log."""
+"""Connections become clients: every field, every mistake, and no secret in a log."""
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -19,17 +18,6 @@ from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHoo
 from airflow_provider_connect_offsets.hooks.storage import open_storage
 
 SetConnection = Callable[..., None]
-
-
-@pytest.fixture
-def connection(monkeypatch: pytest.MonkeyPatch) -> SetConnection:
-    """Set an Airflow connection, as JSON in its environment variable; a text is set as it is."""
-
-    def set_connection(conn_id: str = "kafka_connect_default", uri: str | None = None, **fields: Any) -> None:
-        value = uri or json.dumps({"conn_type": "kafka_connect", **fields})
-        monkeypatch.setenv(f"AIRFLOW_CONN_{conn_id.upper()}", value)
-
-    return set_connection
 
 
 @pytest.fixture

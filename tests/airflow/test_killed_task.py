@@ -1,4 +1,4 @@
-"""What Airflow does to a task that is cleared or failed by hand: SIGTERM, which calls ``on_kill``, and soon SIGKILL."""
+"""A task that is cleared or failed by hand: Airflow sends SIGTERM, which calls ``on_kill``, and soon SIGKILL."""
 
 from __future__ import annotations
 

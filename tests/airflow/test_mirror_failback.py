@@ -1,4 +1,4 @@
-"""Groups that go home as a real DAG run, between two real clusters."""
+"""A failback of consumer groups by a DAG run, between two real clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failovers of consumer groups as real DAG runs, between two real clusters."""
+"""Failovers of consumer groups by DAG runs, between two real clusters."""
 
 from __future__ import annotations
 

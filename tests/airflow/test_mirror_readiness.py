@@ -1,4 +1,4 @@
-"""The DAG that tells how ready a flow is, and the sensor that waits until it has drained, on a real MirrorMaker 2."""
+"""``mirror_readiness``, and the sensor that waits until a flow has drained, on a real MirrorMaker 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resets of whole flows on two real clusters, with MirrorMaker 2 on the shared worker, by the DAG."""
+"""Resets of whole flows by the DAG, on two real clusters with MirrorMaker 2 on the shared worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Airflow's pages lead to a report: the approval's text, and the button of each task that has one."""
+"""Links to reports in Airflow's UI: in the approval's text, and the button of each task that has one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports in the browser: Airflow's own API server with the plugin in it, asked by users of several kinds."""
+"""Reports served by Airflow's own API server with the plugin, to users with different rights."""
 
 from __future__ import annotations
 

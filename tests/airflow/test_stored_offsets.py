@@ -1,4 +1,4 @@
-"""Changes where no REST API reaches: a dedicated MirrorMaker 2 and a standalone worker, by shell and by DAG."""
+"""Changes without a REST API: a dedicated MirrorMaker 2 and a standalone worker, by shell and by DAG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each argument of an operator or sensor may be a template, but for those that decide how it waits."""
+"""Each argument of an operator or sensor may be a template, except those that configure its waiting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sensors and deferred operators on real connectors: what they wait for, and that another triggerer can go on."""
+"""Sensors and deferred operators on real connectors: their conditions, and a triggerer that takes over."""
 
 from __future__ import annotations
 
@@ -58,9 +58,12 @@ def test_another_triggerer_goes_on_where_one_was_ended(sink: SinkFlow) -> None:
     path, arguments = json.loads(json.dumps(trigger.serialize()))
     module, _, name = path.rpartition(".")
     again: WaitingTrigger = getattr(importlib.import_module(module), name)(**arguments)
-    threading.Timer(0.3, sink.sandbox.connect.stop, [sink.name]).start()
+    stopping = threading.Timer(0.3, sink.sandbox.connect.stop, [sink.name])
+    stopping.start()
+    event = asyncio.run(first_event(again))
+    stopping.join()
 
-    assert asyncio.run(first_event(again)) == {
+    assert event == {
         "reached": True,
         "message": f"'{sink.name}' is STOPPED; its tasks: none.",
         "before": "",

@@ -1,4 +1,4 @@
-"""``make up`` and a browser: nothing else is used here but what they show."""
+"""``make up`` and a browser, the only parts that these tests use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each ready DAG is triggered by its form, with what its documentation says to fill in."""
+"""Each ready DAG is triggered by its form with the values that its documentation names."""
 
 from __future__ import annotations
 

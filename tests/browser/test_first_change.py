@@ -1,4 +1,4 @@
-"""README and a browser alone lead from ``make up`` to an applied change and its report."""
+"""README and browser suffice to apply a first change after ``make up`` and to open its report."""
 
 from __future__ import annotations
 

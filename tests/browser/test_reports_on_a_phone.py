@@ -1,4 +1,4 @@
-"""Reports on a phone: 390 px wide, each kind of them, with long names and large numbers."""
+"""Reports at a phone's width of 390 px, with long names and large numbers."""
 
 from __future__ import annotations
 

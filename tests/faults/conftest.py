@@ -1,4 +1,4 @@
-"""What the cells of the fault matrix share, and the matrix as a table at the end of the run."""
+"""Fixtures of the fault matrix, and the matrix as a table at the end of the run."""
 
 from __future__ import annotations
 

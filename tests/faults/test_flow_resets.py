@@ -1,4 +1,4 @@
-"""Resets of real flows: what one of the two stores alone does, subsets, positions, other names and places, failures."""
+"""Resets of real flows: one store alone, subsets, positions, other names and placements, failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every call that an operation makes is broken in turn, in every way; whoever comes next ends it, wholly.
+"""Each call of an operation is broken in each way; the next one completes or undoes the operation.
 
 The cells are made from a clean run of the operation, so that an operation, or a call, that is added later is in them.
 """

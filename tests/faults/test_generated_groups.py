@@ -1,4 +1,4 @@
-"""Every call that a commit or a restore of groups makes is broken in turn; whoever comes next loses nothing."""
+"""Each call of a commit or restore of groups is broken; the next one loses nothing."""
 
 from __future__ import annotations
 

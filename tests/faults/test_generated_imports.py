@@ -1,4 +1,4 @@
-"""The same for imports: each call that one makes to Kafka is broken in turn, with topics of two connectors.
+"""Each call of an import to Kafka is broken, with topics of two connectors.
 
 One keeps its offsets in the workers' topic; the other has a topic of its own, and a second copy in the workers'.
 """

@@ -1,4 +1,4 @@
-"""Every call that a removal of orphaned offsets makes is broken in turn; whoever comes next finishes what was begun."""
+"""Each call of a removal of orphaned offsets is broken; the next one completes the removal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker or a broker goes away at each change that an operation makes, and comes back; the operation ends wholly."""
+"""A worker or broker fails at each change of an operation and comes back; the operation ends whole."""
 
 from __future__ import annotations
 

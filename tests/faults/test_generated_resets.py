@@ -1,4 +1,4 @@
-"""The same for resets of flows: each call that one makes, to a worker and to both clusters, is broken in turn."""
+"""Each call of a reset, to a worker and to both clusters, is broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resets of real flows that are broken on purpose: before, in, and after the emptying of the offset syncs."""
+"""Resets of real flows that are broken before, during and after the offset syncs are emptied."""
 
 from __future__ import annotations
 

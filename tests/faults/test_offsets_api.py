@@ -1,4 +1,4 @@
-"""The scenarios of Kafka's OffsetsApiIntegrationTest, from the side of who calls: sinks, and what is refused of any.
+"""Scenarios of Kafka's OffsetsApiIntegrationTest from the client's side: sinks, and refusals of any connector.
 
 Each test names the scenarios that it stands for. A zombie sink task is in ``test_others``, a rebalance in
 ``test_outages``, sources are in ``test_offsets_api_of_sources``.

@@ -1,4 +1,4 @@
-"""The scenarios of Kafka's OffsetsApiIntegrationTest, from the side of who calls: sources on workers of every kind."""
+"""Scenarios of Kafka's OffsetsApiIntegrationTest from the client's side: sources on each kind of worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The offsets topic of a real worker: read as the worker says, and written as the worker writes."""
+"""The offsets topic of a real worker: the same values as by its REST API, written as the worker writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Someone else is at the same connector: changes its offsets, resumes it, deletes it, reads in its group."""
+"""Another user changes the same connector: its offsets or state, deletes it, or reads in its group."""
 
 from __future__ import annotations
 

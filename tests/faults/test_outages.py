@@ -1,4 +1,4 @@
-"""A worker or a broker goes away and comes back: one outage for all steps, a change held at each."""
+"""A worker or broker fails and comes back: one outage for all steps, with a change held at each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process that makes the change dies, at every step: the next attempt of its task applies the plan, once."""
+"""The process of a change is killed at each step: the task's next attempt applies the plan once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request, or its answer, is lost or comes late: what stands is read back, and decides."""
+"""A request or its answer is lost or late: the stored offsets are read back and decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real standalone worker and its file: read as the worker says, changed while it is down, and gone on from."""
+"""A real standalone worker and its file: read like the worker, changed while it is down, and resumed from."""
 
 from __future__ import annotations
 

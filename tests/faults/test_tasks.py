@@ -1,4 +1,4 @@
-"""Each task of each task group fails, times out and is killed under a real scheduler; then everything is looked at."""
+"""Each task of each task group fails, times out or is killed under a real scheduler."""
 
 from __future__ import annotations
 

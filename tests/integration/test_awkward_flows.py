@@ -1,4 +1,4 @@
-"""Planned failovers of flows that lived through more than MirrorMaker 2's own doing, compared record by record."""
+"""Planned failovers of flows with more history than MirrorMaker 2's own, compared record by record."""
 
 from __future__ import annotations
 

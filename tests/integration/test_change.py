@@ -1,4 +1,4 @@
-"""Changes of where real connectors resume: planned on Spark, applied over a real worker, proved by what arrives."""
+"""Changes of real connectors: planned on Spark, applied on a real worker, proved by the delivered records."""
 
 from __future__ import annotations
 

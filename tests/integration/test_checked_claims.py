@@ -1,4 +1,4 @@
-"""Claims that pairs of offsets prove, and the records do not, with a real MirrorMaker 2 and somebody else's record."""
+"""Claims that offset mappings prove and records disprove, with a real MirrorMaker 2 and foreign records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``connect-offsets`` on real workers: what it exports is what they tell, and what it imports is where they go on."""
+"""``connect-offsets`` on real workers: exports equal the workers' answers, and imports can be undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that the brokers delete while a change is made: what is written, undone and said, at each of its steps."""
+"""Records that brokers delete during a change: what is written, undone and reported at each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets changed without a plan: held against other runs, kept before they are written, put back when that fails."""
+"""Offsets changed without a plan: exclusive, prior offsets stored first, and restored on failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consumer groups that fail over between two real clusters, with a real MirrorMaker 2 between them."""
+"""Failovers of consumer groups between two real clusters, with a real MirrorMaker 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real consumer groups that a failover commits, and what is said and kept where it ends half-way."""
+"""Real consumer groups that a failover commits, and what is reported and kept if it ends half-way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real consumer groups that a failover has moved, and that are restored, whatever else happens to them."""
+"""Real consumer groups of a failover that are restored, whatever else happens to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports into a topic: one at a time, apart from Airflow's changes, and what a killed one has left is taken back."""
+"""Imports into a topic: one at a time, never during Airflow's changes; the rest of a killed one is undone."""
 
 from __future__ import annotations
 

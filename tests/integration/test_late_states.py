@@ -1,4 +1,4 @@
-"""A connector was given back, and its status still says STOPPED: a worker that has died, or is busy, tells it late."""
+"""Connectors that were restored while their status is still STOPPED: a dead or busy worker reports it late."""
 
 from __future__ import annotations
 

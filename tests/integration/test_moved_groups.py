@@ -1,4 +1,4 @@
-"""Groups of one cluster are moved by one run at a time, and what a dead run has left of them is mended by the next."""
+"""One run at a time moves groups of a cluster, and the next one completes what a dead run left."""
 
 from __future__ import annotations
 

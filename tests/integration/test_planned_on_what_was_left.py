@@ -1,4 +1,4 @@
-"""Plans that were made while offsets stood that a dead run had written, and that are undone before they are applied."""
+"""Plans on offsets of a dead run, which are undone before the plan is applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks at a real MirrorMaker 2 flow find, each fault caused on the real thing."""
+"""Readiness of a real MirrorMaker 2 flow, with each fault caused on the real parts."""
 
 from __future__ import annotations
 

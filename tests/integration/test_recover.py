@@ -1,4 +1,4 @@
-"""``connect-offsets recover``: what a run has left, and nobody comes back for, is shown and settled by hand."""
+"""``connect-offsets recover`` lists and settles what a dead run has left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histories of the model, lived through by real topics: both logs, offset syncs, and what is answered about them."""
+"""Histories of the model replayed on real topics: logs, offset syncs and translations are the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How old the records at a position are, and what the brokers will do about it."""
+"""The age of the records at a position, and when the brokers will delete them."""
 
 from __future__ import annotations
 

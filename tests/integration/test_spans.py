@@ -1,4 +1,4 @@
-"""Single records of real logs."""
+"""Reading single records of real logs."""
 
 from __future__ import annotations
 

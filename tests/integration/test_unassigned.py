@@ -1,4 +1,4 @@
-"""Connectors of a worker that has gone away in order: UNASSIGNED, whatever state they are meant to be in."""
+"""Connectors of a worker that has left in order: UNASSIGNED, whatever their target state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failovers after the source cluster was killed, with what is left of it on the target."""
+"""Failovers after the source cluster was killed, with the evidence left on the target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker's own properties open its secured Kafka: TLS, client certificates and passwords, on a real broker."""
+"""A worker's properties open its secured Kafka: TLS, client certificates and passwords, on a real broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The archive of classes from which Spark's driver starts: written once, used where it fits, and never in the way."""
+"""The class-data archive of Spark's driver: written once, used if it fits, and never an obstacle."""
 
 from __future__ import annotations
 

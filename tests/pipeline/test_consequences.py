@@ -1,4 +1,4 @@
-"""Rules on what a change brings about: when they fire, how severe they are, and the sentence that a person reads."""
+"""Rules on the consequences of a change: when they fire, their severity and their message."""
 
 from __future__ import annotations
 

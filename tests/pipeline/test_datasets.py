@@ -1,4 +1,4 @@
-"""Datasets as the jobs read and write them, whatever users have set in Spark."""
+"""Datasets as the jobs read and write them, whatever Spark settings users have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of groups that go home, in the logs that they leave: whole, cut off, mixed, and copied."""
+"""Translations of a failback in logs that are whole, cut off, mixed or copied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The translation job: what becomes of each group, and what closes the gate."""
+"""The translation job: the result for each group, and what closes the gate."""
 
 from __future__ import annotations
 

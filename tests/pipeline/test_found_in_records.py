@@ -1,4 +1,4 @@
-"""Positions that no offset mapping tells: a preview leaves them to records that are read once the flow is stopped."""
+"""Positions without an offset mapping: the preview leaves them to records that are read after the stop."""
 
 from __future__ import annotations
 

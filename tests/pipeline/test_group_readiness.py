@@ -1,4 +1,4 @@
-"""What a failover would make of each group now, either way: exact answers, and the same as a failover gives."""
+"""The translation of each group that a failover would make now, of either kind; equal to that of a failover."""
 
 from __future__ import annotations
 

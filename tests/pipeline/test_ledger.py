@@ -1,4 +1,4 @@
-"""What looks at a flow's readiness keep, how little of it, and what it is worth once the source is lost."""
+"""The ledger that readiness runs keep: its size, and its use once the source is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that hold no list of offsets, or one with rows that are none."""
+"""Files that are no list of offsets, or have invalid rows."""
 
 from __future__ import annotations
 

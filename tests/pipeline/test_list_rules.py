@@ -1,4 +1,4 @@
-"""Rules that only lists of offsets can break, as what is computed keeps them."""
+"""Rules that only lists of offsets can break, as computed offsets keep them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``to=file`` and ``to=connector``: what a list says, in every format, is what is planned."""
+"""``to=file`` and ``to=connector``: the plan is what the list contains, in every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MirrorMaker 2's records: the bytes that its own sources document, and those that a real one has written."""
+"""MirrorMaker 2's records: the bytes that its sources document, and bytes of a real one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reset does beside the offsets: topics, syncs, duplicates and checkpoints, on small frames."""
+"""What a reset changes besides offsets: topics, syncs, duplicates and checkpoints, on small frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as orphaned among the records of an offsets topic: exact rows for exact records."""
+"""Which records of an offsets topic are orphaned: exact rows for exact records."""
 
 from __future__ import annotations
 

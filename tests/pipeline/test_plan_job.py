@@ -1,4 +1,4 @@
-"""The job as a whole: what it reads, writes and sums up, and that it needs nothing but the zip it is shipped with."""
+"""The plan job as a whole: its input, datasets and summary, with nothing but the shipped zip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What evidence presumes: where one of these is left out, an answer is wrong that is right with it."""
+"""The preconditions of evidence: without any one of them, an answer that was right is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules on what is asked for: when they fire, how severe they are, and the sentence that a person reads."""
+"""Rules on a request: when they fire, their severity and their message."""
 
 from __future__ import annotations
 

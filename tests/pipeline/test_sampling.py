@@ -1,4 +1,4 @@
-"""Which claims are picked, so that their records are compared."""
+"""Which claims are sampled to compare their records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One limit for the records of all partitions, and who gets how much of it."""
+"""One limit of records for all partitions, and the share of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translated positions, held against worlds of which all is known."""
+"""Translated positions, compared with random worlds of which everything is known."""
 
 from __future__ import annotations
 

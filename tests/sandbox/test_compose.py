@@ -1,4 +1,4 @@
-"""docker-compose.yaml: compose takes it, and it gives what the sandbox and `make up` give."""
+"""docker-compose.yaml is valid, and has the same settings as the sandbox and `make up`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docker-compose.yaml runs of our own: the scene, and health checks. All of it on real servers."""
+"""The sandbox's commands in docker-compose.yaml, on real servers: the scene, and health checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``make demo``, as a person runs it."""
+"""``make demo`` as a program of its own."""
 
 from __future__ import annotations
 

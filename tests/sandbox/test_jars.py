@@ -1,4 +1,4 @@
-"""Kafka's jars appear whole or not at all, once for all who ask."""
+"""Kafka's jars are published atomically, and fetched once for all processes."""
 
 from __future__ import annotations
 

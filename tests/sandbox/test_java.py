@@ -1,4 +1,4 @@
-"""Who has no fitting Java is told the command that installs one."""
+"""Without a suitable Java, the error names the command that installs one."""
 
 from __future__ import annotations
 

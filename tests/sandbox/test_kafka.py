@@ -1,4 +1,4 @@
-"""What was written is read again, byte by byte and time by time."""
+"""What was written is read again, with the same bytes and timestamps."""
 
 from __future__ import annotations
 

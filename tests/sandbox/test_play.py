@@ -1,4 +1,4 @@
-"""``make up``: it comes up, explains itself, and goes without a trace. What can be clicked there: tests/browser."""
+"""``make up`` starts, prints its instructions, and leaves no trace. Its UI is tested in tests/browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``make`` says on a machine that lacks something."""
+"""What ``make`` prints on a machine that lacks something."""
 
 from __future__ import annotations
 

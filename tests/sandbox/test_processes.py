@@ -1,4 +1,4 @@
-"""Servers are stopped, killed, suspended and lost, as the faults that the package must survive."""
+"""Servers are stopped, killed, suspended and lost, the faults that the package must survive."""
 
 from __future__ import annotations
 

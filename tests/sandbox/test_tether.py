@@ -1,4 +1,4 @@
-"""Nothing outlives its owner."""
+"""No server outlives its owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command is ended with all that it has started."""
+"""A command is ended with all processes that it has started."""
 
 from __future__ import annotations
 

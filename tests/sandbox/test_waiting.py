@@ -59,7 +59,7 @@ def test_it_goes_on_as_long_as_something_moves(clock: Clock) -> None:
 
 
 def test_it_fails_when_nothing_has_moved_for_so_long(clock: Clock) -> None:
-    """And says when what moved last, and what was last seen of it and of the rest."""
+    """The message has the time and kind of the last change, and all last observed values."""
     began = clock.now
     progress = {"records": lambda: min(clock.now - began, 100) // 10, "state": lambda: "RUNNING"}
 
@@ -67,8 +67,8 @@ def test_it_fails_when_nothing_has_moved_for_so_long(clock: Clock) -> None:
         wait_until(lambda: False, 60, "it has not caught up", progress=progress, interval=1)
 
     assert str(late.value) == (
-        "it has not caught up (waited 160 s, 60 s without progress; what moved last: records; "
-        "last seen: records 10; state RUNNING)"
+        "it has not caught up (waited 160 s, 60 s without progress; what changed last: records; "
+        "last observed: records 10; state RUNNING)"
     )
 
 
@@ -76,7 +76,7 @@ def test_it_ends_however_much_moves(clock: Clock) -> None:
     """After ten times the time that it has without progress."""
     began = clock.now
 
-    with pytest.raises(NotInTime, match=r"waited 600 s, 0 s without progress; what moved last: turns"):
+    with pytest.raises(NotInTime, match=r"waited 600 s, 0 s without progress; what changed last: turns"):
         wait_until(lambda: False, 60, "it turns in circles", progress={"turns": lambda: clock.now}, interval=1)
 
     assert clock.now == began + 600
@@ -113,7 +113,7 @@ def test_what_can_not_be_looked_at_does_not_end_a_wait(clock: Clock) -> None:
     def look() -> object:
         raise ConnectionError(f"refused at {clock.now}")
 
-    with pytest.raises(NotInTime, match=r"waited 60 s, 60 s without .* last seen: records ConnectionError\)"):
+    with pytest.raises(NotInTime, match=r"waited 60 s, 60 s without .* last observed: records ConnectionError\)"):
         wait_until(lambda: False, 60, "it did not come", progress={"records": look}, interval=1)
 
 
@@ -124,7 +124,7 @@ def test_a_value_is_waited_for_and_told(clock: Clock) -> None:
     wait_for(lambda: (clock.now - began) // 50, 4, 60, "it is not there", interval=1)
     assert clock.now == began + 200
 
-    with pytest.raises(NotInTime, match=r"it is not there: 9 was expected \(waited 110 s, 60 s .* found 5\)"):
+    with pytest.raises(NotInTime, match=r"it is not there: 9 was expected \(waited 110 s, 60 s .* observed 5\)"):
         wait_for(lambda: min((clock.now - began) // 50, 5), 9, 60, "it is not there", interval=1)
 
 

@@ -1,4 +1,4 @@
-"""What a process that is at work shows, and one that is gone."""
+"""The progress of a process that works, and of one that has ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documents say of the tests is what the tests have."""
+"""The documents name the tests, steps and versions that exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The house stays one in which a stranger finds the room."""
+"""The structure of the package: unique class names, small folders, short files."""
 
 from __future__ import annotations
 

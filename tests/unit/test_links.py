@@ -1,4 +1,4 @@
-"""Links between pages of the documentation lead to files and headings that are there."""
+"""Links between pages of the documentation lead to files and headings that exist."""
 
 from __future__ import annotations
 

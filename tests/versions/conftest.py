@@ -1,4 +1,4 @@
-"""Brokers and workers of other versions of Kafka in place of the shared ones; a test names those that it runs on."""
+"""Brokers and workers of other versions of Kafka in place of the shared ones; a test names its versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kafka 3.5: what its REST API can't do is refused by name before anything is touched, and the rest works."""
+"""Kafka 3.5: what its REST API lacks is refused before anything changes, and the rest works."""
 
 from __future__ import annotations
 

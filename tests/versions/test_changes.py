@@ -1,4 +1,4 @@
-"""Brokers and workers of each version take every kind of change, a reset and a failover."""
+"""Brokers and workers of each version accept every kind of change, a reset and a failover."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A connector that is created as STOPPED, so that it has its offsets before it first runs (Kafka 3.7)."""
+"""A connector that is created as STOPPED has its offsets before it first runs (Kafka 3.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets where workers of each version keep them: exported, imported (KIP-199), and changed with control=storage."""
+"""Offsets in the stores of each version: exported, imported (KIP-199), and changed with control=storage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that can be deferred, in a row: stop, replay, resume and wait until all was delivered again."""
+"""Each step that can be deferred, in a row: stop, replay, resume, and wait until all was delivered again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two tasks of ours: of the run directory that the first is given there is a report, of the other's there is none."""
+"""Two of the provider's tasks: the run directory of the first has a report, that of the second has none."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ class Playing:
         """The number of records in the remote topic."""
         with KafkaLogs({"bootstrap.servers": self.told(r"\(source\) and (\S+) \(target\)")}) as logs:
             topic = self.told(r"readings, to (\S+)\n")
-            wanted = [TopicPartition(topic, number) for number in range(logs.topics()[topic])]
-            return sum(found.log_end for found in logs.bounds(wanted).values())
+            partitions = [TopicPartition(topic, number) for number in range(logs.topics()[topic])]
+            return sum(bounds.log_end for bounds in logs.bounds(partitions).values())
 
 
 @contextmanager

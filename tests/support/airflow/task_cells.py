@@ -115,16 +115,16 @@ class Cell:
         return self._mended(scene, runs, params)
 
     def _mended(self, scene: Scene, runs: Runs, params: dict[str, Any]) -> str:
-        asked = {**params, **({"resume_flow": True} if "resume_flow" in _dag(self.dag_id).params else {})}
-        again = runs.run(self.dag_id, asked)
+        request = {**params, **({"resume_flow": True} if "resume_flow" in _dag(self.dag_id).params else {})}
+        again = runs.run(self.dag_id, request)
         if scene.is_planned_anew:
             with runs.explaining(again):
                 assert (again.state, again.tasks[Shape.of(self.dag_id).applies]) == ("failed", "failed"), again
-                scene.check(again, Stands.NONE, asked)
-            again = runs.run(self.dag_id, asked)
+                scene.check(again, Stands.NONE, request)
+            again = runs.run(self.dag_id, request)
         with runs.explaining(again):
             assert again.state == "success", again
-            scene.check(again, Stands.ALL, asked)
+            scene.check(again, Stands.ALL, request)
         return f"failed; the next run: {Stands.ALL}"
 
 

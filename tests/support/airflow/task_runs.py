@@ -87,9 +87,9 @@ class Runs:
         return answer[0]
 
     def _trigger(self, dag_id: str, run_id: str, conf: Mapping[str, Any]) -> None:
-        asked = {"dag_run_id": run_id, "logical_date": None, "conf": dict(conf)}
+        request = {"dag_run_id": run_id, "logical_date": None, "conf": dict(conf)}
         try:
-            self.call("POST", f"/dags/{dag_id}/dagRuns", asked)
+            self.call("POST", f"/dags/{dag_id}/dagRuns", request)
         except requests.HTTPError as error:
             if error.response.status_code != 409:  # it is there already, though the answer was another one
                 raise

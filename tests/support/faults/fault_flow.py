@@ -85,9 +85,9 @@ class FaultFlow(ABC):
 
     def plan(self, changer: Changer, folder: Path) -> RunDirectory:
         """Plan to set one partition, to clear another, and to leave the third alone."""
-        wanted = folder / f"{self.topic}.csv"
-        wanted.write_text(f"{self.topic},0,{SET_TO}\n{self.topic},1,\n")
-        run, summary = changer.plan(self.name, "file", wanted.as_uri())
+        positions = folder / f"{self.topic}.csv"
+        positions.write_text(f"{self.topic},0,{SET_TO}\n{self.topic},1,\n")
+        run, summary = changer.plan(self.name, "file", positions.as_uri())
         assert (summary["errors"], summary["set"], summary["clear"], summary["keep"]) == ([], 1, 1, 1)
         return run
 

@@ -165,8 +165,8 @@ class ResetCell:
 
     def policies(self) -> list[str | None]:
         """The cleanup policies of the flow's own topics."""
-        places = [(self.syncs_on, self.flow.offset_syncs_topic), (self.sandbox.target, self.flow.checkpoints_topic)]
-        return [policy_of(broker, topic) for broker, topic in places]
+        topics = [(self.syncs_on, self.flow.offset_syncs_topic), (self.sandbox.target, self.flow.checkpoints_topic)]
+        return [policy_of(broker, topic) for broker, topic in topics]
 
     def commit(self, topic: str, positions: Mapping[int, int], *, group: str = "") -> None:
         """Commit these positions of the consumer group on the source."""
@@ -203,21 +203,21 @@ class ResetCell:
 
 def policy_of(broker: Broker, topic: str) -> str | None:
     """A topic's cleanup policy."""
-    asked = ConfigResource(ConfigResource.Type.TOPIC, topic)
+    request = ConfigResource(ConfigResource.Type.TOPIC, topic)
     with broker.admin() as client:
-        value = client.describe_configs([asked])[asked].result()["cleanup.policy"].value
+        value = client.describe_configs([request])[request].result()["cleanup.policy"].value
     return None if value is None else str(value)
 
 
 def commit(broker: Broker, group: str, topic: str, positions: Mapping[int, int]) -> None:
     """Commit offsets for a group that nobody is in; a broker that has just started takes a moment for the first."""
-    wanted = [TopicPartition(topic, partition, position) for partition, position in positions.items()]
+    offsets = [TopicPartition(topic, partition, position) for partition, position in positions.items()]
     consumer = Consumer({**broker.client_settings(), "group.id": group, "enable.auto.commit": False})
 
     def stands() -> bool:
         try:
-            consumer.commit(offsets=wanted, asynchronous=False)
-            found = consumer.committed(wanted, timeout=20)
+            consumer.commit(offsets=offsets, asynchronous=False)
+            found = consumer.committed(offsets, timeout=20)
         except KafkaException:
             return False
         return {one.partition: one.offset for one in found} == dict(positions)

@@ -121,8 +121,8 @@ class Reader(ABC):
 
     def wait_until_caught_up(self, end: int) -> None:
         """Wait until it has read ``end`` records of each topic."""
-        wanted = {self.topic(kind): end for kind in self.kinds()}
-        wait_for(self.positions, wanted, 60, f"{self.name} has not caught up", progress=self.sandbox.connect.work)
+        expected = {self.topic(kind): end for kind in self.kinds()}
+        wait_for(self.positions, expected, 60, f"{self.name} has not caught up", progress=self.sandbox.connect.work)
 
     def plan(self, changer: Changer, kinds: list[Kind]) -> list[tuple[RunDirectory, dict[str, Any]]]:
         """Plan each kind for its topic, several at a time, as one Spark application does for a fleet."""

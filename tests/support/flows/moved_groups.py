@@ -16,16 +16,16 @@ def assert_groups_go_on(moving: FailingOver, positions: Positions) -> None:
     directory, summary = moving.translate()
     moved = moving.commit(directory, summary["digest"])
 
-    wanted: dict[str, dict[TopicPartition, int]] = {}
+    expected: dict[str, dict[TopicPartition, int]] = {}
     logs = Logs.read(flowing)
     for row in rows(directory):
         partition, place = row["kafka_partition"], row["downstream"]
         position = positions[row["group"]][TopicPartition(flowing.topic, partition)]
-        wanted.setdefault(row["group"], {})[TopicPartition(row["target_topic"], partition)] = place
+        expected.setdefault(row["group"], {})[TopicPartition(row["target_topic"], partition)] = place
         again = logs.read_again(partition, position=position, place=place)
         assert again <= (0 if row["exact"] else row["max_rereads"])
         assert not row["exact"] or logs.goes_on(partition, position=position, place=place)
     assert (summary["errors"], summary["mismatched"], dict(moved.left)) == ([], 0, {})
     assert moved.partitions == len(positions) * flowing.partitions
     assert summary["exact"] >= 0.9 * moved.partitions
-    assert standing(flowing.sandbox.target, positions) == wanted
+    assert standing(flowing.sandbox.target, positions) == expected

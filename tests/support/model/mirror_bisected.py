@@ -16,7 +16,7 @@ from tests.support.model.mirror_world import Pair, World
 def known_in(world: World, row: Mapping[str, object], kept: list[Pair]) -> list[OffsetMapping]:
     """Mappings that are known without reading a record; arguments as of ``found_in``."""
     syncs = [OffsetMapping(sync.upstream, sync.downstream) for sync in world.syncs]
-    return current(_remote_partition(world, row), syncs, [OffsetMapping(*pair) for pair in kept])
+    return current(_remote_partition(world, row), syncs, [OffsetMapping(*mapping) for mapping in kept])
 
 
 def found_in(

@@ -56,7 +56,7 @@ def placed(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> list
     partitions = partitions_of(spark, worlds, read).withColumn("drained", F.col("stored").isNotNull())
     digests = None if read is ReadFrom.NONE else digests_of(spark, worlds, read)
     found = replicated(partitions, syncs=syncs_of(spark, worlds), digests=digests, kept=kept_of(spark, worlds))
-    asked = [(str(number), 0, at) for number, world in enumerate(worlds) for at in range(world.target.end + 1)]
-    rows = places_at_home(frame_of(spark, asked, _POSITIONS), partitions, found).collect()
+    positions = [(str(number), 0, at) for number, world in enumerate(worlds) for at in range(world.target.end + 1)]
+    rows = places_at_home(frame_of(spark, positions, _POSITIONS), partitions, found).collect()
     names = ("downstream", "exact", "max_rereads", "method")
     return [Place(worlds[int(row["topic"])], row["position"], *(row[name] for name in names)) for row in rows]

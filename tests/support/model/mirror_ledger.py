@@ -113,9 +113,9 @@ def answered_with_ledger(spark: SparkSession, worlds: Sequence[World]) -> list[A
         for offset, record in world.target.records.items()
     ]
     lost = left.lost(partitions, syncs_of(spark, worlds), frame_of(spark, digests, struct_type(RECORD_DIGESTS)))
-    asked = left.positions(frame_of(spark, [], TOLD)).where(F.col("position_of") == PositionOf.LEDGER.value)
-    places = partitions.select("topic", "target_topic", "kafka_partition")
-    positions = asked.drop("topic").join(places, ["target_topic", "kafka_partition"]).drop("target_topic")
+    requested = left.positions(frame_of(spark, [], TOLD)).where(F.col("position_of") == PositionOf.LEDGER.value)
+    topics = partitions.select("topic", "target_topic", "kafka_partition")
+    positions = requested.drop("topic").join(topics, ["target_topic", "kafka_partition"]).drop("target_topic")
     found = lost.answers(positions, checkpoints_of(spark, worlds)).join(
         lost.partitions.select("topic", "kafka_partition", "known_to"), ["topic", "kafka_partition"]
     )

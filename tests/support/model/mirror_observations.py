@@ -124,9 +124,9 @@ def _partitions(worlds: Sequence[World], *, there: bool) -> Rows:
 
 def _kept(worlds: Sequence[World]) -> Rows:
     return [
-        {"topic": str(number), "kafka_partition": 0, **pair._asdict()}
+        {"topic": str(number), "kafka_partition": 0, **mapping._asdict()}
         for number, world in enumerate(worlds)
-        for pair in proved(world)
+        for mapping in proved(world)
     ]
 
 
@@ -137,10 +137,10 @@ def _syncs(number: int, world: World) -> Iterator[dict[str, Any]]:
 
 
 def _checkpoints(number: int, world: World) -> Iterator[dict[str, Any]]:
-    told = {pair.upstream: pair for pair in world.checkpoints.values()}
-    for order, pair in enumerate(told.values()):
-        key = text(f"g{pair.upstream}") + text(f"source.{number}") + struct.pack(">i", 0)
-        yield _record(key, struct.pack(">hqq", 0, *pair) + text(""), order)
+    told = {mapping.upstream: mapping for mapping in world.checkpoints.values()}
+    for order, mapping in enumerate(told.values()):
+        key = text(f"g{mapping.upstream}") + text(f"source.{number}") + struct.pack(">i", 0)
+        yield _record(key, struct.pack(">hqq", 0, *mapping) + text(""), order)
 
 
 def _record(key: bytes, value: bytes, offset: int) -> dict[str, Any]:

@@ -22,9 +22,9 @@ def misled(world: World) -> bool:
     """
     kept = [] if world.ending is Ending.BROKEN else proved(world)
     there = known_in(world, partition_row(0, world, ReadFrom.NONE, there=True), kept)
-    places = sorted({_ORIGIN, *there}, key=lambda one: (one.downstream, one.upstream))
-    untrue = any(not _is_true(world, one) for one in places if one != _ORIGIN)
-    return untrue or any(_made_up(world, *both) for both in pairwise(places))
+    mappings = sorted({_ORIGIN, *there}, key=lambda one: (one.downstream, one.upstream))
+    untrue = any(not _is_true(world, one) for one in mappings if one != _ORIGIN)
+    return untrue or any(_made_up(world, *both) for both in pairwise(mappings))
 
 
 def looks_alike(world: World) -> bool:

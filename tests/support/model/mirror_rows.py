@@ -237,7 +237,7 @@ def _ends_with_stored(world: World) -> bool | None:
 
 def proved(world: World) -> list[Pair]:
     """The mappings kept by resets that the records confirm."""
-    return [pair for pair in dict.fromkeys(world.kept) if _alike(world, pair)]
+    return [mapping for mapping in dict.fromkeys(world.kept) if _alike(world, mapping)]
 
 
 def searched_mappings(worlds: Sequence[World]) -> set[tuple[str, int, int]]:
@@ -246,7 +246,7 @@ def searched_mappings(worlds: Sequence[World]) -> set[tuple[str, int, int]]:
         str(number): known_in(world, partition_row(number, world, ReadFrom.NONE, there=True), [])
         for number, world in enumerate(worlds)
     }
-    return {(name, *pair) for name, mappings in told.items() for pair in mappings}
+    return {(name, *mapping) for name, mappings in told.items() for mapping in mappings}
 
 
 def _with_found(world: World) -> list[Pair]:

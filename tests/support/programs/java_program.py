@@ -13,12 +13,12 @@ from sandbox.java import java
 
 def ask_java(source: str, folder: Path, question: object) -> Any:
     """Run ``source`` (class ``Program``, with Kafka's jars) on a file with ``question`` as JSON; its output is JSON."""
-    program, asked = folder / "Program.java", folder / "question.json"
+    program, request = folder / "Program.java", folder / "question.json"
     program.write_text(source)
-    asked.write_text(json.dumps(question))
+    request.write_text(json.dumps(question))
     command = [str(java()), "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Dlog4j2.level=OFF"]
     ran = subprocess.run(
-        [*command, "-cp", f"{kafka_jars()}/*", str(program), str(asked)], check=False, capture_output=True, text=True
+        [*command, "-cp", f"{kafka_jars()}/*", str(program), str(request)], check=False, capture_output=True, text=True
     )
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout.splitlines()[-1])

@@ -111,10 +111,10 @@ class Written:
 
 def begin(directory: Path, request: Request | None = None) -> Written:
     """Start a run: only its request is written."""
-    asked = asking() if request is None else request
+    requested = asking() if request is None else request
     run = RunDirectory(directory.as_uri())
-    files.write_json(run.request, asked.as_json())
-    return Written(run, asked)
+    files.write_json(run.request, requested.as_json())
+    return Written(run, requested)
 
 
 def rewound(directory: Path) -> Written:

@@ -1,4 +1,4 @@
-"""``connect-offsets`` as it is called: right, wrong, and with documents and files that can't be read."""
+"""``connect-offsets`` with right and wrong arguments, and with unreadable documents and files."""
 
 from __future__ import annotations
 

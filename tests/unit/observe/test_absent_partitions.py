@@ -1,4 +1,4 @@
-"""Partitions that the connector replicates and the target lacks: they are seen, and are no success."""
+"""Partitions that the connector replicates and the target lacks: they are observed, and are no success."""
 
 from __future__ import annotations
 

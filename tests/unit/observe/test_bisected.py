@@ -1,4 +1,4 @@
-"""Offset mappings that single records prove, on clusters that are made up."""
+"""Offset mappings that single records prove, on made-up clusters."""
 
 from __future__ import annotations
 

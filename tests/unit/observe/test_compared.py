@@ -1,4 +1,4 @@
-"""Records of both logs, read for a comparison."""
+"""Records of both logs, read to compare them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing long is read before it is known that all records were replicated."""
+"""Nothing large is read before all records are known to be replicated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs that change, or do not answer, at the very moment at which a change looks at them; offsets lie in a file."""
+"""Logs that change or do not answer while a change observes them; the offsets are in a file."""
 
 from __future__ import annotations
 

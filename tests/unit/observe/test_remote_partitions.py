@@ -1,4 +1,4 @@
-"""What a look at a flow tells of each partition, on clusters that are made up."""
+"""The observation of each partition of a flow, on made-up clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a flow stood on both clusters, and which syncs can be new ones."""
+"""Where a flow was on both clusters, and which syncs can be new ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a state that is waited for means where tasks have failed."""
+"""How a wait for a state ends if tasks have failed."""
 
 from __future__ import annotations
 

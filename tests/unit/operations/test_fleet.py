@@ -1,4 +1,4 @@
-"""Many connectors: which are meant, and what is said where some were not changed."""
+"""Many connectors: which are selected, and the message if some were not changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports into a file: whatever goes wrong, all of a document stands there afterwards, or nothing of it."""
+"""Imports into a file: in the end all of a document is stored, or nothing of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a failover replaces: kept once for what it has put there itself, anew for what others have."""
+"""What a failover replaces: kept once for its own offsets, and again for other users' offsets."""
 
 from __future__ import annotations
 

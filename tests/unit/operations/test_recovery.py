@@ -1,4 +1,4 @@
-"""What a saga can't do, and what people are told then: no way to all that it changed, one connector named twice."""
+"""What a saga can't recover, and the message: missing clients, one connector named twice."""
 
 from __future__ import annotations
 

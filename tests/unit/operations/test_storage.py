@@ -1,4 +1,4 @@
-"""A change of offsets where they are stored: what stands in the file afterwards, and what a person is told to do."""
+"""A change of offsets in their store: the file afterwards, and what a person must do."""
 
 from __future__ import annotations
 

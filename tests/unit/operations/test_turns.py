@@ -1,4 +1,4 @@
-"""Turns on one connector: one run at a time, and what a rewind has delivered is not rewound to again."""
+"""One run at a time on a connector, and a rewind never repeats what an earlier one has delivered."""
 
 from __future__ import annotations
 

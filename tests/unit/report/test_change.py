@@ -1,4 +1,4 @@
-"""What is read of a run at each of its stages, and how that is headed."""
+"""The report of a change at each stage of its run, and its heading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A failover for people: what is asked, how far it has come, and what became of each group."""
+"""The report of a failover: its question, its progress, and the result of each group."""
 
 from __future__ import annotations
 

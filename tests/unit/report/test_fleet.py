@@ -1,4 +1,4 @@
-"""A change over many connectors for people: its sums, its page, what is asked, and what goes into the log."""
+"""The report of a fleet: sums, question, and the text in the log."""
 
 from __future__ import annotations
 

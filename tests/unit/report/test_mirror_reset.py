@@ -1,4 +1,4 @@
-"""The reset of a flow for people: what is asked, and what the page shows beside the offsets."""
+"""The report of a flow's reset: its question, and what it shows besides offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets without a connector for people: what is found, what is asked, and what became of them."""
+"""The report of orphaned offsets: what was found, its question, and what was removed."""
 
 from __future__ import annotations
 

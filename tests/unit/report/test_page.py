@@ -1,4 +1,4 @@
-"""The page: what stands first, what it leaves out, and that nobody's name becomes part of its code."""
+"""The report: what comes first, what is left out, and that no name becomes HTML."""
 
 from __future__ import annotations
 

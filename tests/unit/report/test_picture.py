@@ -1,4 +1,4 @@
-"""The picture: what stands in it, to be seen and to be heard."""
+"""The picture of a report, for eyes and for screen readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an approver is asked."""
+"""The question to an approver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables for consoles and logs, compared with what is to be read there."""
+"""Tables for consoles and logs, as text."""
 
 from __future__ import annotations
 

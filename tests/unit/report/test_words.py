@@ -1,4 +1,4 @@
-"""How things are said to people."""
+"""Words and numbers in messages for people."""
 
 from __future__ import annotations
 

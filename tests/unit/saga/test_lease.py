@@ -1,4 +1,4 @@
-"""Leases: who is alive is never told by two machines' clocks, nor by a process number alone."""
+"""Leases: neither two machines' clocks nor a process id alone prove that a holder is dead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many sagas: how many at once, and when no further one is begun."""
+"""Many sagas: how many run at once, and when no further one begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions of remote topics, placed in their sources, held against worlds of which all is known."""
+"""Positions of remote topics translated back to their sources, compared with worlds that are fully known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers that are found by their group in Kafka, where anyone may name any address: who gets a login of ours."""
+"""Workers discovered by their group in Kafka, where anyone may advertise any address: who gets credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A flow that runs while it is looked at: what MirrorMaker 2 tells lies within the logs that are looked at."""
+"""A running flow is observed: MirrorMaker 2's records are within the observed logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a look at a flow keeps of the records that MirrorMaker 2 has written."""
+"""What an observation of a flow keeps of MirrorMaker 2's records."""
 
 from __future__ import annotations
 

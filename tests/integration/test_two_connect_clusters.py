@@ -1,4 +1,4 @@
-"""Connectors of two Connect clusters that share a name, as those of a failback may: held by one run, each its own."""
+"""Connectors of the same name in two Connect clusters, as in a failback: one run leases both."""
 
 from __future__ import annotations
 
