@@ -110,8 +110,8 @@ def write(
     this user keeps their own. keep: called before the first write. Raises as ``Imports.write`` does.
     """
     # Without a workspace there are imports only, and the journal of the storage keeps those apart.
-    beside = [change.connector for change in changes] if workspace else []
-    _imports(opened, workspace, forced=forced).write(changes, beside=beside, keep=keep)
+    connectors = [change.connector for change in changes] if workspace else []
+    _imports(opened, workspace, forced=forced).write(changes, connectors=connectors, keep=keep)
 
 
 def _imports(opened: WorkerStorage, workspace: str | None, *, forced: bool) -> Imports:

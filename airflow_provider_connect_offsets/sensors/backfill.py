@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.hooks.runs import directory_of
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.operations.connector.turns import Asking, Turn
+    from airflow_provider_connect_offsets.operations.connector.turns import RewindRun, Turn
 
 # A run that has taken its turn and is queued was cleared since: it asks for another one when it starts.
 _NOT_AT_WORK = ("success", "failed", "queued")
@@ -73,9 +73,9 @@ class BackfillTurnSensor(BaseSensorOperator):
                 return True
         return False
 
-    def _asking(self, context: Context) -> Asking:
+    def _asking(self, context: Context) -> RewindRun:
         from airflow_provider_connect_offsets.exceptions import InvalidRequest
-        from airflow_provider_connect_offsets.operations.connector.turns import Asking, Interval
+        from airflow_provider_connect_offsets.operations.connector.turns import Interval, RewindRun
 
         if not self.connector:
             raise InvalidRequest(
@@ -85,7 +85,7 @@ class BackfillTurnSensor(BaseSensorOperator):
         dag_run: Any = context["dag_run"]
         interval = Interval.parse(dag_run.data_interval_start, dag_run.data_interval_end)
         interval.refuse_further_than(self.max_rewind, now=datetime.now(tz=UTC))
-        return Asking(
+        return RewindRun(
             run_id=dag_run.run_id,
             run_uri=directory_of(context, part=self.part).uri,
             interval=interval,
@@ -94,7 +94,7 @@ class BackfillTurnSensor(BaseSensorOperator):
             cleared=dag_run.clear_number or 0,
         )
 
-    def _is_at_work(self, turn: Turn | None, asking: Asking, instance: Any) -> bool:
+    def _is_at_work(self, turn: Turn | None, asking: RewindRun, instance: Any) -> bool:
         """Whether another run, which took the last turn, may still change the connector."""
         if turn is None or turn.run_id == asking.run_id:
             return False
@@ -105,7 +105,7 @@ class BackfillTurnSensor(BaseSensorOperator):
         self.log.info("Run %r is rewinding %r; waiting for its end.", turn.run_id, self.connector)
         return True
 
-    def _earlier_runs(self, context: Context, asking: Asking) -> bool:
+    def _earlier_runs(self, context: Context, asking: RewindRun) -> bool:
         """Whether a run of an earlier interval is under way; skips where one is queued, which may wait for this one."""
         instance: Any = context["ti"]
         dag_run: Any = context["dag_run"]

@@ -138,7 +138,7 @@ def test_nothing_is_written_without_a_journal(
     assert (ended.code, "Nothing was written: " in ended.err) == (1, True), ended.err
     assert "/state/connect-offsets/_journal/" in ended.err
     assert "Read-only file system" in ended.err
-    assert "Name another place for it with --workspace." in ended.err
+    assert "Name another directory for it with --workspace." in ended.err
     assert stands(store) == BEFORE
     assert list(config.parent.glob("*.bak")) == []
 
@@ -151,7 +151,7 @@ def test_what_cannot_be_noted_is_undone_from_memory(
         ended = run("import", "--config", config, stdin=WANTED)
 
     assert (ended.code, "can't be written" in ended.err) == (1, True), ended.err
-    assert "All offsets were put back and are as before." in ended.err
+    assert "All offsets were restored and are as before." in ended.err
     assert stands(store) == BEFORE
     assert list(config.parent.glob("*.bak")) != []
     assert run("import", "--config", config, "--file", "wanted.json").code == 0
@@ -197,11 +197,11 @@ def test_a_killed_import_is_taken_back(run: Shell, config: Path, store: Standalo
 
     done = run("recover", "--config", config)
 
-    assert (done.code, "was taken back, and read back." in done.err) == (0, True), done.err
+    assert (done.code, "was undone, and read back." in done.err) == (0, True), done.err
     assert stands(store) == BEFORE
     killed(moment, "import", "--config", config, "--file", "wanted.json")
     done = run("--import", "--config", config, "--file", "wanted.json")
-    assert (done.code, "was taken back, and read back." in done.err) == (0, True), done.err
+    assert (done.code, "was undone, and read back." in done.err) == (0, True), done.err
     assert stands(store) == AFTER
 
 
@@ -251,7 +251,7 @@ def test_a_dead_import_is_not_taken_back_under_a_running_worker(config: Path, st
 
     assert asked == ["lines", "new"]
     assert stands(store) == AFTER
-    assert "was taken back" in str(imports(store).settle_left())
+    assert "was undone" in str(imports(store).settle_left())
     assert stands(store) == BEFORE
 
 
@@ -277,7 +277,7 @@ def test_what_cannot_be_taken_back_is_told_by_whom_it_was_left(config: Path, sto
 
     kept = parse_kip199(files.read_json(str(told.value).rpartition(" ")[2][:-1]))
     assert {name: offsets.stored() for name, offsets in kept.items()} == {"lines": BEFORE["lines"], "new": {}}
-    assert "was taken back" in str(imports(store).settle_left())
+    assert "was undone" in str(imports(store).settle_left())
     assert stands(store) == BEFORE
 
 
@@ -330,9 +330,7 @@ def test_an_answer_that_is_lost_is_put_back(config: Path, store: StandaloneFile)
     opened = WorkerStorage(open_storage(config, None).config, Stubborn(store.path))
     changes = importing.plan(opened, importing.read_document(WANTED, frozenset()))
 
-    with pytest.raises(
-        LeftStopped, match=r"^the answer was lost\. The offsets of before could not be put back: the ans"
-    ):
+    with pytest.raises(LeftStopped, match=r"^the answer was lost\. The prior offsets could not be restored: the ans"):
         importing.write(opened, changes)
 
     assert imports(store).settle_left() is not None
