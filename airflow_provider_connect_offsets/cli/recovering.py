@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.flow import Side
-from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal, mend
+from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal, repair
 from airflow_provider_connect_offsets.operations.orphans.orphan_stages import finish, orphans_journal
 from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on
 from airflow_provider_connect_offsets.operations.stages.captured import connections_of
@@ -108,7 +108,7 @@ def recover_groups(workspace: str, target: str, *, run: str | None) -> None:
     with open_cluster(_settings(target)) as cluster:
         journal = groups_journal(workspace, cluster=cluster.cluster_id())
         with journal.claim(_owner(run)) as entry:
-            told = mend(entry, cluster)
+            told = repair(entry, cluster)
     tell(told or f"Nothing was left of the groups on {target} to be recovered.")
 
 
