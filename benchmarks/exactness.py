@@ -20,9 +20,10 @@ from pyspark.sql import SparkSession
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
-from tests.support.model.mirror_events import Ending, Event, Trait, history
+from tests.support.model.mirror_events import history
+from tests.support.model.mirror_kinds import Event, Trait
 from tests.support.model.mirror_rows import Answer, ReadFrom, answered
-from tests.support.model.mirror_world import World
+from tests.support.model.mirror_world import Ending, World
 
 HISTORIES, SEED = 1_000, 1
 ENDINGS = {

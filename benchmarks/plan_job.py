@@ -18,7 +18,7 @@ from timing import medians, submit
 
 from airflow_provider_connect_offsets.offsets.document import canonical
 from airflow_provider_connect_offsets.offsets.requests.request import Request
-from airflow_provider_connect_offsets.pipeline.shipping import plan_job_path, write_py_files
+from airflow_provider_connect_offsets.pipeline.shipping import job_path, write_py_files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.files import write_json
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -43,7 +43,7 @@ def main() -> int:
             floor, job = medians(
                 options.runs,
                 partial(submit, str(floor_job)),
-                partial(submit, "--py-files", str(shipped), str(plan_job_path()), run.uri),
+                partial(submit, "--py-files", str(shipped), str(job_path()), "plan", run.uri),
             )
             ratio = f"{job / floor:.2f} times a job that does nothing ({job:.1f} s, {floor:.1f} s)"
             print(f"{partitions:>8,} partitions: {ratio}")

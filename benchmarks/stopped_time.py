@@ -22,7 +22,7 @@ from pathlib import Path
 from confluent_kafka import Consumer, Producer, TopicPartition
 from timing import run, submit
 
-from airflow_provider_connect_offsets.pipeline.shipping import translate_job_path, write_py_files
+from airflow_provider_connect_offsets.pipeline.shipping import job_path, write_py_files
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Broker
 
@@ -138,7 +138,7 @@ class Failover:
         shipped = self.scratch / "connect_offsets.zip"
         write_py_files(shipped)
         where = [self._uri(name), *(self._uri(one) for one in before)]
-        submit("--py-files", str(shipped), str(translate_job_path()), *where)
+        submit("--py-files", str(shipped), str(job_path()), "translation", *where)
         return time.perf_counter() - began
 
     def exact(self, name: str) -> int:

@@ -25,7 +25,7 @@ from timing import fastest, run, submit
 
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.pipeline import class_archive
-from airflow_provider_connect_offsets.pipeline.shipping import translate_job_path, write_py_files
+from airflow_provider_connect_offsets.pipeline.shipping import job_path, write_py_files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
@@ -129,7 +129,7 @@ class Translators:
     def _ours(self, lost: Lost, *, archive: str) -> None:
         uri = self._directory(lost).uri
         run(sys.executable, "-c", LOOK, lost.broker.bootstrap, lost.flow.source_alias, uri)
-        submit("--py-files", str(self._shipped), str(translate_job_path()), uri, archive=archive)
+        submit("--py-files", str(self._shipped), str(job_path()), "translation", uri, archive=archive)
 
     def check(self, lost: Lost) -> None:
         """Ours is what MirrorClient tells as well."""

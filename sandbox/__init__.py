@@ -1,12 +1,13 @@
-"""Real Kafka, Kafka Connect and MirrorMaker 2, from packages, for tests, the demo and the benchmarks."""
+"""Run real Kafka, Kafka Connect and MirrorMaker 2 from packages, for tests, the demo and benchmarks."""
 
 from sandbox.broker import Broker
-from sandbox.connect import Connect, ConnectAt, ConnectWorker, Mode
+from sandbox.connect import Connect, ConnectAt
 from sandbox.errors import NotInTime, RestRefusal, SandboxError
 from sandbox.kafka import Kafka, Record
 from sandbox.mirror_maker import MirrorMaker
 from sandbox.sandbox import Sandbox
 from sandbox.waiting import Progress, wait_for, wait_until
+from sandbox.worker import ConnectWorker, Mode
 
 __all__ = [
     "Broker",

@@ -37,10 +37,10 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, text in (
         ("up", _up, "start two Kafka clusters and a Connect worker in the background"),
-        ("status", _status, "show what runs; exit 1 if nothing does"),
-        ("down", _down, "stop it and leave nothing"),
+        ("status", _status, "show what runs; exit 1 if nothing runs"),
+        ("down", _down, "stop the sandbox and remove its files"),
         ("jars", _jars, "fetch Kafka's jars into the user's cache"),
-        ("older-jars", _older_jars, "fetch those of the older versions that `make test-versions` runs as well"),
+        ("older-jars", _older_jars, "fetch the jars of the older versions that `make test-versions` runs as well"),
     ):
         sub = commands.add_parser(name, help=text, description=text)
         sub.add_argument("--state", type=Path, default=Path(".sandbox"), help="state directory (default: %(default)s)")
@@ -86,7 +86,7 @@ def _connectors(connect: ConnectAt) -> Table | str:
     try:
         statuses = [connect.status(name) for name in connect.connectors()]
     except (requests.RequestException, RestRefusal) as error:
-        return f"Kafka Connect does not tell its connectors: {error}"
+        return f"Kafka Connect does not list its connectors: {error}"
     table = Table("connector", "type", "state", "tasks")
     for status in statuses:
         tasks = ", ".join(task["state"] for task in status["tasks"])

@@ -1,4 +1,4 @@
-"""A real Airflow, with everything of it in one directory: its environment, and ``airflow standalone``."""
+"""Run a real Airflow with all its files in one directory, and call its REST API."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PARTS = ("metadatabase", "scheduler", "triggerer", "dag_processor")
 
 
 def airflow_environment(home: Path, *, sandbox_env: Mapping[str, str], workspace: Path) -> dict[str, str]:
-    """What an Airflow of our own is told by its environment.
+    """The environment variables of an Airflow with a home of its own.
 
     ``home`` is its AIRFLOW_HOME; ``sandbox_env`` are the connections, as ``Sandbox.to_connections`` gives them.
     """
@@ -42,12 +42,12 @@ def airflow_environment(home: Path, *, sandbox_env: Mapping[str, str], workspace
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
         "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",  # the button in the connection's form
         "AIRFLOW__CONNECT_OFFSETS__WORKSPACE": workspace.absolute().as_uri(),
-        # Airflow calls `airflow` and `spark-submit`: those beside this very Python.
+        # Airflow calls the `airflow` and `spark-submit` that were installed with this Python.
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
         "NO_PROXY": ",".join(exempt),
         "NO_COLOR": "1",
         "SPARK_LOCAL_IP": _LOCAL,  # whatever this machine's name leads to
-        "SPARK_LOCAL_DIRS": str(home / "spark"),  # where they go with the rest, also when Spark is killed
+        "SPARK_LOCAL_DIRS": str(home / "spark"),  # removed with the rest, also if Spark is killed
         **sandbox_env,
     }
 
@@ -93,7 +93,7 @@ def _parsed(bag: Any) -> dict[str, DAG]:
 
 
 class Airflow(ABC):
-    """A running Airflow, spoken to at :attr:`url`."""
+    """A client of a running Airflow at :attr:`url`."""
 
     @property
     @abstractmethod
@@ -102,7 +102,7 @@ class Airflow(ABC):
 
     @property
     def login(self) -> Login | None:
-        """Who makes the requests; None where Airflow asks for no password."""
+        """Who makes the requests; None if Airflow needs no password."""
         return None
 
     def call(self, method: str, path: str, body: object = None) -> Any:
@@ -110,7 +110,7 @@ class Airflow(ABC):
         return self._ask(method, f"/api/v2{path}", body)
 
     def ask_ui(self, path: str) -> Any:
-        """Get what the UI's own pages are made from (``/ui`` is put before ``path``)."""
+        """Get the data of the UI's own pages (``/ui`` is put before ``path``)."""
         return self._ask("GET", f"/ui{path}")
 
     def _ask(self, method: str, path: str, body: object = None) -> Any:
@@ -130,19 +130,19 @@ class Airflow(ABC):
         """Whether all its parts work."""
         try:
             with _session() as session:
-                told = session.get(f"{self.url}/api/v2/monitor/health", timeout=20).json()
+                health = session.get(f"{self.url}/api/v2/monitor/health", timeout=20).json()
         except (requests.RequestException, ValueError):
             return False
-        return all((told.get(part) or {}).get("status") == "healthy" for part in _PARTS)
+        return all((health.get(part) or {}).get("status") == "healthy" for part in _PARTS)
 
     def has_dag(self, dag_id: str) -> bool:
-        """Whether a DAG can be triggered already: files are parsed a moment after the start."""
+        """Whether a DAG can be triggered: Airflow parses files a moment after its start."""
         return dag_id in self._dags()
 
     def wait_for_dag(self, dag_id: str) -> None:
         """Wait until a DAG can be triggered."""
-        told = f"Airflow has not found the DAG {dag_id}"
-        wait_until(lambda: self.has_dag(dag_id), _PARSED, told, progress={"DAGs": self._dags}, interval=0.5)
+        late = f"Airflow has not found the DAG {dag_id}"
+        wait_until(lambda: self.has_dag(dag_id), _PARSED, late, progress={"DAGs": self._dags}, interval=0.5)
 
     def _dags(self) -> set[str]:
         return {dag["dag_id"] for dag in self.call("GET", "/dags")["dags"]}
@@ -157,16 +157,16 @@ class AirflowAt(Airflow):
 
 
 class AirflowStandalone(Airflow):
-    """``airflow standalone`` that works on a sandbox, on free ports, with no password.
+    """``airflow standalone`` on a sandbox, on free ports, without a password.
 
-    ``workspace`` is where the DAG runs keep their datasets and pages, ``dags`` the folder of DAG files; ``settings`` go
-    over its environment. Everything else of it lies in the sandbox and goes with it.
+    ``workspace`` is where the DAG runs keep their datasets and reports, ``dags`` the folder of DAG files; ``settings``
+    override its environment. All other files are in the sandbox and removed with it.
     """
 
     def __init__(
         self, sandbox: Sandbox, *, workspace: Path, dags: Path = DAGS, settings: Mapping[str, str] | None = None
     ) -> None:
-        self._home = sandbox.root / "processes" / "airflow"  # two levels down, where a tether wants it
+        self._home = sandbox.root / "processes" / "airflow"  # two levels down, as a tether needs it
         recipe = _Recipe(sandbox, workspace, dags, dict(settings or {}))
         self.process = ServerProcess("airflow", self._home, recipe, grace=15)
 
@@ -176,9 +176,9 @@ class AirflowStandalone(Airflow):
         return _url(self.process.ports)
 
     def environment(self) -> dict[str, str]:
-        """What its processes are told by their environment, once it has started."""
-        told: dict[str, str] = json.loads(_environment_file(self._home).read_text())
-        return told
+        """The environment variables of its processes, once it has started."""
+        variables: dict[str, str] = json.loads(_environment_file(self._home).read_text())
+        return variables
 
     def start(self) -> None:
         """Start it and wait until all its parts are healthy."""

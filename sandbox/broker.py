@@ -1,4 +1,4 @@
-"""A cluster of one broker."""
+"""A Kafka cluster of one broker, as a process of the sandbox."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sandbox.kafka import Kafka, KafkaAt
 from sandbox.launch import kafka_command
 from sandbox.process import ServerProcess
 
-_ANSWERED = 5.0  # seconds: one that has just begun, on a busy machine, may take more than one for its first answer
+_ANSWERED = 5.0  # seconds: on a busy machine a new broker may need more than one for its first answer
 
 
 class Broker(Kafka):
@@ -37,7 +37,7 @@ class Broker(Kafka):
 
 @dataclass(frozen=True, slots=True)
 class Secured:
-    """Listeners beside the plain one: the security protocol of each by its name, and what settings they need.
+    """Additional listeners: the security protocol of each by its name, and the settings that they need.
 
     ``scram`` are users as ``StorageTool format --add-scram`` takes them.
     """
@@ -76,12 +76,12 @@ class _BrokerRecipe:
         return kafka_command("kafka.Kafka", [str(home / "broker.properties")], home=home, version=self.version)
 
     def is_ready(self, ports: Sequence[int]) -> bool:
-        # Another sandbox's broker may have taken the port first; ours is then about to end.
+        # Another sandbox's broker may have taken the port first; this one is then about to end.
         return KafkaAt(_address(ports)).cluster_id(_ANSWERED) == self.cluster_id
 
 
 def _new_id() -> str:
-    """A cluster id as Kafka makes them: before 4.0 nothing else is taken."""
+    """A cluster id in Kafka's own format, the only one that versions before 4.0 accept."""
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 

@@ -1,4 +1,4 @@
-"""What docker-compose.yaml runs of the sandbox: the demo's scene, set once, and Airflow's health check.
+"""Commands that docker-compose.yaml runs: set up the demo's scene once, and check Airflow's health.
 
 ::
 
@@ -33,11 +33,11 @@ _errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do one command and return the exit code: 1 where it failed."""
-    asked = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], int] = asked.command
+    """Run one command and return the exit code: 1 if it failed."""
+    options = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = options.command
     try:
-        return command(asked)
+        return command(options)
     except (SandboxError, requests.RequestException, OSError) as error:
         _errors.print(str(error))
         return 1
@@ -60,24 +60,24 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _set_scene(asked: argparse.Namespace) -> int:
-    scene = Scene(PartsAt(asked.source, asked.target, asked.connect, asked.data))
-    url = asked.connect.url
-    wait_until(asked.connect.is_ready, _READY, f"Kafka Connect at {url} does not answer, or lacks a connector plugin")
+def _set_scene(options: argparse.Namespace) -> int:
+    scene = Scene(PartsAt(options.source, options.target, options.connect, options.data))
+    url = options.connect.url
+    wait_until(options.connect.is_ready, _READY, f"Kafka Connect at {url} does not answer, or lacks a connector plugin")
     scene.set_up()
     _out.print(f"{MIRROR} replicates {TOPIC}, a year of hourly readings, to {MIRRORED}.")
     _out.print(f"{SINK} writes that topic to {scene.file}, on the Connect worker.")
     return 0
 
 
-def _check_health(asked: argparse.Namespace) -> int:
-    password = json.loads(asked.passwords.read_text())[_USER]
-    airflow = AirflowAt(asked.airflow, Login(_USER, password))
+def _check_health(options: argparse.Namespace) -> int:
+    password = json.loads(options.passwords.read_text())[_USER]
+    airflow = AirflowAt(options.airflow, Login(_USER, password))
     if not airflow.is_healthy():
         _errors.print("Not all parts of Airflow are healthy yet.")
         return 1
-    if not airflow.has_dag(asked.dag):
-        _errors.print(f"Airflow has not found the DAG {asked.dag} yet.")
+    if not airflow.has_dag(options.dag):
+        _errors.print(f"Airflow has not found the DAG {options.dag} yet.")
         return 1
     return 0
 

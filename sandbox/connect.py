@@ -1,26 +1,21 @@
-"""A Kafka Connect worker, and its REST API as tests speak it, apart from the package under test."""
+"""A client of Kafka Connect's REST API for the sandbox and tests, independent of the package under test."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 import requests
 
 from sandbox.errors import NotInTime, RestRefusal
-from sandbox.jars import KAFKA_VERSION
-from sandbox.launch import kafka_command
-from sandbox.process import ServerProcess
 from sandbox.waiting import Progress, wait_until
 
 # Longer than the 90 s after which Connect itself gives up.
-_TIMEOUT = 100.0
+_CALL_TIMEOUT = 100.0
 _ANSWERED = 20.0
 _TIMEOUT = 60.0
 _UNKNOWN = 404
@@ -38,23 +33,16 @@ PLUGINS = frozenset(
 )
 
 
-class Mode(StrEnum):
-    """How a worker runs, by the name of its main class."""
-
-    DISTRIBUTED = "ConnectDistributed"
-    STANDALONE = "ConnectStandalone"
-
-
 class Connect(ABC):
-    """A Connect cluster, spoken to at :attr:`url`."""
+    """A client of a Connect cluster at :attr:`url`."""
 
     @property
     @abstractmethod
     def url(self) -> str:
         """The address of its REST API, without a slash at the end."""
 
-    def call(self, method: str, path: str, body: object = None, *, timeout: float = _TIMEOUT) -> Any:
-        """Make one request, as it is, and return the answer's JSON (None: it had no body)."""
+    def call(self, method: str, path: str, body: object = None, *, timeout: float = _CALL_TIMEOUT) -> Any:
+        """Make one request and return the answer's JSON (None: it had no body)."""
         with requests.Session() as session:
             session.trust_env = False  # a proxy of the environment can't reach 127.0.0.1
             response = session.request(method, f"{self.url}{path}", json=body, timeout=timeout)
@@ -78,14 +66,14 @@ class Connect(ABC):
     def create(self, name: str, config: Mapping[str, str], *, initial_state: str = "RUNNING") -> None:
         """Create a connector; in another state than RUNNING from Kafka 3.7 on."""
         state = {} if initial_state == "RUNNING" else {"initial_state": initial_state}
-        asked_for = {"name": name, "config": dict(config), **state}
-        self._change("POST", "/connectors", asked_for, done_before="already exists")
+        request = {"name": name, "config": dict(config), **state}
+        self._change("POST", "/connectors", request, done_before="already exists")
 
     def delete(self, name: str) -> None:
         """Delete a connector and wait until it is gone. Source offsets stay behind, as Connect has it."""
         self._change("DELETE", _path(name), done_before="not found")
-        gone = f"connector {name} did not go"
-        wait_until(lambda: name not in self.connectors(), _TIMEOUT, gone, progress=self.work)
+        late = f"connector {name} was not deleted in time"
+        wait_until(lambda: name not in self.connectors(), _TIMEOUT, late, progress=self.work)
 
     def config(self, name: str) -> dict[str, str]:
         """A connector's configuration."""
@@ -97,21 +85,21 @@ class Connect(ABC):
         self._change("PUT", _path(name, "config"), dict(config))
 
     def status(self, name: str) -> dict[str, Any]:
-        """A connector's status, as the REST API tells it."""
+        """A connector's status, as the REST API returns it."""
         status: dict[str, Any] = self.call("GET", _path(name, "status"))
         return status
 
     @property
     def work(self) -> Progress:
-        """What moves while any connector or task comes up or goes down: how many there are in each state."""
+        """Progress of starting and stopping connectors: how many connectors and tasks are in each state."""
         return {"states of all": self._by_state}
 
     def offsets(self, name: str) -> list[dict[str, Any]]:
         """A connector's offsets: maps with ``partition`` and ``offset``.
 
-        They are asked for twice. Of a source, Connect lists the partitions that it has in memory, and only then reads
+        They are requested twice. For a source, Connect lists the partitions that it has in memory, and only then reads
         its topic to the end: the first answer may lack a partition that was written a moment ago, or have one that was
-        removed, with no offset. The second is made of what the first has read.
+        removed, with no offset. The second answer contains what the first request has read.
         """
         path = _path(name, "offsets")
         self.call("GET", path)
@@ -123,11 +111,11 @@ class Connect(ABC):
         return [entry["offset"] for entry in self.offsets(name)]
 
     def alter(self, name: str, offsets: Sequence[Mapping[str, Any]]) -> str:
-        """Alter offsets of a stopped connector and return what Connect says to it."""
+        """Alter offsets of a stopped connector and return Connect's message."""
         return str(self._change("PATCH", _path(name, "offsets"), {"offsets": list(offsets)})["message"])
 
     def reset(self, name: str) -> str:
-        """Reset all offsets of a stopped connector and return what Connect says to it."""
+        """Reset all offsets of a stopped connector and return Connect's message."""
         return str(self._change("DELETE", _path(name, "offsets"))["message"])
 
     def stop(self, name: str) -> None:
@@ -171,7 +159,7 @@ class Connect(ABC):
         return status or {}
 
     def is_led(self) -> bool:
-        """Whether changes reach a leader, who alone can tell that a connector that doesn't exist can't be deleted."""
+        """Whether changes reach a leader: only a leader answers that an unknown connector can't be deleted."""
         try:
             self.call("DELETE", "/connectors/no-such-connector")
         except RestRefusal as refusal:
@@ -179,9 +167,9 @@ class Connect(ABC):
         return True
 
     def _change(self, method: str, path: str, body: object = None, *, done_before: str | None = None) -> Any:
-        """Make a request that changes something, as soon as no rebalance keeps the worker from it.
+        """Make a request that changes something, as soon as no rebalance prevents it.
 
-        ``done_before`` is what is told of a repeated request whose first one was done, though its answer timed out.
+        ``done_before`` is the error text of a repeated request whose first attempt succeeded, though it timed out.
         """
         answer: list[Any] = []
         failed: list[RestRefusal] = []
@@ -196,35 +184,13 @@ class Connect(ABC):
                 answer.append(None)
             return True
 
-        wait_until(is_answered, _TIMEOUT, f"{method} {path} was not taken", progress=self.work, interval=0.2)
+        wait_until(is_answered, _TIMEOUT, f"{method} {path} was not accepted", progress=self.work, interval=0.2)
         return answer[0]
 
     def _by_state(self) -> Counter[str]:
-        told: dict[str, Any] = self.call("GET", "/connectors?expand=status")
-        parts = [part for one in told.values() for part in (one["status"]["connector"], *one["status"]["tasks"])]
+        statuses: dict[str, Any] = self.call("GET", "/connectors?expand=status")
+        parts = [part for one in statuses.values() for part in (one["status"]["connector"], *one["status"]["tasks"])]
         return Counter(part["state"] for part in parts)
-
-
-class ConnectWorker(Connect):
-    """A worker, distributed unless told otherwise; ``properties`` go over its settings."""
-
-    def __init__(
-        self,
-        name: str,
-        home: Path,
-        *,
-        bootstrap: Callable[[], str],
-        properties: Mapping[str, str],
-        mode: Mode = Mode.DISTRIBUTED,
-        version: str = KAFKA_VERSION,
-    ) -> None:
-        self.settings = home / "worker.properties"
-        self.process = ServerProcess(f"worker {name}", home, _WorkerRecipe(bootstrap, mode, version, dict(properties)))
-
-    @property
-    def url(self) -> str:
-        """The address of its REST API."""
-        return _url(self.process.ports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,35 +198,6 @@ class ConnectAt(Connect):
     """A Connect cluster that someone else runs."""
 
     url: str
-
-
-@dataclass(frozen=True, slots=True)
-class _WorkerRecipe:
-    bootstrap: Callable[[], str]
-    mode: Mode
-    version: str
-    properties: Mapping[str, str] = field(default_factory=dict)
-    ports: int = 1
-
-    def prepare(self, home: Path, ports: Sequence[int]) -> list[list[str]]:
-        own = {"bootstrap.servers": self.bootstrap(), "listeners": _url(ports)}
-        if self.mode is Mode.STANDALONE:
-            own["offset.storage.file.filename"] = str(home / "connect.offsets")
-        settings = {**_SETTINGS, **own, **self.properties}
-        text = "".join(f"{key}={value}\n" for key, value in settings.items())
-        (home / "worker.properties").write_text(text)
-        return []
-
-    def command(self, home: Path) -> list[str]:
-        main_class, settings = f"org.apache.kafka.connect.cli.{self.mode}", str(home / "worker.properties")
-        return kafka_command(main_class, [settings], home=home, version=self.version)
-
-    def is_ready(self, ports: Sequence[int]) -> bool:
-        return ConnectAt(_url(ports)).is_ready()
-
-
-def _url(ports: Sequence[int]) -> str:
-    return f"http://127.0.0.1:{ports[0]}"
 
 
 def _path(name: str, *rest: str) -> str:
@@ -276,28 +213,4 @@ def _is_in(status: Mapping[str, Any], state: str, tasks: int | None) -> bool:
         return state in (connector, *states)
     if state == "STOPPED" and states:
         return False
-    return all(found == state for found in (connector, *states))
-
-
-_SETTINGS = {
-    "group.id": "sandbox-connect",
-    "config.storage.topic": "connect-configs",
-    "offset.storage.topic": "connect-offsets",
-    "status.storage.topic": "connect-status",
-    "config.storage.replication.factor": "1",
-    "offset.storage.replication.factor": "1",
-    "status.storage.replication.factor": "1",
-    "offset.storage.partitions": "3",
-    "status.storage.partitions": "1",
-    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
-    "value.converter": "org.apache.kafka.connect.storage.StringConverter",
-    "connector.client.config.override.policy": "All",
-    "plugin.discovery": "service_load",
-    "offset.flush.interval.ms": "2000",
-    "scheduled.rebalance.max.delay.ms": "0",
-    # A worker that was killed is given up soon; the least that the broker allows.
-    "session.timeout.ms": "6000",
-    "heartbeat.interval.ms": "2000",
-    # New topics are seen soon by sinks that subscribe to a pattern.
-    "consumer.metadata.max.age.ms": "2000",
-}
+    return all(observed == state for observed in (connector, *states))

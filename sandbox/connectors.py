@@ -1,4 +1,4 @@
-"""Configurations of the connectors that the sandbox's worker has, with settings for quick tests."""
+"""Configurations of the sandbox's connectors, with settings for quick tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def mirror_source_config(
         "refresh.topics.interval.seconds": "5",
         "offset.lag.max": "10",
         "sync.topic.acls.enabled": "false",  # the clusters have no authorizer to ask
-        # Flows to and fro with aliases of their own would copy each other's copies, twice as many topics with each.
+        # Flows in both directions with aliases of their own would replicate each other's remote topics without end.
         "heartbeats.replication.enabled": "false",
         **(overrides or {}),
     }
@@ -97,7 +97,7 @@ def _mirror(sandbox: Parts, name: str, *, source_alias: str, target_alias: str) 
         "target.cluster.alias": target_alias,
         "source.cluster.bootstrap.servers": sandbox.source.bootstrap,
         "target.cluster.bootstrap.servers": sandbox.target.bootstrap,
-        # Records are copied as they are, whatever the worker's converters make of the others'.
+        # Records are replicated byte by byte, whatever the worker's default converters are.
         "key.converter": _BYTES,
         "value.converter": _BYTES,
         "replication.factor": "1",

@@ -1,4 +1,4 @@
-"""A sandbox that runs in the background, for people: it is found again by a file in a state directory."""
+"""A sandbox that runs in the background and is found by a file in a state directory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sandbox.sandbox import Sandbox
 from sandbox.waiting import Progress, wait_until
 from sandbox.work import work_of_server
 
-_START_TIMEOUT = 300.0  # with the jars, should they be missing
+_START_TIMEOUT = 300.0  # including the download of missing jars
 _STOP_TIMEOUT = 30.0
 
 
@@ -41,7 +41,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What there is to know about a running sandbox."""
+    """Addresses and processes of a running sandbox."""
 
     root: str
     source: str
@@ -62,16 +62,16 @@ class Daemon:
 
     @property
     def pid(self) -> int | None:
-        """The process that owns the sandbox; None: none does, whatever files a crash has left."""
+        """The process that owns the sandbox; None if there is none, whatever files a crash has left."""
         owner = _read(self._owner)
         return owner["pid"] if owner and _is_process(owner["pid"], owner["created"]) else None
 
     def running(self) -> Running | None:
         """The sandbox, if it is up and ready."""
-        told = _read(self._running) if self.pid else None
-        if not told:
+        stored = _read(self._running) if self.pid else None
+        if not stored:
             return None
-        return Running(**{**told, "servers": [Server(**server) for server in told["servers"]]})
+        return Running(**{**stored, "servers": [Server(**server) for server in stored["servers"]]})
 
     def up(self) -> Running:
         """Start the sandbox in the background and return once it is ready."""
@@ -79,26 +79,26 @@ class Daemon:
         with self._log.open("wb") as log:
             child = self._spawn(log)
         try:
-            told, work = "the sandbox was not ready in time", work_of_server(child.pid, self._log)
-            wait_until(lambda: child.poll() is not None or self.running(), _START_TIMEOUT, told, progress=work)
+            late, work = "the sandbox was not ready in time", work_of_server(child.pid, self._log)
+            wait_until(lambda: child.poll() is not None or self.running(), _START_TIMEOUT, late, progress=work)
         except BaseException:
             child.terminate()
             child.wait(_STOP_TIMEOUT)
             raise
         if not (running := self.running()):
             raise SandboxError(f"The sandbox could not be started:\n{self._log.read_text(errors='replace')}")
-        # It is meant to outlive us; Popen would warn that we never waited for it.
+        # The child outlives this process; Popen would warn that nobody waited for it.
         child.returncode = 0
         return running
 
     def down(self) -> bool:
-        """Stop the sandbox and leave nothing of it; says whether there was one."""
+        """Stop the sandbox and remove its files; returns whether there was one."""
         pid, running = self.pid, self.running()
         if pid:
             os.kill(pid, signal.SIGTERM)
             try:
-                told, work = "the sandbox did not end in time", work_of_server(pid, self._log)
-                wait_until(lambda: self.pid is None, _STOP_TIMEOUT, told, progress=work)
+                late, work = "the sandbox did not end in time", work_of_server(pid, self._log)
+                wait_until(lambda: self.pid is None, _STOP_TIMEOUT, late, progress=work)
             except NotInTime:
                 os.kill(pid, signal.SIGKILL)  # its tethers clean up
         if running:
@@ -109,14 +109,14 @@ class Daemon:
         return pid is not None
 
     def make_way(self) -> None:
-        """Remove what a crash has left, so that a sandbox can be started here; raises where one runs."""
+        """Remove what a crash has left, so that a sandbox can be started here; raises if one runs."""
         if self.pid:
             raise SandboxError(f"A sandbox already runs here, or is being started or stopped (process {self.pid}).")
         self._clear()
         self.directory.mkdir(parents=True, exist_ok=True)
 
     def own(self) -> None:
-        """Be the owner: keep a sandbox up until this process is told to end."""
+        """Own a sandbox: keep it up until this process gets TERM or INT."""
         with self.owned(), Sandbox() as sandbox:
             self.publish(sandbox)
             while True:
@@ -124,7 +124,7 @@ class Daemon:
 
     @contextmanager
     def owned(self) -> Iterator[None]:
-        """Be the owner while the block lasts; TERM and INT leave it by :class:`SystemExit`."""
+        """Own the sandbox during the block; TERM and INT leave it by :class:`SystemExit`."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _end)
         _write_new(self._owner, {"pid": os.getpid(), "created": psutil.Process().create_time()})
@@ -134,7 +134,7 @@ class Daemon:
             self._clear(keep_log=True)
 
     def publish(self, sandbox: Sandbox) -> None:
-        """Tell whoever asks that the owner's sandbox is up."""
+        """Publish the addresses of the sandbox, which is ready."""
         _write_new(self._running, asdict(_describe(sandbox)))
 
     def _spawn(self, log: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -168,7 +168,7 @@ def _describe(sandbox: Sandbox) -> Running:
 
 
 def _is_process(pid: int, created: float) -> bool:
-    """Whether that very process runs, and not another that got its id later."""
+    """Whether that process runs, and not another one that got its id later."""
     try:
         process = psutil.Process(pid)
         return process.status() != psutil.STATUS_ZOMBIE and process.create_time() == created
@@ -178,16 +178,16 @@ def _is_process(pid: int, created: float) -> bool:
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        told: dict[str, Any] = json.loads(path.read_text())
+        content: dict[str, Any] = json.loads(path.read_text())
     except FileNotFoundError:
         return None
-    return told
+    return content
 
 
-def _write_new(path: Path, told: dict[str, Any]) -> None:
-    """Write a file that appears whole, and only if there is none: of two owners one gives way."""
+def _write_new(path: Path, content: dict[str, Any]) -> None:
+    """Create a file atomically, unless it exists: of two owners only one succeeds."""
     draft = path.with_suffix(f".{os.getpid()}")
-    draft.write_text(json.dumps(told, indent=1))
+    draft.write_text(json.dumps(content, indent=1))
     try:
         os.link(draft, path)
     except FileExistsError as error:

@@ -1,18 +1,18 @@
-"""What goes wrong in a sandbox."""
+"""The errors of the sandbox."""
 
 from __future__ import annotations
 
 
 class SandboxError(Exception):
-    """The sandbox can't do what was asked; the message says why, in words for a person."""
+    """The sandbox can't do what was requested; the message gives the reason."""
 
 
 class NotInTime(SandboxError):
-    """A condition that was waited for did not come true in time."""
+    """A condition did not become true in time."""
 
 
 class PortTaken(SandboxError):
-    """Another program took a port between our choosing it and the server's binding it."""
+    """Another program took a port after the sandbox chose it and before the server bound it."""
 
 
 class RestRefusal(SandboxError):
@@ -27,8 +27,8 @@ class RestRefusal(SandboxError):
     def is_for_now(self) -> bool:
         """Whether the same request may succeed later.
 
-        The worker rebalances, had too much else to do, or waits for a consumer to be given up whose worker was killed.
+        The worker rebalances, is overloaded, or waits until the consumer of a killed worker leaves its group.
         """
         rebalances = self.status_code == 409 and "already exists" not in self.body
-        waits = any(told in self.body for told in ("timed out", "tasks haven't stopped completely yet"))
+        waits = any(text in self.body for text in ("timed out", "tasks haven't stopped completely yet"))
         return rebalances or (self.status_code == 500 and waits)

@@ -1,4 +1,4 @@
-"""Kafka's jars: fetched once per user, by the Ivy that PySpark ships, and shared by all sandboxes."""
+"""Kafka's jars, fetched once per user by the Ivy that PySpark ships, and shared by all sandboxes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def logs_by_log4j2(version: str) -> bool:
 
 
 def modules(version: str) -> tuple[str, ...]:
-    """What is fetched for a version of Kafka, in Maven's notation."""
+    """The modules of a version of Kafka, in Maven's notation."""
     return (
         *(f"org.apache.kafka:{name}:{version}" for name in _MODULES),
         _LOG4J2 if logs_by_log4j2(version) else _RELOAD4J,
@@ -49,25 +49,25 @@ def cache_directory(version: str = KAFKA_VERSION) -> Path:
 
 
 def kafka_jars(version: str = KAFKA_VERSION) -> Path:
-    """The directory that holds a version's jars; they are fetched if they are not there, which takes a minute or so.
+    """The directory with a version's jars; missing ones are fetched, which takes about a minute.
 
-    It appears whole or not at all, and several processes may ask at once: one fetches, the others wait for it.
+    It is created atomically. If several processes need it at once, one fetches and the others wait.
     """
-    directory, wanted = cache_directory(version), modules(version)
-    if is_complete(directory, wanted):
+    directory, expected = cache_directory(version), modules(version)
+    if is_complete(directory, expected):
         return directory
     directory.parent.mkdir(parents=True, exist_ok=True)
     with _locked(directory.with_name(f"{directory.name}.lock")):
-        if not is_complete(directory, wanted):
-            _publish(directory, wanted)
+        if not is_complete(directory, expected):
+            _publish(directory, expected)
     return directory
 
 
-def is_complete(directory: Path, wanted: Sequence[str]) -> bool:
-    """Whether every jar that was fetched for these very modules is still there, in full length."""
+def is_complete(directory: Path, expected: Sequence[str]) -> bool:
+    """Whether every jar that was fetched for these modules is still there, in full length."""
     try:
         manifest = json.loads((directory / _MANIFEST).read_text())
-        return manifest["modules"] == list(wanted) and all(
+        return manifest["modules"] == list(expected) and all(
             (directory / name).stat().st_size == size for name, size in manifest["jars"].items()
         )
     except (FileNotFoundError, ValueError):
@@ -81,50 +81,50 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _publish(directory: Path, wanted: Sequence[str]) -> None:
-    # Beside its destination, so that the rename stays on one file system and is atomic.
+def _publish(directory: Path, expected: Sequence[str]) -> None:
+    # In the folder of its destination, so that the rename is on one file system and atomic.
     with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
         fetched = Path(scratch, "jars")
         fetched.mkdir()
-        _fetch(wanted, fetched, Path(scratch))
+        _fetch(expected, fetched, Path(scratch))
         jars = {jar.name: jar.stat().st_size for jar in sorted(fetched.glob("*.jar"))}
-        (fetched / _MANIFEST).write_text(json.dumps({"modules": wanted, "jars": jars}, indent=1))
+        (fetched / _MANIFEST).write_text(json.dumps({"modules": expected, "jars": jars}, indent=1))
         if directory.exists():
             directory.rename(Path(scratch, "damaged"))
         fetched.rename(directory)
 
 
-def _fetch(wanted: Sequence[str], into: Path, scratch: Path) -> None:
+def _fetch(expected: Sequence[str], into: Path, scratch: Path) -> None:
     """Have Ivy resolve the modules from its default repository, and copy their jars to ``into``."""
     settings, listed = scratch / "ivysettings.xml", scratch / "ivy.xml"
     settings.write_text(_SETTINGS.format(cache=scratch / "cache"))
-    listed.write_text(_listed(wanted))
+    listed.write_text(_listed(expected))
     command = [str(java()), "-jar", str(ivy_jar()), "-settings", str(settings), "-ivy", str(listed)]
     command += ["-retrieve", f"{into}/[artifact]-[revision](-[classifier]).[ext]", "-types", "jar", "bundle"]
-    # Ivy does not try again by itself; what a failed attempt has fetched is in its cache for the next.
+    # Ivy does not retry; what a failed attempt has fetched is in its cache for the next one.
     for _ in range(_ATTEMPTS):
-        told = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        if told.returncode == 0:
+        ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if ended.returncode == 0:
             return
     raise SandboxError(
-        "Kafka's jars could not be fetched (where a proxy is needed, name it to Java in JAVA_TOOL_OPTIONS). Ivy says:\n"
-        + "\n".join(told.stdout.splitlines()[-30:])
+        "Kafka's jars could not be fetched (if a proxy is needed, set it in JAVA_TOOL_OPTIONS). Output of Ivy:\n"
+        + "\n".join(ended.stdout.splitlines()[-30:])
     )
 
 
 def ivy_jar() -> Path:
     """The Ivy jar that PySpark ships."""
-    spec = importlib.util.find_spec("pyspark")  # found, not imported: importing it takes seconds
+    spec = importlib.util.find_spec("pyspark")  # located, not imported: importing it takes seconds
     for location in (spec.submodule_search_locations or ()) if spec else ():
         for jar in sorted(Path(location, "jars").glob("ivy-*.jar")):
             return jar
     raise SandboxError("PySpark, which ships the Ivy that fetches Kafka's jars, is not installed: make setup")
 
 
-def _listed(wanted: Sequence[str]) -> str:
+def _listed(expected: Sequence[str]) -> str:
     dependencies = "".join(
         '<dependency org="{}" name="{}" rev="{}" conf="default->default"/>'.format(*module.split(":"))
-        for module in wanted
+        for module in expected
     )
     return _IVY.format(dependencies=dependencies)
 

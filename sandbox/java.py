@@ -1,4 +1,4 @@
-"""The Java that fetches the jars and runs the servers."""
+"""Find the Java that fetches the jars and runs the servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Kafka cluster, as tests and the demo write to it and read from it."""
+"""A client with which tests and the demo write to a Kafka cluster and read from it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from sandbox.waiting import wait_for, wait_until
 # For one request, and for all waiting without progress.
 _TIMEOUT = 60.0
 
-# librdkafka tells of every lost connection, and brokers come and go here on purpose; what fails is raised anyway.
+# librdkafka logs every lost connection, and brokers are stopped here on purpose; failures are raised anyway.
 _SILENT = logging.getLogger("sandbox.librdkafka")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
-# Order without idempotence, which costs a second with each new producer. Keys go where the Java client sends them.
+# Order without idempotence, which costs a second per producer. Keys go to the same partitions as in the Java client.
 _IN_ORDER: dict[str, str | int | float | bool] = {
     "max.in.flight.requests.per.connection": 1,
     "linger.ms": 5,
@@ -36,7 +36,7 @@ _IN_ORDER: dict[str, str | int | float | bool] = {
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record of a topic, as it was read."""
+    """One record that was read from a topic."""
 
     topic: str
     partition: int
@@ -47,7 +47,7 @@ class Record:
 
 
 class Kafka(ABC):
-    """A cluster that is reached at :attr:`bootstrap`."""
+    """A client of the cluster at :attr:`bootstrap`."""
 
     @property
     @abstractmethod
@@ -55,8 +55,8 @@ class Kafka(ABC):
         """``host:port`` of the cluster."""
 
     def client_settings(self) -> dict[str, str | int | float | bool]:
-        """What every librdkafka client of this cluster is configured with."""
-        # Called again soon after a broker's restart, instead of after ten seconds.
+        """The settings of every librdkafka client of this cluster."""
+        # Reconnect soon after a broker's restart, instead of after ten seconds.
         return {"bootstrap.servers": self.bootstrap, "reconnect.backoff.max.ms": 200, "log_level": 0}
 
     @contextmanager
@@ -64,14 +64,14 @@ class Kafka(ABC):
         """An admin client of the cluster."""
         client = AdminClient(self.client_settings(), logger=_SILENT)
         yield client
-        # Nothing to close: librdkafka ends with the object.
+        # Nothing to close: librdkafka's client ends with the object.
 
     def answers(self, timeout: float = 1.0) -> bool:
-        """Whether a broker of the cluster answers, and takes part in it."""
+        """Whether a broker of the cluster answers and has joined it."""
         return self.cluster_id(timeout) is not None
 
     def cluster_id(self, timeout: float = 1.0) -> str | None:
-        """The cluster's id; None while no broker answers and takes part in it."""
+        """The cluster's id; None while no broker answers that has joined it."""
         with self.admin() as client:
             try:
                 told = client.list_topics(timeout=timeout)
@@ -80,7 +80,7 @@ class Kafka(ABC):
         return told.cluster_id if told.brokers else None
 
     def serves_groups(self, timeout: float = 5.0) -> bool:
-        """Whether the coordinator of consumer groups answers, which it does a while after the broker itself."""
+        """Whether the coordinator of consumer groups answers, which starts later than the broker."""
         with self.admin() as client:
             try:
                 for asked in client.describe_consumer_groups(["sandbox"], request_timeout=timeout).values():
@@ -105,7 +105,7 @@ class Kafka(ABC):
         """Delete a topic and wait until it is gone."""
         with self.admin() as client:
             client.delete_topics([name])[name].result(_TIMEOUT)
-            wait_until(lambda: _led_partitions(client, name) is None, _TIMEOUT, f"topic {name} did not go")
+            wait_until(lambda: _led_partitions(client, name) is None, _TIMEOUT, f"topic {name} was not deleted in time")
 
     def produce(
         self,
@@ -129,7 +129,7 @@ class Kafka(ABC):
             on_delivery=lambda error, _message: failed.append(error) if error else None,
         )
         count = 0
-        # Zero is librdkafka's word for "now".
+        # Zero means "now" to librdkafka.
         for value, key, timestamp in zip(values, keys or repeat(None), timestamps or repeat(0), strict=False):
             _enqueue(producer, partial(send, value, key, timestamp=timestamp))
             count += 1
@@ -142,10 +142,10 @@ class Kafka(ABC):
     def consume(
         self, topic: str, *, start: int | Mapping[int, int] | None = None, partition: int | None = None
     ) -> list[Record]:
-        """Read to where the log ends now, and return the records by partition and offset.
+        """Read to the current log end and return the records in the order of partition and offset.
 
-        ``start`` is the first offset wanted, of every partition or by partition, the log's start if left out. It reads
-        what is committed, joins no group and leaves no trace.
+        ``start`` is the first offset to read, of every partition or by partition; default: the log start offset. It
+        reads committed records only, joins no group and commits nothing.
         """
         wanted = {
             number: (max(low, _start_of(number, start)), high)
@@ -157,7 +157,7 @@ class Kafka(ABC):
         return sorted(records, key=lambda record: (record.partition, record.offset))
 
     def log_bounds(self, topic: str) -> dict[int, tuple[int, int]]:
-        """By partition: the first offset that is still there, and the offset after the last record."""
+        """Log start and log end offset by partition."""
         with self.admin() as client:
             count = _led_partitions(client, topic)
         if count is None:
@@ -173,7 +173,7 @@ class Kafka(ABC):
                 answer.result(_TIMEOUT)
 
     def commit_group(self, group: str, topic: str, positions: Mapping[int, int]) -> None:
-        """Let a consumer group without members have read each partition up to an offset, and wait until it has.
+        """Commit offsets of a consumer group without members, and wait until they are stored.
 
         A broker that has just started may lose the first commit without an error.
         """
@@ -208,7 +208,7 @@ class KafkaAt(Kafka):
 
 
 def _led_partitions(client: AdminClient, topic: str) -> int | None:
-    """How many partitions of a topic have a leader; None: there is no such topic."""
+    """How many partitions of a topic have a leader; None if the topic does not exist."""
     found = client.list_topics(timeout=_TIMEOUT).topics.get(topic)
     if found is None or found.error is not None:
         return None
@@ -216,13 +216,13 @@ def _led_partitions(client: AdminClient, topic: str) -> int | None:
 
 
 def _bounds(consumer: Consumer, partition: TopicPartition) -> tuple[int, int]:
-    untold = f"{partition.topic}, partition {partition.partition}: the bounds of its log are not told"
-    low, high = wait_until(lambda: _told_bounds(consumer, partition), _TIMEOUT, untold) or (0, 0)
+    late = f"{partition.topic}, partition {partition.partition}: no broker returns the bounds of its log"
+    low, high = wait_until(lambda: _answered_bounds(consumer, partition), _TIMEOUT, late) or (0, 0)
     return low, high
 
 
-def _told_bounds(consumer: Consumer, partition: TopicPartition) -> tuple[int, int] | None:
-    """The bounds; None where a partition that was just created is known to have a leader, but not yet by that one."""
+def _answered_bounds(consumer: Consumer, partition: TopicPartition) -> tuple[int, int] | None:
+    """The bounds; None while the leader of a new partition does not know yet that it leads it."""
     try:
         return consumer.get_watermark_offsets(partition, timeout=_TIMEOUT)
     except KafkaException as error:
@@ -256,7 +256,7 @@ def _read(consumer: Consumer, topic: str, spans: Mapping[int, tuple[int, int]]) 
         message = consumer.poll(_TIMEOUT)
         if message is None:
             raise SandboxError(f"{topic}: partitions {sorted(unfinished)} could not be read to their end.")
-        number, offset = _place(message)
+        number, offset = _partition_and_offset(message)
         end = spans[number][1]
         if message.error() is None and offset < end:
             records.append(_record(message))
@@ -265,19 +265,19 @@ def _read(consumer: Consumer, topic: str, spans: Mapping[int, tuple[int, int]]) 
     return records
 
 
-def _place(message: Message) -> tuple[int, int]:
-    """Where a message stands; a partition's end comes as a message too, with the offset after the last one read."""
+def _partition_and_offset(message: Message) -> tuple[int, int]:
+    """Partition and offset of a message; at the partition's end, the offset after the last record."""
     error = message.error()
     if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - a public constant of librdkafka
         raise KafkaException(error)
     number, offset = message.partition(), message.offset()
     if number is None or offset is None:
-        raise SandboxError("librdkafka returned a message without a place.")
+        raise SandboxError("librdkafka returned a message without partition or offset.")
     return number, offset
 
 
 def _record(message: Message) -> Record:
-    number, offset = _place(message)
+    number, offset = _partition_and_offset(message)
     return Record(
         topic=message.topic() or "",
         partition=number,

@@ -1,4 +1,4 @@
-"""How a Kafka server is called on the command line."""
+"""Command lines of Kafka's servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OPTIONS = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-Use
 
 
 def kafka_command(main_class: str, arguments: Sequence[str], *, home: Path, version: str = KAFKA_VERSION) -> list[str]:
-    """The command that runs one of Kafka's main classes, with its logging and scratch files in ``home``."""
+    """The command that runs one of Kafka's main classes with its log settings and scratch files in ``home``."""
     scratch = home / "tmp"
     scratch.mkdir(exist_ok=True)
     return [
@@ -30,7 +30,7 @@ def kafka_command(main_class: str, arguments: Sequence[str], *, home: Path, vers
 
 
 def _logging(home: Path, version: str) -> str:
-    """Write the settings of the version's logging library, and give the option that names them."""
+    """Write the settings of the version's logging library, and return the option that names them."""
     if logs_by_log4j2(version):
         path, text, option = home / "log4j2.properties", _LOG4J2, "log4j2.configurationFile={}"
     else:

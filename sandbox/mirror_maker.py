@@ -15,7 +15,7 @@ from sandbox.process import ServerProcess
 class MirrorMaker:
     """A process of its own that replicates ``topics`` (with commas between) and listens nowhere.
 
-    It is called ready as soon as it runs: what it has replicated is looked for on the target. Its flow is
+    It counts as ready as soon as it runs: tests observe on the target what it has replicated. Its flow is
     ``source->target``.
     """
 

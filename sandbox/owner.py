@@ -1,4 +1,4 @@
-"""The owner's end of a tether."""
+"""Start and stop a server under a tether, from the process that owns it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ANSWERED = 120.0
 class Tethered:
     """Runs one server at a time, in ``home``, under a tether that ends it when this process is gone.
 
-    ``home`` must lie two levels below the sandbox's root: the tether that goes last removes that root.
+    ``home`` must be two levels below the sandbox's root: the last tether to end removes that root.
     """
 
     def __init__(self, home: Path, *, grace: float = 1.0) -> None:
@@ -30,8 +30,8 @@ class Tethered:
         self._exit_code: int | None = None
         self._error: str | None = None
         self._is_ready = False
-        # Isolated and without site packages: up in some 20 ms. In a session of its own, so that Ctrl-C in the owner's
-        # terminal reaches the owner alone, which then decides what happens.
+        # Isolated and without site packages: ready in some 20 ms. In a session of its own, so that Ctrl-C in the
+        # owner's terminal reaches the owner alone, which then decides what happens.
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", tether.__file__, str(os.getpid()), str(grace), str(home)],
             stdin=subprocess.PIPE,
@@ -46,7 +46,7 @@ class Tethered:
 
     @property
     def pid(self) -> int | None:
-        """The process id of the server that runs, or ran last."""
+        """The process id of the running server, or of the last one."""
         return self._pid
 
     @property
@@ -56,11 +56,11 @@ class Tethered:
 
     @property
     def exit_code(self) -> int | None:
-        """What the last server ended with; negative: the signal that ended it."""
+        """The exit code of the last server; negative: the signal that ended it."""
         return self._exit_code
 
     def run(self, command: Sequence[str], log: Path) -> None:
-        """Start a server that writes all it says to the end of ``log``."""
+        """Start a server that appends all its output to ``log``."""
         if self.is_running:
             raise SandboxError(f"process {self._pid} still runs under this tether.")
         with self._changed:
@@ -72,7 +72,7 @@ class Tethered:
             raise SandboxError(f"{command[0]} could not be started: {self._error or 'the tether does not answer'}.")
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the server; one that has ended is left in peace."""
+        """Send a signal to the server; do nothing if it has ended."""
         if self.is_running:
             self._tell({"signal": int(number)})
 

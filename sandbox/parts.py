@@ -1,4 +1,4 @@
-"""Two Kafka clusters and a Connect worker, whoever runs them, and the Airflow connections that lead to them."""
+"""Two Kafka clusters and a Connect worker, and the Airflow connections to them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PartsAt:
 
 
 def airflow_connections(parts: Parts, *, spark: Mapping[str, object]) -> dict[str, str]:
-    """The environment variables that make Airflow's connections lead to ``parts`` and to a Spark cluster."""
+    """The environment variables for Airflow's connections to ``parts`` and to a Spark cluster."""
     host, _, port = parts.connect.url.removeprefix("http://").partition(":")
     connections: dict[str, dict[str, object]] = {
         "KAFKA_CONNECT_DEFAULT": {"conn_type": "kafka_connect", "schema": "http", "host": host, "port": int(port)},

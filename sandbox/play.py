@@ -1,4 +1,4 @@
-"""``make up``: the sandbox with connectors at work, and Airflow's UI to change where they resume, until Ctrl-C."""
+"""``make up``: run the sandbox with connectors, and Airflow's UI to change their offsets, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _out = Console(highlight=False, markup=False, soft_wrap=True)
 
 
 def main() -> int:
-    """Start all of it, say what to do with it, and keep it up until told to end."""
+    """Start all of it, print what to try, and keep it up until TERM or INT."""
     daemon = Daemon(STATE)
     try:
         daemon.make_way()
@@ -37,7 +37,7 @@ def main() -> int:
         Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(str(error), style="red")
         return 1
     except SystemExit:  # TERM or Ctrl-C
-        _out.print("\nEverything is stopped and gone.")
+        _out.print("\nEverything is stopped and its files are removed.")
     return 0
 
 

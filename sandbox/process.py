@@ -1,4 +1,4 @@
-"""One server of the sandbox, from its start to its end."""
+"""A server process of the sandbox: start, stop, kill, suspend."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from sandbox.owner import Tethered
 from sandbox.waiting import Progress, wait_until
 from sandbox.work import work_of_server
 
-# Below what Linux and macOS give to outgoing connections. A client that keeps calling a stopped server on a port of
-# that range is one day given the very same port, is connected to itself, and the server can't come back.
+# Below the ports that Linux and macOS give to outgoing connections. A client that keeps calling a stopped server on a
+# port of that range may get the same port itself, connects to itself, and the server can't start again.
 _PORTS = range(20000, 32000)
 _ATTEMPTS = 3
 _LOG_LINES = 30
 
 
 class Recipe(Protocol):
-    """What makes a server a broker or a worker."""
+    """The configuration and commands of a server."""
 
     @property
     def ports(self) -> int:
         """How many ports it needs."""
 
     def prepare(self, home: Path, ports: Sequence[int]) -> list[list[str]]:
-        """Write its configuration and return the commands to be run once, before its first start."""
+        """Write its configuration and return the commands that must run once before its first start."""
 
     def command(self, home: Path) -> list[str]:
         """The command that runs it."""
 
     def is_ready(self, ports: Sequence[int]) -> bool:
-        """Whether it does its work."""
+        """Whether it is ready for requests."""
 
 
 class ServerProcess:
@@ -56,14 +56,14 @@ class ServerProcess:
 
     @property
     def ports(self) -> tuple[int, ...]:
-        """The ports it listens on; they are chosen at its first start and stay."""
+        """The ports it listens on; chosen at its first start, and kept."""
         if not self._ports:
             raise SandboxError(f"{self.name} was not started yet.")
         return self._ports
 
     @property
     def pid(self) -> int | None:
-        """The process id of it, the last one where it has ended."""
+        """Its process id, also after its end."""
         return self._tether.pid if self._tether else None
 
     @property
@@ -73,11 +73,11 @@ class ServerProcess:
 
     @property
     def work(self) -> Progress:
-        """What moves while it starts or ends."""
+        """Its progress while it starts or ends."""
         return work_of_server(self.pid, self.log_path)
 
     def start(self, timeout: float = 60) -> None:
-        """Start it and wait until it does its work; fails where it has done nothing for ``timeout`` seconds."""
+        """Start it and wait until it is ready; fails after ``timeout`` seconds without progress."""
         if self.is_alive:
             raise SandboxError(f"{self.name} runs already.")
         if self._ports:
@@ -86,7 +86,7 @@ class ServerProcess:
             self._start_anew(timeout)
 
     def stop(self, timeout: float = 30) -> None:
-        """Ask it to end, as an orderly shutdown does (TERM), and wait until it has."""
+        """Shut it down in order (TERM), and wait until it has ended."""
         self._signal(signal.SIGTERM)
         self._expect_end(timeout)
 
@@ -104,18 +104,18 @@ class ServerProcess:
         self._signal(signal.SIGCONT)
 
     def let_go(self) -> None:
-        """Begin to end it for good and to remove its files; :meth:`close` waits until that is done."""
+        """Begin to end it and to remove its files; :meth:`close` waits until that is done."""
         if self._tether:
             self._tether.let_go()
 
     def close(self) -> None:
-        """End it for good and remove its files."""
+        """End it and remove its files."""
         if self._tether:
             self._tether.close()
             self._tether = None
 
     def log_tail(self, lines: int = _LOG_LINES) -> str:
-        """The end of what it has said."""
+        """The end of its log."""
         if not self.log_path.exists():
             return "(it has said nothing)"
         return "\n".join(self.log_path.read_text(errors="replace").splitlines()[-lines:])
@@ -131,7 +131,7 @@ class ServerProcess:
                 self._launch(timeout)
             except PortTaken:
                 self._ports = ()
-                self.close()  # with its files: they know the lost port
+                self.close()  # with its files: they contain the lost port
                 if attempt == _ATTEMPTS:
                     raise
             else:
@@ -159,7 +159,7 @@ class ServerProcess:
             raise self._ended_early(tether.exit_code)
 
     def _ended_early(self, exit_code: int | None) -> SandboxError:
-        log = self.log_path.read_text(errors="replace")  # all of it: a broker says much between this and its end
+        log = self.log_path.read_text(errors="replace")  # all of it: a broker logs much between this and its end
         kind = PortTaken if "Address already in use" in log or "BindException" in log else SandboxError
         return kind(f"{self.name} ended with {exit_code} before it was ready. The end of its log:\n{self.log_tail()}")
 
@@ -182,7 +182,7 @@ class ServerProcess:
 
 
 def free_ports(count: int) -> tuple[int, ...]:
-    """Ports of 127.0.0.1 that nothing listens on right now, all different."""
+    """Different ports of 127.0.0.1 on which nothing listens now."""
     found: list[int] = []
     with ExitStack() as held:  # all are held until the last is found, or one might be found twice
         for port in random.sample(_PORTS, len(_PORTS)):

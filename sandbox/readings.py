@@ -1,4 +1,4 @@
-"""The real data of the demo: Seattle's temperature in 2010, hour by hour, as the package vega_datasets ships it."""
+"""The demo's data: Seattle's hourly temperature in 2010, from the package vega_datasets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SEATTLE = ZoneInfo("America/Los_Angeles")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a thermometer said at a moment."""
+    """A temperature at a moment."""
 
     at: datetime
     fahrenheit: float
@@ -35,7 +35,7 @@ class Reading:
 
 def seattle_2010() -> list[Reading]:
     """All hours of the year, in order; the one that summer time skips is missing."""
-    # Here, as it brings pandas along.
+    # Imported here, as it imports pandas.
     from vega_datasets import local_data  # noqa: PLC0415
 
     frame = local_data.seattle_temps()

@@ -1,4 +1,4 @@
-"""All the real parts together."""
+"""Two Kafka clusters and a Connect worker, started and ended together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Self
 
 from sandbox.broker import Broker
-from sandbox.connect import ConnectWorker, Mode
 from sandbox.errors import SandboxError
 from sandbox.jars import KAFKA_VERSION, kafka_jars
 from sandbox.java import java
@@ -20,10 +19,11 @@ from sandbox.mirror_maker import MirrorMaker
 from sandbox.parts import airflow_connections
 from sandbox.process import ServerProcess
 from sandbox.waiting import wait_until
+from sandbox.worker import ConnectWorker, Mode
 
 
 class Sandbox:
-    """Two Kafka clusters and a Connect worker on the second, real ones, for as long as a ``with`` block lasts.
+    """Two real Kafka clusters and a Connect worker on the second, for as long as a ``with`` block lasts.
 
     ``root`` holds all files; it is created, or must be empty, and goes with the sandbox, also when this process is
     killed. ``keep_logs`` is where the logs are copied to when the block is left by an exception. ``worker_properties``
@@ -83,7 +83,7 @@ class Sandbox:
         return worker
 
     def remove_worker(self) -> None:
-        """End the worker that has joined last, and wait until changes reach a leader among those that are left."""
+        """End the worker that joined last, and wait until changes reach a leader among the others."""
         worker = self.workers.pop()
         if worker.process.is_alive:
             worker.process.stop()  # in order: a leader that is killed is still asked until its session runs out
@@ -112,7 +112,7 @@ class Sandbox:
     def keep_logs_now(self) -> Path:
         """Copy all logs to ``keep_logs``, and return it."""
         if self._keep_logs is None:
-            raise SandboxError("This sandbox was not told where to keep its logs: Sandbox(keep_logs=…)")
+            raise SandboxError("This sandbox has no directory for its logs: Sandbox(keep_logs=…)")
         self._keep_logs.mkdir(parents=True, exist_ok=True)
         for process in self.processes:
             if process.log_path.exists():
@@ -130,7 +130,7 @@ class Sandbox:
         shutil.rmtree(self.root, ignore_errors=True)
 
     def to_connections(self) -> dict[str, str]:
-        """The environment variables that make Airflow's default connections lead here."""
+        """The environment variables for Airflow's default connections to this sandbox."""
         return airflow_connections(self, spark={"host": "local[2]"})
 
     def _start(self) -> None:
@@ -149,7 +149,7 @@ class Sandbox:
         self.connect.process.start()
 
     def _home(self, name: str) -> Path:
-        return self.root / "processes" / name  # two levels down, where a tether wants it
+        return self.root / "processes" / name  # two levels down, as a tether needs it
 
     def _worker(
         self, name: str, properties: Mapping[str, str] | None = None, mode: Mode = Mode.DISTRIBUTED
@@ -168,5 +168,7 @@ def _fresh_root(wanted: Path | None) -> Path:
     if wanted is None:
         return Path(tempfile.gettempdir(), f"connect-offsets-sandbox-{uuid.uuid4().hex[:12]}")
     if wanted.exists() and any(wanted.iterdir()):
-        raise SandboxError(f"{wanted} is not empty; a sandbox removes its directory at the end, so it wants its own.")
+        raise SandboxError(
+            f"{wanted} is not empty; a sandbox needs a directory of its own, as it removes it at the end."
+        )
     return wanted.absolute()

@@ -1,4 +1,4 @@
-"""What the demo and ``make up`` play with: real readings, replicated by MirrorMaker 2, written to a file by a sink."""
+"""The scene of the demo and ``make up``: real readings, replicated by MirrorMaker 2, written to a file by a sink."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ READERS = "temperatures-readers"
 PARTITIONS = 3
 _TIMEOUT = 90.0
 
-# A year of records would else roll a new segment a week.
+# Otherwise a year of records would roll a new segment for each week.
 _TOPIC_CONFIG = {"segment.ms": str(100 * 365 * 24 * 3600 * 1000)}
-# JSON without schemas: one value that is none fails the task, as it does in production.
+# JSON without schemas: a value that is no JSON fails the task, as in production.
 _JSON = {
     "value.converter": "org.apache.kafka.connect.json.JsonConverter",
     "value.converter.schemas.enable": "false",
@@ -37,31 +37,31 @@ _JSON = {
 
 @dataclass(frozen=True)
 class Scene:
-    """Topics, records and connectors in a sandbox. The last day of the year is held back, for later."""
+    """Topics, records and connectors in a sandbox. The records of the last day of the year are produced later."""
 
     sandbox: Parts
     readings: Sequence[Reading] = field(default_factory=seattle_2010)
 
     @property
     def first(self) -> list[Reading]:
-        """What is produced at the start."""
+        """The readings that are produced at the start."""
         return [reading for reading in self.readings if reading.key != self.readings[-1].key]
 
     @property
     def last_day(self) -> list[Reading]:
-        """What is held back."""
+        """The readings of the last day, which are produced later."""
         return [reading for reading in self.readings if reading.key == self.readings[-1].key]
 
     @property
     def file(self) -> Path:
-        """What the sink writes."""
+        """The file that the sink writes."""
         return self.sandbox.data / "temperatures.txt"
 
     def set_up(self) -> None:
-        """Set all of it; connectors that are there already stay as they are."""
+        """Create all of it; existing connectors stay as they are."""
         connect, source = self.sandbox.connect, self.sandbox.source
         if MIRROR not in connect.connectors():
-            if TOPIC in source.topics():  # left by an attempt that was broken off, and so perhaps incomplete
+            if TOPIC in source.topics():  # left by an interrupted attempt, and perhaps incomplete
                 source.delete_topic(TOPIC)
             self.create_topic()
             self.produce(self.last_day)
@@ -72,7 +72,7 @@ class Scene:
             self.start_checkpoints()
 
     def produce(self, readings: Iterable[Reading], *, broken: str | None = None) -> None:
-        """Write readings to the source cluster; ``broken`` comes in their midst, as a value that is no JSON."""
+        """Write readings to the source cluster; ``broken``, a value that is no JSON, comes among them."""
         records = [(reading.key, reading.value, reading.timestamp_ms) for reading in readings]
         if broken is not None:
             key, _, timestamp = records[len(records) // 2]
@@ -96,7 +96,7 @@ class Scene:
         self.wait_until_written()
 
     def start_checkpoints(self) -> None:
-        """Let a consumer group have read half of the topic, and translate where it is to the target."""
+        """Commit half of the topic for a consumer group, and translate its offsets to the target."""
         ends = _ends(self.sandbox.source.log_bounds(TOPIC))
         self.sandbox.source.commit_group(READERS, TOPIC, {number: end // 2 for number, end in ends.items()})
         self.sandbox.connect.create(CHECKPOINTS, mirror_checkpoint_config(self.sandbox, groups=READERS))
@@ -122,7 +122,7 @@ class Scene:
         }
 
     def wait_until_mirrored(self) -> None:
-        """Wait until the mirror's stored positions are the source's log ends: it has read all there is."""
+        """Wait until the mirror's stored positions are the source's log ends."""
         ends = _ends(self.sandbox.source.log_bounds(TOPIC))
         told, work = f"{MIRROR} has not caught up", self.sandbox.connect.work
         wait_for(self.mirror_positions, ends, _TIMEOUT, told, progress=work, interval=0.2)
@@ -142,13 +142,13 @@ class Scene:
         return Counter(_of_line(line) for line in self.file.read_text().splitlines())
 
     def state(self) -> dict[str, Any]:
-        """State, tasks and offsets of all connectors: what a refused request must leave alone."""
+        """State, tasks and offsets of all connectors, which a refused request must not change."""
         connect = self.sandbox.connect
         return {name: (_states(connect.status(name)), connect.offsets(name)) for name in connect.connectors()}
 
 
 def is_json(record: Record) -> bool:
-    """Whether a record holds a reading, and no half of one."""
+    """Whether a record holds a complete reading."""
     try:
         json.loads(record.value or b"")
     except ValueError:
@@ -157,7 +157,7 @@ def is_json(record: Record) -> bool:
 
 
 def of_record(record: Record) -> tuple[str, str]:
-    """Moment and temperature of a record, as :meth:`Scene.written` tells those of a line."""
+    """Moment and temperature of a record, as :meth:`Scene.written` returns those of a line."""
     reading = json.loads(record.value or b"")
     return reading["at"], str(reading["fahrenheit"])
 

@@ -27,7 +27,7 @@ _STDIN, _STDOUT = 0, 1
 
 
 def main(arguments: list[str]) -> None:
-    """Obey the owner until it is gone, then leave nothing."""
+    """Run the owner's commands until it is gone, then end the server and remove its files."""
     owner, grace, home = int(arguments[0]), float(arguments[1]), Path(arguments[2])
     leaving = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -91,7 +91,7 @@ def _end(server: subprocess.Popen[bytes], grace: float) -> None:
 
 
 def _remove(home: Path) -> None:
-    """Remove our directory, and the whole sandbox with it once no sibling has one: removing a full one fails."""
+    """Remove this directory, and the sandbox's root once no sibling is left: removing a non-empty root fails."""
     shutil.rmtree(home, ignore_errors=True)
     try:
         home.parent.rmdir()

@@ -1,9 +1,9 @@
-"""Run a command, and end it together with all that it has started. A script, for servers that have children.
+"""Run a command, and end it with all processes that it has started. A script, for servers that have children.
 
     tree.py ENVIRONMENT COMMAND …
 
-``ENVIRONMENT`` is a JSON file of variables; Airflow's own ones of whoever calls are left out, so that nobody's settings
-get mixed with a sandbox's.
+``ENVIRONMENT`` is a JSON file of variables. Airflow's variables of the caller are left out, so that they don't change
+the sandbox's settings.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _leaving: list[int] = []
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command until it ends or we are told to; return its exit code."""
+    """Run the command until it ends or this process gets a signal; return its exit code."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         # Only noted, as an exception could strike while the command is being started, and leave it running.
         signal.signal(number, lambda number, _frame: _leaving.append(number))
@@ -33,14 +33,14 @@ def main(arguments: list[str]) -> int:
 
 
 def environment(told: Path) -> dict[str, str]:
-    """Ours without what is Airflow's, and what the file says."""
+    """This process's environment without Airflow's variables, and the file's variables."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
     own.update(json.loads(told.read_text()))
     return own
 
 
 def end_descendants() -> None:
-    """Kill all processes below this one: first each is halted, so that none starts another meanwhile."""
+    """Kill all descendants of this process. Each is halted first, so that it starts no other meanwhile."""
     me = psutil.Process()
     found: set[psutil.Process] = set()
     while new := set(me.children(recursive=True)) - found:

@@ -1,7 +1,7 @@
-"""Wait for a condition, never for a fixed time: as long as something moves, and not much longer.
+"""Wait for a condition as long as there is progress.
 
-A busy machine makes everything slower, and nothing wrong. So a wait is told what moves on the way to its condition, and
-its time begins anew whenever that has changed.
+On a busy machine everything is slower and nothing is wrong. So a wait observes what changes on the way to its
+condition, and its timeout starts again after each change.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from sandbox.errors import NotInTime, RestRefusal
 
 T = TypeVar("T")
 
-#: What moves while something is waited for: by a name for it, how to look at it.
+#: What changes during a wait: by its name, a function that returns its current value.
 Progress = Mapping[str, Callable[[], object]]
 
 _NOTHING: Progress = MappingProxyType({})
-# However much moves, a wait ends after so many times the time that it has without any progress.
+# A wait with progress ends after so many timeouts.
 _AT_MOST = 10
-_BETWEEN_LOOKS = 1.0  # seconds: what moves is looked at less often than the condition, as that costs as much
-_SHOWN = 300  # characters of each thing that was seen
+_BETWEEN_LOOKS = 1.0  # seconds: progress is observed less often than the condition, as it costs as much
+_SHOWN = 300  # characters of each observed value
 
 
 def wait_until(
@@ -33,10 +33,10 @@ def wait_until(
     progress: Progress = _NOTHING,
     interval: float = 0.05,
 ) -> T:
-    """Ask ``condition`` again and again and return its first true answer.
+    """Poll ``condition`` and return its first true answer.
 
     Raises :class:`NotInTime` once nothing in ``progress`` has changed for ``timeout`` seconds, or after ten times as
-    long in all, and after asking at least once. The error has ``message``, what was last seen, and what moved last.
+    long in all, and after polling at least once. The error has ``message``, what was last seen, and what moved last.
     """
     watched = _Watched(progress)
     while not (answer := _asked(condition)):
@@ -49,21 +49,21 @@ def wait_until(
 
 def wait_for(
     read: Callable[[], object],
-    wanted: object,
+    expected: object,
     timeout: float,
     message: str,
     *,
     progress: Progress = _NOTHING,
     interval: float = 0.05,
 ) -> None:
-    """Wait until ``read`` gives ``wanted``; any other answer than the one before is progress, too."""
+    """Wait until ``read`` returns ``expected``; a new answer is progress, too."""
     found: list[object] = [None]
 
     def is_there() -> bool:
         found[0] = read()
-        return found[0] == wanted
+        return found[0] == expected
 
-    told = f"{message}: {_shown(wanted)} was waited for"
+    told = f"{message}: {_shown(expected)} was expected"
     wait_until(is_there, timeout, told, progress={"found": lambda: found[0], **progress}, interval=interval)
 
 
@@ -77,7 +77,7 @@ def _asked(condition: Callable[[], T]) -> T | None:
 
 
 class _Watched:
-    """What moves during a wait, when it was last seen to, and what it was."""
+    """What changes during a wait, and the last change."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -93,11 +93,11 @@ class _Watched:
 
     @property
     def still(self) -> float:
-        """Seconds since something has moved, or since the wait began."""
+        """Seconds since the last change, or since the wait began."""
         return time.monotonic() - self._moved
 
     def look(self, *, within: float) -> None:
-        """Look what has moved, once a second, and always before ``within`` seconds without progress are up."""
+        """Observe changes once a second, and always before ``within`` seconds without progress are over."""
         now = time.monotonic()
         if not self._progress or (now - self._looked < _BETWEEN_LOOKS and self.still < within):
             return

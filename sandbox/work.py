@@ -1,4 +1,4 @@
-"""How a process shows that it is at work: what waits for it takes that for progress."""
+"""The progress of a process, for waits: CPU time and logs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def work_of_server(pid: int | None, log: Path) -> Progress:
 
 
 def work_of_program(pid: int | None) -> Progress:
-    """Progress of a program that comes to its end: any CPU time, as it may do little but ask others again and again."""
+    """Progress of a program that is about to end: any CPU time, as it may only poll others."""
     return {"CPU time": lambda: cpu_time(pid)}
 
 
 def cpu_time(pid: int | None) -> float:
-    """Seconds of CPU time that a process and its children have used; 0 where it is gone."""
+    """Seconds of CPU time of a process and its children; 0 if it has ended."""
     if pid is None:
         return 0.0
     try:
@@ -35,5 +35,5 @@ def _own(process: psutil.Process) -> float:
     try:
         used = process.cpu_times()
     except psutil.NoSuchProcess:
-        return 0.0  # its parent counts it from now on
+        return 0.0  # from now on its parent counts it
     return float(used.user + used.system + used.children_user + used.children_system)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
+#: The markers of suites: each is run by the make target that pyproject.toml names for it; `make test` runs the rest.
+SUITES = {"browser", "faults", "mirror", "processes", "versions"}
+
 # Airflow reads its configuration when it is first imported, so this must stand before any test module.
 AIRFLOW_HOME = Path(tempfile.mkdtemp(prefix="connect-offsets-airflow-"))
 DAG_FOLDERS = {
@@ -46,6 +49,13 @@ os.environ.update(
         ]
     ),
 )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse tests that belong to two suites, as both would run them."""
+    marks = {item.nodeid: SUITES & {mark.name for mark in item.iter_markers()} for item in items}
+    if several := [name for name, suites in marks.items() if len(suites) > 1]:
+        raise pytest.UsageError(f"Each test needs at most one of the markers {sorted(SUITES)}: {', '.join(several)}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,1 +1,5 @@
-"""Clients of what holds connectors and their offsets, behind the two protocols of ``protocols``."""
+"""Clients of systems that run connectors and store their offsets.
+
+``protocols`` the two protocols that all of them implement · ``rest`` Connect's REST API · ``storage`` offsets topics,
+files of standalone workers, and workers' properties files.
+"""

@@ -1,4 +1,4 @@
-"""The two protocols behind which every door to offsets stands, and the values that pass through them."""
+"""The two protocols of all clients of offsets and connectors, and their values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.offsets.kept_config import without_credent
 
 
 class State(StrEnum):
-    """States of a connector or task, in Connect's words."""
+    """States of a connector or task, as Connect names them."""
 
     UNASSIGNED = "UNASSIGNED"
     RUNNING = "RUNNING"
@@ -25,7 +25,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TaskStatus:
-    """One task: its number, state, the worker that runs it, and the stack trace where it failed."""
+    """One task: its number, its state, the worker that runs it, and a stack trace if it failed."""
 
     number: int
     state: State
@@ -35,7 +35,7 @@ class TaskStatus:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorStatus:
-    """State of a connector and of its tasks, as ``GET /connectors/{c}/status`` tells it."""
+    """State of a connector and of its tasks, as in ``GET /connectors/{c}/status``."""
 
     state: State
     worker: str
@@ -43,13 +43,13 @@ class ConnectorStatus:
     trace: str | None = None
 
     @property
-    def stands_still(self) -> bool:
-        """STOPPED, and no task left: only then offsets may be changed."""
+    def is_stopped(self) -> bool:
+        """Whether the connector is STOPPED without tasks; only then its offsets may be changed."""
         return self.state is State.STOPPED and not self.tasks
 
     @property
     def failed_tasks(self) -> tuple[TaskStatus, ...]:
-        """Tasks that failed."""
+        """The tasks that failed."""
         return tuple(task for task in self.tasks if task.state is State.FAILED)
 
     @property
@@ -59,7 +59,7 @@ class ConnectorStatus:
 
     @property
     def cause(self) -> str:
-        """The first line of the first stack trace there is; logins in addresses are masked."""
+        """First line of the first stack trace, with credentials in addresses masked."""
         traces = [self.trace, *(task.trace for task in self.failed_tasks)]
         first = next((trace.strip().splitlines()[0] for trace in traces if trace and trace.strip()), "no trace")
         return without_credentials(first)
@@ -67,7 +67,7 @@ class ConnectorStatus:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorInfo:
-    """A connector's name, type and configuration (with its secrets: mask them before they leave the process)."""
+    """A connector's name, type and configuration, which has secrets: mask them before they leave the process."""
 
     name: str
     type: ConnectorType
@@ -80,12 +80,12 @@ class ConnectorInfo:
 
     @property
     def family(self) -> Family:
-        """What its offsets mean."""
+        """Family of the connector, which has the rules of its offsets."""
         return family_of(self.type, self.connector_class)
 
     @property
     def group_id(self) -> str | None:
-        """The consumer group of a sink (as far as its own configuration tells); None for a source."""
+        """Consumer group of a sink, according to its own configuration; None for a source."""
         if self.type is not ConnectorType.SINK:
             return None
         return self.config.get("consumer.override.group.id") or f"connect-{self.name}"
@@ -93,9 +93,12 @@ class ConnectorInfo:
 
 @dataclass(frozen=True, slots=True)
 class WriteReply:
-    """What the store said to a change that it accepted.
+    """The reply of a store to a change that it accepted.
 
-    ``externally_managed``: the connector does not implement ``alterOffsets``, so it may keep its position elsewhere.
+    Attributes:
+        message: The reply's text.
+        externally_managed: Whether the connector does not implement ``alterOffsets``, so that it may keep its position
+            elsewhere.
     """
 
     message: str
@@ -106,7 +109,7 @@ class OffsetStore(Protocol):
     """Reads and writes the offsets of connectors."""
 
     def read_offsets(self, connector: str) -> Offsets:
-        """Read all offsets of ``connector``; raises :class:`~.exceptions.UnknownConnector` and other store errors."""
+        """Return all offsets of ``connector``; raises :class:`~.exceptions.UnknownConnector` and other store errors."""
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes); others stay. Does not read back."""
@@ -116,25 +119,25 @@ class OffsetStore(Protocol):
 
 
 class ConnectorControl(Protocol):
-    """Looks at connectors and starts and stops them; ``stop``, ``pause`` and ``resume`` are asynchronous."""
+    """Observes, starts and stops connectors; ``stop``, ``pause`` and ``resume`` return before the state changes."""
 
     def require_offset_changes(self) -> None:
-        """Raise :class:`~.exceptions.Unsupported` where offsets can't be changed, whatever the connector."""
+        """Raise :class:`~.exceptions.Unsupported` if offsets of no connector can be changed."""
 
     def connectors(self) -> list[str]:
-        """Names of all connectors, sorted."""
+        """Return the names of all connectors, sorted."""
 
     def info(self, connector: str) -> ConnectorInfo:
-        """Type and configuration."""
+        """Return type and configuration."""
 
     def status(self, connector: str) -> ConnectorStatus:
-        """State of the connector and of its tasks."""
+        """Return the state of the connector and of its tasks."""
 
     def stop(self, connector: str) -> None:
-        """Ask for STOPPED."""
+        """Request STOPPED."""
 
     def pause(self, connector: str) -> None:
-        """Ask for PAUSED."""
+        """Request PAUSED."""
 
     def resume(self, connector: str) -> None:
-        """Ask for RUNNING."""
+        """Request RUNNING."""

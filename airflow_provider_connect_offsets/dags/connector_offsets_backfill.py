@@ -5,64 +5,57 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow.sdk import DAG
-
 from airflow_provider_connect_offsets import task_groups
 from airflow_provider_connect_offsets.dags.ready import ready_dag
+from airflow_provider_connect_offsets.parameters.change import ApprovalParams, BackfillParams
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, SparkConnectionParams
 from airflow_provider_connect_offsets.sensors.backfill import BackfillTurnSensor
-from airflow_provider_connect_offsets.task_groups.form import as_arguments
-from airflow_provider_connect_offsets.task_groups.params import backfill_params
 
 try:
     from airflow.sdk import CronDataIntervalTimetable
 except ImportError:  # before Airflow 3.2
     from airflow.timetables.interval import CronDataIntervalTimetable  # type: ignore[assignment]
 
-DOC = """
-### Deliver an interval again
 
-Each run rewinds the connector to the start of its **data interval**, so that everything from there on is delivered
-again: what the connector's own run missed or spoiled, once a day or whenever you ask for it. It is planned, approved,
-applied, read back and undone like any change (`connector_offsets_change`).
+@ready_dag(
+    BackfillParams,
+    ApprovalParams,
+    ConnectorConnectionParams,
+    SparkConnectionParams,
+    description="Rewind a connector to the start of the data interval",
+    schedule=CronDataIntervalTimetable("0 0 * * *", timezone="UTC"),
+    start_date=datetime(2026, 1, 1, tzinfo=UTC),
+    max_active_runs=16,
+)
+def connector_offsets_backfill(**values: Any) -> None:
+    """### Deliver an interval again
 
-- Give the DAG file the connector, and a schedule with intervals:
-  `connector_offsets_backfill(params={"connector": "orders-mirror", "approval": False}, catchup=True, start_date=…)`.
-  A cron text has no intervals in Airflow 3; the default here is `CronDataIntervalTimetable("0 0 * * *", "UTC")`.
-- An interval that begins further back than `max_rewind` fails, and nothing is touched.
-- **One at a time**: a run waits while another one rewinds the connector. Of several intervals that wait, after an
-  outage or by `airflow backfill create`, the earliest is rewound to. That delivers the others as well, so their runs
-  are skipped, and their task `turn` names the run that did it.
-- An interval that was delivered is rewound to again when you ask for it again: clear its run, or backfill it with
-  `--reprocess-behavior completed`.
+    Each run rewinds the connector to the start of its **data interval**, so that everything from there on is delivered
+    again: what the connector's own run missed or spoiled, once a day or whenever you ask for it. It is planned,
+    approved, applied, read back and undone like any change (`connector_offsets_change`).
 
-What was produced after the interval's end is delivered again, too. A partition that has not come as far as the start of
-the interval stays where it is: nothing unread is skipped.
-"""
+    - Give the DAG file the connector, and a schedule with intervals:
+      `connector_offsets_backfill(params={"connector": "orders-mirror", "approval": False}, catchup=True,
+      start_date=…)`. A cron text has no intervals in Airflow 3; the default here is `CronDataIntervalTimetable("0 0 *
+      * *", "UTC")`.
+    - An interval that begins further back than `max_rewind` fails, and nothing is touched.
+    - **One at a time**: a run waits while another one rewinds the connector. Of several intervals that wait, after an
+      outage or by `airflow backfill create`, the earliest is rewound to. That delivers the others as well, so their
+      runs are skipped, and their task `turn` names the run that did it.
+    - An interval that was delivered is rewound to again when you ask for it again: clear its run, or backfill it with
+      `--reprocess-behavior completed`.
 
-
-def connector_offsets_backfill(**given: Any) -> DAG:
-    """Make the DAG; ``given`` are arguments of ``airflow.sdk.DAG`` that replace the defaults, ``params`` by name."""
-    params = backfill_params()
-    with ready_dag(
-        "connector_offsets_backfill",
-        description="Rewind a connector to the start of the data interval",
-        doc=DOC,
-        params=params,
-        given=given,
-        schedule=CronDataIntervalTimetable("0 0 * * *", timezone="UTC"),
-        start_date=datetime(2026, 1, 1, tzinfo=UTC),
-        max_active_runs=16,
-    ) as dag:
-        asked = as_arguments(params)
-        turn = BackfillTurnSensor(
-            task_id="turn",
-            connector=asked["connector"],
-            topics=asked["topics"],
-            max_rewind=asked.pop("max_rewind"),
-            retries=2,
-            retry_delay=timedelta(seconds=10),
-        )
-        turn >> task_groups.guarded_offset_change(
-            to="datetime", value="{{ data_interval_start.isoformat() }}", only_back=True, **asked
-        )
-    return dag
+    What was produced after the interval's end is delivered again, too. A partition that has not come as far as the
+    start of the interval stays where it is: nothing unread is skipped.
+    """
+    turn = BackfillTurnSensor(
+        task_id="turn",
+        connector=values["connector"],
+        topics=values["topics"],
+        max_rewind=values.pop("max_rewind"),
+        retries=2,
+        retry_delay=timedelta(seconds=10),
+    )
+    turn >> task_groups.guarded_offset_change(
+        to="datetime", value="{{ data_interval_start.isoformat() }}", only_back=True, **values
+    )

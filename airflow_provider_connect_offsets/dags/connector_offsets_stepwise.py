@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.sdk import DAG
 
 from airflow_provider_connect_offsets.dags.ready import ready_dag
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator, BeginOffsetChangeOperator
@@ -19,67 +18,52 @@ from airflow_provider_connect_offsets.operators.connector import (
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.restore import RestoreConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnectorOffsetsOperator
-from airflow_provider_connect_offsets.task_groups.form import as_arguments
-from airflow_provider_connect_offsets.task_groups.params import change_params
-
-DOC = """
-### Change where a connector resumes, step by step
-
-The same Params, checks and guarantees as `connector_offsets_change`, laid out in single steps:
-get → plan on Spark → approve → begin → stop → alter → read back → resume, with the way back as teardown. Copy it where
-you need a step of your own between two of these.
-
-The connector stands still from `stop` to `resume`, and Airflow takes about a second from task to task, more where it
-is busy: where downtime counts, use `connector_offsets_change`, which does all of that in one task.
-"""
+from airflow_provider_connect_offsets.task_groups.changes import CHANGE
 
 HOLD_SECONDS = 3600
 
 
-def connector_offsets_stepwise(**given: Any) -> DAG:
-    """Make the DAG; ``given`` are arguments of ``airflow.sdk.DAG`` that replace the defaults, ``params`` by name."""
-    params = change_params()
-    with ready_dag(
-        "connector_offsets_stepwise",
-        description="Change where a connector resumes, one operator a step",
-        doc=DOC,
-        params=params,
-        given=given,
-        hours=0.5,
-        max_active_runs=16,
-    ) as dag:
-        asked = as_arguments(params)
-        clients = {name: asked[name] for name in ("connect_conn_id", "kafka_conn_id", "control")}
-        step = {"connector": asked["connector"], **clients}
+@ready_dag(*CHANGE, description="Change where a connector resumes, one operator a step", hours=0.5, max_active_runs=16)
+def connector_offsets_stepwise(**values: Any) -> None:
+    """### Change where a connector resumes, step by step
 
-        get = SnapshotConnectorOffsetsOperator(
-            task_id="get",
-            **{name: asked[name] for name in ("connector", "to", "value", "topics", "partitions")},
-            **clients,
-        )
-        run_uri: Any = get.output
-        plan = PlanConnectorOffsetsOperator(task_id="plan", run_uri=run_uri, conn_id=asked["spark_conn_id"])
-        summary: Any = plan.output
-        approve = ApproveOffsetPlanOperator(
-            task_id="approve",
-            summary=summary,
-            approval=asked["approval"],
-            plan_only=asked["dry_run"],
-            defaults=ApproveOffsetPlanOperator.REJECT,
-            response_timeout=timedelta(hours=12),
-        )
-        begin = BeginOffsetChangeOperator(task_id="begin", run_uri=run_uri, hold=HOLD_SECONDS, **clients)
-        begun: Any = begin.output
-        stop = StopConnectorOperator(task_id="stop", **step)
-        alter = AlterConnectorOffsetsOperator(task_id="alter", run_uri=run_uri, digest=summary["digest"], **step)
-        read_back = GetConnectorOffsetsOperator(task_id="read_back", run_uri=run_uri, **step)
-        resume = ResumeConnectorOperator(task_id="resume", state=begun["state"], **step)
-        restore = RestoreConnectorOffsetsOperator(
-            task_id="restore", run_uri=run_uri, retries=10, retry_delay=timedelta(seconds=10), **clients
-        )
-        outcome = EmptyOperator(task_id="outcome")
+    The same Params, checks and guarantees as `connector_offsets_change`, laid out in single steps:
+    get → plan on Spark → approve → begin → stop → alter → read back → resume, with the restore as teardown. Copy it
+    where you need a step of your own between two of these.
 
-        plan >> approve >> begin.as_setup() >> stop >> alter >> read_back >> resume  # type: ignore[no-untyped-call]
-        resume >> restore.as_teardown(setups=begin, on_failure_fail_dagrun=True)
-        resume >> outcome
-    return dag
+    The connector is stopped from `stop` to `resume`, and Airflow takes about a second from task to task, more where it
+    is busy: where downtime counts, use `connector_offsets_change`, which does all of that in one task.
+    """
+    clients = {name: values[name] for name in ("connect_conn_id", "kafka_conn_id", "control")}
+    step = {"connector": values["connector"], **clients}
+
+    get = SnapshotConnectorOffsetsOperator(
+        task_id="get",
+        **{name: values[name] for name in ("connector", "to", "value", "topics", "partitions")},
+        **clients,
+    )
+    run_uri: Any = get.output
+    plan = PlanConnectorOffsetsOperator(task_id="plan", run_uri=run_uri, conn_id=values["spark_conn_id"])
+    summary: Any = plan.output
+    approve = ApproveOffsetPlanOperator(
+        task_id="approve",
+        summary=summary,
+        approval=values["approval"],
+        plan_only=values["dry_run"],
+        defaults=ApproveOffsetPlanOperator.REJECT,
+        response_timeout=timedelta(hours=12),
+    )
+    begin = BeginOffsetChangeOperator(task_id="begin", run_uri=run_uri, hold=HOLD_SECONDS, **clients)
+    begun: Any = begin.output
+    stop = StopConnectorOperator(task_id="stop", **step)
+    alter = AlterConnectorOffsetsOperator(task_id="alter", run_uri=run_uri, digest=summary["digest"], **step)
+    read_back = GetConnectorOffsetsOperator(task_id="read_back", run_uri=run_uri, **step)
+    resume = ResumeConnectorOperator(task_id="resume", state=begun["state"], **step)
+    restore = RestoreConnectorOffsetsOperator(
+        task_id="restore", run_uri=run_uri, retries=10, retry_delay=timedelta(seconds=10), **clients
+    )
+    outcome = EmptyOperator(task_id="outcome")
+
+    plan >> approve >> begin.as_setup() >> stop >> alter >> read_back >> resume  # type: ignore[no-untyped-call]
+    resume >> restore.as_teardown(setups=begin, on_failure_fail_dagrun=True)
+    resume >> outcome

@@ -2,51 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Iterable
 from datetime import timedelta
+from functools import wraps
 from typing import Any
 
-from airflow.sdk import DAG, Param
+from airflow.sdk import DAG
 
-from airflow_provider_connect_offsets.task_groups.form import preset
+from airflow_provider_connect_offsets.parameters.fields import Parameters
+from airflow_provider_connect_offsets.task_groups.form import as_arguments, params_of, preset
+
+#: What makes the tasks of a DAG: it is given templates of the DAG's Params, by name.
+MakeTasks = Callable[..., object]
 
 
 def ready_dag(
-    dag_id: str,
-    *,
-    description: str,
-    doc: str,
-    params: Mapping[str, Param],
-    given: Mapping[str, Any],
-    hours: float = 1,
-    **defaults: Any,
-) -> DAG:
-    """Make a DAG without tasks.
+    *models: type[Parameters], description: str, hours: float = 1, tags: Iterable[str] = (), **defaults: Any
+) -> Callable[[MakeTasks], Callable[..., DAG]]:
+    """Decorate a function that makes tasks, so that it makes the whole DAG, whose id is the function's name.
+
+    The function's docstring is the DAG's page, in Markdown. What comes of it takes arguments of ``airflow.sdk.DAG``,
+    which replace the defaults; ``params`` are other defaults of Params by name, and ``default_args`` and ``tags`` are
+    added. It raises :class:`InvalidInput` for a Param that the DAG lacks.
 
     Args:
-        dag_id: Its id, unless ``given`` has another one.
-        description: One line on what it does.
-        doc: Its page in Markdown.
-        params: Its Params.
-        given: Arguments of ``airflow.sdk.DAG`` from the DAG file; they win. ``params`` are other defaults by name,
-            ``default_args`` and ``tags`` are added to those of here.
+        models: What the trigger form shows.
+        description: One line on what the DAG does.
         hours: After how many hours a task is ended.
+        tags: Tags beside those of all.
         defaults: More arguments of ``airflow.sdk.DAG``.
-
-    Raises:
-        InvalidInput: ``given`` has a Param that the DAG lacks.
     """
-    own = {"owner": "connect-offsets", "execution_timeout": timedelta(hours=hours)}
-    arguments: dict[str, Any] = {
-        "dag_id": dag_id,
-        "description": description,
-        "doc_md": doc,
-        "catchup": False,
-        "render_template_as_native_obj": False,
-        **defaults,
-        **given,
-        "params": preset(params, given.get("params", {})),
-        "default_args": {**own, **given.get("default_args", {})},
-        "tags": sorted({"kafka-connect", "offsets", *defaults.get("tags", ()), *given.get("tags", ())}),
-    }
-    return DAG(schedule=arguments.pop("schedule", None), **arguments)
+
+    def decorated(make: MakeTasks) -> Callable[..., DAG]:
+        @wraps(make)
+        def made(**given: Any) -> DAG:
+            params = preset(params_of(*models), given.get("params", {}))
+            own = {"owner": "connect-offsets", "execution_timeout": timedelta(hours=hours)}
+            arguments: dict[str, Any] = {
+                "dag_id": make.__name__,
+                "description": description,
+                "doc_md": inspect.getdoc(make),
+                "catchup": False,
+                "render_template_as_native_obj": False,
+                **defaults,
+                **given,
+                "params": params,
+                "default_args": {**own, **given.get("default_args", {})},
+                "tags": sorted({"kafka-connect", "offsets", *tags, *given.get("tags", ())}),
+            }
+            with DAG(schedule=arguments.pop("schedule", None), **arguments) as dag:
+                make(**as_arguments(params))
+            return dag
+
+        made.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [inspect.Parameter("given", inspect.Parameter.VAR_KEYWORD)], return_annotation=DAG
+        )
+        return made
+
+    return decorated

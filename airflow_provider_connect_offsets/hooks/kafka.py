@@ -26,7 +26,7 @@ _SECRET_WORDS = ("password", "secret", "jaas", "token", "key.pem", "oauthbearer.
 def kafka_config(conn_id: str = DEFAULT_CONN_ID) -> dict[str, Any]:
     """Give the librdkafka settings of a ``kafka`` connection, with the callbacks its provider adds (OAuth, MSK IAM).
 
-    Raises :class:`InvalidInput` where the connection is missing, names no brokers, or its provider refuses it.
+    Raises ``InvalidInput`` where the connection is missing, names no brokers, or its provider refuses it.
     """
     connection = connection_of(conn_id, conn_type=KafkaBaseHook.conn_type, example=_EXAMPLE)
     extra = extra_of(connection)
@@ -41,14 +41,14 @@ def kafka_config(conn_id: str = DEFAULT_CONN_ID) -> dict[str, Any]:
 
 
 def kafka_logs(conn_id: str = DEFAULT_CONN_ID) -> KafkaLogs:
-    """Open the logs of a ``kafka`` connection's cluster; raises as :func:`kafka_config` does."""
+    """Open the logs of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
     from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 
     return KafkaLogs(kafka_config(conn_id))
 
 
 def consumer_groups(conn_id: str = DEFAULT_CONN_ID) -> ConsumerGroups:
-    """Open the consumer groups of a ``kafka`` connection's cluster; raises as :func:`kafka_config` does."""
+    """Open the consumer groups of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
     from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 
     return ConsumerGroups(kafka_config(conn_id))
@@ -56,7 +56,7 @@ def consumer_groups(conn_id: str = DEFAULT_CONN_ID) -> ConsumerGroups:
 
 @contextmanager
 def kafka_cluster(conn_id: str) -> Iterator[KafkaCluster]:
-    """Open the logs, groups and records of a ``kafka`` connection's cluster; raises as :func:`kafka_config` does."""
+    """Open the logs, groups and records of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
     from airflow_provider_connect_offsets.kafka.cluster import open_cluster
 
     with open_cluster(kafka_config(conn_id)) as cluster:
@@ -64,7 +64,7 @@ def kafka_cluster(conn_id: str) -> Iterator[KafkaCluster]:
 
 
 def offsets_topic(conn_id: str, topic: str) -> OffsetsTopic:
-    """Open the offsets topic of a Connect cluster that works on this Kafka; raises as :func:`kafka_config` does."""
+    """Open the offsets topic of a Connect cluster that works on this Kafka; raises as ``kafka_config`` does."""
     from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 
     return OffsetsTopic(kafka_config(conn_id), topic)

@@ -36,13 +36,13 @@ class KafkaConnectHook(BaseHook):
     def endpoint(self) -> ConnectEndpoint:
         """Read the connection.
 
-        Raises :class:`InvalidInput` where it is missing, or something in it can't be used.
+        Raises ``InvalidInput`` where it is missing, or something in it can't be used.
         """
         connection = connection_of(self.connect_conn_id, conn_type=self.conn_type, example=EXAMPLE)
         return endpoint_of(connection)
 
     def get_conn(self) -> ConnectRest:
-        """Open the REST API; use it as a context manager. Raises as :meth:`endpoint` does."""
+        """Open the REST API; use it as a context manager. Raises as ``endpoint`` does."""
         return self._open(self.timeout)
 
     def test_connection(self) -> tuple[bool, str]:

@@ -1,6 +1,6 @@
-"""Clients of a Kafka cluster: its logs, consumer groups, topics and records. They wait for nothing for ever.
+"""Clients of a Kafka cluster; every wait has a timeout.
 
-``cluster`` all of it together · ``logs`` log start and end offsets, retention · ``groups`` consumer groups · ``spans``
-and ``remaining`` records of the logs · ``topic_reader``, ``topic_writer`` a topic's records whole · ``mirror_cluster``
-MirrorMaker 2's own topics · ``brokers`` how brokers are asked, and what their refusals mean.
+``cluster`` all clients of one cluster · ``logs`` log start and end offsets, retention · ``groups`` consumer groups ·
+``spans`` parts of logs, ``remaining`` the first record after a position · ``topic_reader``, ``topic_writer`` whole
+topics · ``mirror_cluster`` MirrorMaker 2's internal topics · ``brokers`` requests to brokers, and their errors.
 """

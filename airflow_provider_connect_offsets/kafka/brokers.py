@@ -1,4 +1,4 @@
-"""A Kafka cluster, asked through an admin client: it joins no group, never waits for ever, and fails by meaning."""
+"""Base of Kafka clients: an admin client with a timeout for every request, and errors by meaning."""
 
 from __future__ import annotations
 
@@ -41,10 +41,17 @@ _NO_ANSWER = frozenset(
 
 
 class Brokers:
-    """An admin client for one cluster; ``config`` holds librdkafka's settings, ``timeout`` bounds every request.
+    """An admin client of one cluster, to be used as a context manager.
 
-    Use it as a context manager. librdkafka offers nothing to close a client with: its threads and connections end
-    when the last reference to it goes, so leaving the block drops it.
+    librdkafka can't close an admin client: its threads and connections end with the last reference, so leaving the
+    block drops it.
+
+    Args:
+        config: Settings of librdkafka, with ``bootstrap.servers``.
+        timeout: Seconds after which a request fails.
+
+    Raises:
+        InvalidInput: The settings name no brokers, or librdkafka refuses them.
     """
 
     def __init__(self, config: Mapping[str, Any], *, timeout: float = 15.0) -> None:
@@ -53,17 +60,16 @@ class Brokers:
             raise InvalidInput("The Kafka settings name no brokers: set bootstrap.servers.")
         self.servers = str(servers)
         self.timeout = timeout
-        self._heard: dict[int, str] = {}
+        self._config = dict(config)
+        self._errors: dict[int, str] = {}
         self._client: AdminClient | None = self._open(config)
 
     def __enter__(self) -> Self:
-        """Give the cluster itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Drop the client."""
         self.close()
 
     def close(self) -> None:
@@ -71,53 +77,60 @@ class Brokers:
         self._client = None
 
     def cluster_id(self) -> str:
-        """The id that the cluster gave itself; raises as :meth:`ask` does."""
-        told = self.ask("ask for the cluster's id", lambda client: client.list_topics(timeout=self.timeout))
-        return str(told.cluster_id)
+        """Return the id of the Kafka cluster; raises as :meth:`ask` does."""
+        metadata = self.ask("read the cluster's id", lambda client: client.list_topics(timeout=self.timeout))
+        return str(metadata.cluster_id)
 
-    def ask(self, purpose: str, question: Callable[[AdminClient], Result]) -> Result:
-        """Put ``question`` to the client; ``purpose`` says what for ("list the topics").
+    def ask(self, purpose: str, call: Callable[[AdminClient], Result]) -> Result:
+        """Call the admin client and return its answer.
 
-        Raises :class:`Unreachable`, :class:`AccessDenied`, or another :class:`StoreError`, with Kafka's reason.
+        Args:
+            purpose: What the call is for, for messages ("list the topics").
+            call: Called with the client; may wait for a future of it.
+
+        Raises:
+            Unreachable: No broker answered within the timeout.
+            AccessDenied: Kafka refuses the credentials.
+            StoreError: Kafka answered with another error, or the client is closed.
         """
         if self._client is None:
             raise StoreError(f"Can't {purpose}: the client of {self.servers} is closed.")
         try:
-            return question(self._client)
+            return call(self._client)
         except KafkaException as error:
             raise self.meaning(f"Can't {purpose}", error) from error
 
     def meaning(self, failed: str, error: KafkaException) -> StoreError:
-        """Give the error that ``error`` means; ``failed`` begins its sentence."""
+        """Return the store error for ``error``; its message starts with ``failed``."""
         reason: KafkaError = error.args[0]
         if self._client is not None:
-            self._client.poll(0)  # hands over what librdkafka said meanwhile: a timeout alone doesn't tell why
-        heard = [self._heard[code] for code in self._heard if code in _DENIED]
-        if reason.code() in _DENIED or (reason.code() in _NO_ANSWER and heard):
-            text = f"{failed}: Kafka at {self.servers} refuses these credentials ({(heard or [reason.str()])[0]})."
+            self._client.poll(0)  # calls _keep_error with the causes of a timeout
+        denials = [text for code, text in self._errors.items() if code in _DENIED]
+        if reason.code() in _DENIED or (reason.code() in _NO_ANSWER and denials):
+            text = f"{failed}: Kafka at {self.servers} refuses these credentials ({(denials or [reason.str()])[0]})."
             return AccessDenied(f"{text} Check the security settings and the ACLs of the connection.")
         if reason.code() in _NO_ANSWER:
-            why = "; ".join([reason.str(), *self._heard.values()])
+            why = "; ".join([reason.str(), *self._errors.values()])
             text = f"{failed}: no answer from Kafka at {self.servers} within {self.timeout:g} s ({why})."
             return Unreachable(f"{text} Check bootstrap.servers and security.protocol.")
         return StoreError(f"{failed}: Kafka at {self.servers} says: {reason.str()}")
 
     def _open(self, config: Mapping[str, Any]) -> AdminClient:
         try:
-            settings: dict[str, Any] = {**config, "error_cb": self._hear}
+            settings: dict[str, Any] = {**config, "error_cb": self._keep_error}
             return AdminClient(settings, logger=_DebugOnly())
         except (KafkaException, TypeError, ValueError) as error:
             reason = error.args[0].str() if isinstance(error, KafkaException) else str(error)
             raise InvalidInput(f"The Kafka settings for {self.servers} can't be used: {reason}") from error
 
-    def _hear(self, error: KafkaError) -> None:
-        """Keep the last thing librdkafka said for each kind of error; "all brokers are down" says nothing more."""
+    def _keep_error(self, error: KafkaError) -> None:
+        """Keep the last message of each kind of error, except "all brokers are down", which has no cause."""
         if error.code() != KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001
-            self._heard[error.code()] = error.str().partition(" (after ")[0]
+            self._errors[error.code()] = error.str().partition(" (after ")[0]
 
 
 class _DebugOnly:
-    """Where librdkafka logs to: it tells of every attempt to connect, at level ERROR, and what counts is raised."""
+    """Logger of librdkafka, which logs every attempt to connect as an error; errors that matter are raised."""
 
     def log(self, level: int, text: str, *args: object) -> None:
         del level

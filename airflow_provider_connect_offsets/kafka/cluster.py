@@ -1,4 +1,4 @@
-"""One Kafka cluster as a flow sees it: its logs, its consumer groups, and the records of its topics."""
+"""All clients of one Kafka cluster: of its logs, its consumer groups, and the records of its topics."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader
 
 @dataclass(frozen=True, slots=True)
 class KafkaCluster:
-    """Doors to one cluster; ``config`` holds librdkafka's settings."""
+    """Clients of one cluster; ``config`` has librdkafka's settings."""
 
     config: Mapping[str, Any] = field(repr=False)
     logs: RemainingRecords
     groups: ConsumerGroups
 
     def cluster_id(self) -> str:
-        """The id that the cluster gave itself; raises store errors."""
+        """Return the id of the Kafka cluster; raises store errors."""
         return self.groups.cluster_id()
 
     def topic(self, name: str) -> TopicReader:
-        """Open one of its topics, to be read whole; use it as a context manager."""
+        """Return a reader of a whole topic, to be used as a context manager."""
         return TopicReader(self.config, name)
 
     def spans(self, isolation: Isolation = Isolation.READ_COMMITTED) -> Spans:
-        """Open parts of its logs; use it as a context manager."""
+        """Return a reader of parts of logs, to be used as a context manager."""
         return Spans(self.config, isolation=isolation)
 
 
 @contextmanager
 def open_cluster(config: Mapping[str, Any]) -> Iterator[KafkaCluster]:
-    """Open the doors for as long as the block lasts."""
+    """Open all clients of a cluster for the duration of the block; ``config`` has librdkafka's settings."""
     with RemainingRecords(config) as logs, ConsumerGroups(config) as groups:
         yield KafkaCluster(config, logs, groups)

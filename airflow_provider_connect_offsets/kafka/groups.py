@@ -1,14 +1,14 @@
-"""Consumer groups: whether anyone is in them, and the offsets they have committed."""
+"""Consumer groups: their states, members and committed offsets."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import tenacity
 from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaError, KafkaException
@@ -21,19 +21,20 @@ from airflow_provider_connect_offsets.kafka.brokers import Brokers
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
 
-# A request for offsets takes one group, so many are under way at once: enough to hide the time that each one takes, and
-# few enough that the last of them is answered within its own time limit.
+# Requests for offsets name one group each, so many are sent at once: enough to hide the latency of each, and few enough
+# that the last of them is answered within its timeout.
 _IN_FLIGHT = 200
 _DESCRIBED_AT_ONCE = 500
 _PAUSE = 0.2
 T = TypeVar("T")
+_Answer: TypeAlias = "Future[ConsumerGroupTopicPartitions]"
 _COORDINATING = frozenset(
     {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
 )
 
 
 class GroupState(StrEnum):
-    """States of a consumer group, in Kafka's words; a group that isn't there is empty."""
+    """States of a consumer group, as Kafka names them; a group that does not exist is empty."""
 
     EMPTY = "Empty"
     STABLE = "Stable"
@@ -44,7 +45,7 @@ class GroupState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GroupStatus:
-    """A group, its state and how many members it has."""
+    """A consumer group, its state and its number of members."""
 
     group: str
     state: GroupState
@@ -52,15 +53,18 @@ class GroupStatus:
 
     @property
     def inactive(self) -> bool:
-        """Nobody is in it: only then its offsets may be changed."""
+        """Whether the group has no members; only then its offsets may be changed."""
         return self.state is GroupState.EMPTY and self.members == 0
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What a group has committed for a partition: the next record to be read, and the text that stands beside it.
+    """A committed offset of a partition.
 
-    ``leader_epoch``: that of the last record read, where the group told it; two that differ in nothing else are equal.
+    Attributes:
+        offset: The next record to be read.
+        metadata: The text that the group committed with it.
+        leader_epoch: Leader epoch of the last record read; None if not committed. Ignored in comparisons.
     """
 
     offset: int
@@ -69,143 +73,134 @@ class Committed:
 
 
 class ConsumerGroups(Brokers):
-    """The consumer groups of one Kafka cluster, classic and new (KIP-848); looked at, never joined."""
+    """Client of the consumer groups of one Kafka cluster, classic and new (KIP-848); it joins no group."""
 
     def list_groups(self, pattern: str = "") -> list[str]:
-        """Names of the consumer groups that ``pattern`` matches as a whole, sorted; empty: all.
+        """Return the sorted names of consumer groups.
 
-        Raises :class:`InvalidRequest` for a pattern that is none, and :class:`StoreError` where a broker doesn't
-        answer, or its coordinators are not there in time: its groups would be missing.
+        Args:
+            pattern: Regular expression for whole names; empty for all groups.
+
+        Raises:
+            InvalidRequest: ``pattern`` is no regular expression.
+            StoreError: A broker, or a coordinator on it, does not answer in time, so that its groups are unknown.
         """
-        wanted = typed_pattern(pattern or ".*", param="groups")
+        matching = typed_pattern(pattern or ".*", param="groups")
         names = self._until_coordinated(partial(self.ask, "list the consumer groups", self._list))
-        return sorted(name for name in names if wanted.fullmatch(name))
+        return sorted(name for name in names if matching.fullmatch(name))
 
     def state(self, group: str) -> GroupStatus:
-        """Tell whether anyone is in ``group``; a group nobody ever heard of is empty."""
+        """Return the state of ``group``; a group that does not exist is empty. Raises store errors."""
         return self.states([group])[group]
 
     def states(self, groups: Iterable[str]) -> dict[str, GroupStatus]:
-        """Tell of each of ``groups`` whether anyone is in it, as :meth:`state` does."""
+        """Return the state of each of ``groups``, as :meth:`state` does."""
         names = list(dict.fromkeys(groups))
-        found: dict[str, GroupStatus] = {}
+        statuses: dict[str, GroupStatus] = {}
         for start in range(0, len(names), _DESCRIBED_AT_ONCE):
             part = names[start : start + _DESCRIBED_AT_ONCE]
-            asking = partial(self.ask, f"look at consumer group {_named(part)}", partial(self._describe, groups=part))
-            found |= self._until_coordinated(asking)
-        return found
+            describe = partial(
+                self.ask, f"describe consumer group {_named(part)}", partial(self._describe, groups=part)
+            )
+            statuses |= self._until_coordinated(describe)
+        return statuses
 
-    def _until_coordinated(self, asking: Callable[[], T]) -> T:
-        """Ask again while a coordinator is on its way, as on a cluster that was never asked for a group before."""
-        retry = tenacity.retry_if_exception(_is_on_its_way)
-        return retrying(retry, timeout=self.timeout, wait=tenacity.wait_fixed(_PAUSE))(asking)
+    def _until_coordinated(self, call: Callable[[], T]) -> T:
+        """Repeat a call while a coordinator is starting, as after the first request for a group of a new cluster."""
+        retry = tenacity.retry_if_exception(_is_starting)
+        return retrying(retry, timeout=self.timeout, wait=tenacity.wait_fixed(_PAUSE))(call)
 
     def offsets(self, group: str) -> dict[TopicPartition, int]:
-        """Read what ``group`` has committed: the next record to be read, of each partition it has one for."""
+        """Return the committed offset of each partition of ``group``, without those that have none."""
         return {where: committed.offset for where, committed in self.offsets_of([group])[group].items()}
 
     def offsets_of(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, Committed]]:
-        """Read what each of ``groups`` has committed, many at once; a group that has nothing has an empty map.
+        """Return the committed offsets of each of ``groups``, of many at the same time; empty for a group without any.
 
-        Raises :class:`StoreError` and its kin for the first group that can't be read, and names it.
+        Raises:
+            StoreError: The offsets of a group can't be read; the message names the first such group.
         """
-        names = deque(dict.fromkeys(groups))
-        # A coordinator that is asked for offsets before it is ready makes librdkafka (2.16.0, its issue 5040) end the
-        # whole process with a segmentation fault. Asking for states waits until it is ready, or raises.
+        names = list(dict.fromkeys(groups))
+        # A request for offsets to a coordinator that is not ready makes librdkafka (2.16.0, its issue 5040) end the
+        # process with a segmentation fault. Describing the groups waits until it is ready, or raises.
         self.states(names)
-        pending: deque[tuple[str, Future[ConsumerGroupTopicPartitions]]] = deque()
-        found: dict[str, dict[TopicPartition, Committed]] = {}
-        while names or pending:
-            while names and len(pending) < _IN_FLIGHT:
-                pending.append((names[0], self._asked_for_offsets(names.popleft())))
-            group, answer = pending.popleft()
-            found[group] = self._committed(group, answer)
-        return found
+        return {group: self._committed(group, answer) for group, answer in _in_flight(names, self._request_offsets)}
 
-    def commit(self, wanted: Mapping[str, Mapping[TopicPartition, int | Committed]]) -> dict[str, str]:
-        """Set offsets of many groups, many at once; a group that isn't there is created. Does not read back.
+    def commit(self, offsets: Mapping[str, Mapping[TopicPartition, int | Committed]]) -> dict[str, str]:
+        """Set offsets of many groups at the same time; a group that does not exist is created. Does not read back.
 
-        Metadata is set with each offset, and is empty where an offset comes without.
+        Args:
+            offsets: Group → partition → offset; an int sets empty metadata.
 
-        returns: why it was refused, by group; Kafka refuses a group that anyone is in (and sets each partition of a
-        group by itself, so that a part may be set)
+        Returns:
+            Refused group → reason. Kafka refuses a group with members. It sets each partition by itself, so some
+            partitions of a refused group may be set.
         """
-        self.states(wanted)  # as with reading: librdkafka does not survive a coordinator that isn't ready
+        self.states(offsets)  # as for reading: librdkafka does not survive a coordinator that is not ready
         refused: dict[str, StoreError] = {}
-        left, deadline = dict(wanted), SYSTEM_CLOCK.now() + self.timeout
-        while left:
-            failed = self._commit_once(left)
+        remaining, deadline = dict(offsets), SYSTEM_CLOCK.now() + self.timeout
+        while remaining:
+            failed = self._commit_once(remaining)
             in_time = SYSTEM_CLOCK.now() < deadline
-            # A coordinator that is loading, or has moved, comes back by itself.
-            left = {name: left[name] for name, error in failed.items() if in_time and isinstance(error, Unreachable)}
-            refused |= {name: error for name, error in failed.items() if name not in left}
-            if left:
+            # A coordinator that is loading, or has moved, becomes available again.
+            repeated = [name for name, error in failed.items() if in_time and isinstance(error, Unreachable)]
+            remaining = {name: remaining[name] for name in repeated}
+            refused |= {name: error for name, error in failed.items() if name not in repeated}
+            if remaining:
                 SYSTEM_CLOCK.sleep(_PAUSE)
         return {name: str(error) for name, error in refused.items()}
 
-    def _commit_once(self, wanted: Mapping[str, Mapping[TopicPartition, int | Committed]]) -> dict[str, StoreError]:
-        names, failed = deque(wanted), dict[str, StoreError]()
-        pending: deque[tuple[str, Future[ConsumerGroupTopicPartitions]]] = deque()
-        while names or pending:
-            while names and len(pending) < _IN_FLIGHT:
-                pending.append((names[0], self._asked_to_commit(names[0], wanted[names.popleft()])))
-            group, answer = pending.popleft()
+    def _commit_once(self, offsets: Mapping[str, Mapping[TopicPartition, int | Committed]]) -> dict[str, StoreError]:
+        failed: dict[str, StoreError] = {}
+        for group, answer in _in_flight(offsets, lambda group: self._request_commit(group, offsets[group])):
             try:
-                self._refuse_failed(group, answer)
+                self._answered(group, "set", answer)
             except StoreError as error:
                 failed[group] = error
         return failed
 
     def delete(self, group: str) -> None:
-        """Remove a group with all its offsets; raises :class:`StoreError` where anyone is in it."""
+        """Remove a group with all its offsets; raises :class:`StoreError` if it has members."""
         self.ask(
             f"delete consumer group {group!r}",
             lambda client: client.delete_consumer_groups([group], request_timeout=self.timeout)[group].result(),
         )
 
-    def _asked_to_commit(
-        self, group: str, offsets: Mapping[TopicPartition, int | Committed]
-    ) -> Future[ConsumerGroupTopicPartitions]:
-        listed = [_to_commit(where, offset) for where, offset in offsets.items()]
-        asked = ConsumerGroupTopicPartitions(group, listed)
+    def _request_commit(self, group: str, offsets: Mapping[TopicPartition, int | Committed]) -> _Answer:
+        request = ConsumerGroupTopicPartitions(group, [_to_commit(where, one) for where, one in offsets.items()])
         return self.ask(
-            f"set offsets of consumer group {group!r}",
-            lambda client: client.alter_consumer_group_offsets([asked], request_timeout=self.timeout)[group],
+            f"set the offsets of consumer group {group!r}",
+            lambda client: client.alter_consumer_group_offsets([request], request_timeout=self.timeout)[group],
         )
 
-    def _refuse_failed(self, group: str, pending: Future[ConsumerGroupTopicPartitions]) -> None:
-        told = self.ask(f"set offsets of consumer group {group!r}", lambda _client: pending.result())
-        for found in told.topic_partitions or []:
-            if found.error is not None:
-                failed = f"Can't set the offset of group {group!r}, topic {found.topic!r} partition {found.partition}"
-                raise self.meaning(failed, KafkaException(found.error))
-
-    def _asked_for_offsets(self, group: str) -> Future[ConsumerGroupTopicPartitions]:
-        question = ConsumerGroupTopicPartitions(group)
+    def _request_offsets(self, group: str) -> _Answer:
+        request = ConsumerGroupTopicPartitions(group)
         return self.ask(
             f"read the offsets of consumer group {group!r}",
-            lambda client: client.list_consumer_group_offsets([question], request_timeout=self.timeout)[group],
+            lambda client: client.list_consumer_group_offsets([request], request_timeout=self.timeout)[group],
         )
 
-    def _committed(self, group: str, pending: Future[ConsumerGroupTopicPartitions]) -> dict[TopicPartition, Committed]:
-        told = self.ask(f"read the offsets of consumer group {group!r}", lambda _client: pending.result())
-        answer = told.topic_partitions or []
-        for found in answer:
-            if found.error is not None:
-                failed = f"Can't read the offset of group {group!r}, topic {found.topic!r} partition {found.partition}"
-                raise self.meaning(failed, KafkaException(found.error))
+    def _committed(self, group: str, pending: _Answer) -> dict[TopicPartition, Committed]:
+        partitions = sorted(self._answered(group, "read", pending), key=lambda one: (one.topic, one.partition))
         return {
-            TopicPartition(found.topic, found.partition): Committed(
-                found.offset, found.metadata or "", found.leader_epoch
-            )
-            for found in sorted(answer, key=lambda found: (found.topic, found.partition))
-            if found.offset >= 0
+            TopicPartition(one.topic, one.partition): Committed(one.offset, one.metadata or "", one.leader_epoch)
+            for one in partitions
+            if one.offset >= 0
         }
+
+    def _answered(self, group: str, verb: str, pending: _Answer) -> list[KafkaPartition]:
+        """Wait for the answer on a group's partitions; raises the error of the first partition that has one."""
+        answer = self.ask(f"{verb} the offsets of consumer group {group!r}", lambda _client: pending.result())
+        for one in answer.topic_partitions or []:
+            if one.error is not None:
+                failed = f"Can't {verb} the offset of group {group!r}, topic {one.topic!r} partition {one.partition}"
+                raise self.meaning(failed, KafkaException(one.error))
+        return answer.topic_partitions or []
 
     def _list(self, client: AdminClient) -> list[str]:
         answer = client.list_consumer_groups(request_timeout=self.timeout).result()
         for error in answer.errors or ():
-            raise KafkaException(error)  # a KafkaError itself is no exception, and passes every `except`
+            raise KafkaException(error)  # a KafkaError itself is not caught by any `except`
         return [listed.group_id for listed in answer.valid or ()]
 
     def _describe(self, client: AdminClient, groups: Sequence[str]) -> dict[str, GroupStatus]:
@@ -213,7 +208,16 @@ class ConsumerGroups(Brokers):
         return {group: _status(group, answers[group]) for group in groups}
 
 
-def _is_on_its_way(error: BaseException) -> bool:
+def _in_flight(groups: Iterable[str], request: Callable[[str], _Answer]) -> Iterator[tuple[str, _Answer]]:
+    """Send a request for each group, many at once, and yield the groups with their pending answers in order."""
+    names, pending = deque(groups), deque[tuple[str, _Answer]]()
+    while names or pending:
+        while names and len(pending) < _IN_FLIGHT:
+            pending.append((names[0], request(names.popleft())))
+        yield pending.popleft()
+
+
+def _is_starting(error: BaseException) -> bool:
     cause = error.__cause__
     return isinstance(cause, KafkaException) and cause.args[0].code() in _COORDINATING
 
@@ -222,7 +226,7 @@ def _status(group: str, pending: Future[Any]) -> GroupStatus:
     try:
         description = pending.result()
     except KafkaException as error:
-        if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:  # where others answer "dead"
+        if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:  # older brokers answer "dead"
             return GroupStatus(group, GroupState.EMPTY, members=0)
         raise
     state = _STATES.get(description.state, GroupState.UNKNOWN)
@@ -231,8 +235,8 @@ def _status(group: str, pending: Future[Any]) -> GroupStatus:
 
 def _to_commit(where: TopicPartition, offset: int | Committed) -> KafkaPartition:
     committed = offset if isinstance(offset, Committed) else Committed(offset)
-    told = {} if committed.leader_epoch is None else {"leader_epoch": committed.leader_epoch}
-    return KafkaPartition(where.topic, where.partition, committed.offset, committed.metadata, **told)
+    epoch = {} if committed.leader_epoch is None else {"leader_epoch": committed.leader_epoch}
+    return KafkaPartition(where.topic, where.partition, committed.offset, committed.metadata, **epoch)
 
 
 def _named(groups: Sequence[str]) -> str:

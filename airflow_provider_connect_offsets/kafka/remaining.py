@@ -1,7 +1,7 @@
-"""Records that a reader at a position has not read yet: whether there is any, and how old the first one is.
+"""The first record at or after a position, which a reader there has not read yet.
 
-Offsets alone don't tell: a log that ends with transaction markers ends beyond its last record, and no reader ever gets
-to that end. So the first record at or after the position is read. Sources: KIP-98, ``MirrorSourceTask``.
+Offsets alone do not reveal it: a log that ends with transaction markers ends after its last record, and no reader
+reaches that end. So the record is read. Sources: KIP-98, ``MirrorSourceTask``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import confluent_kafka
 from confluent_kafka import Consumer, IsolationLevel
@@ -18,10 +17,10 @@ from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK
 from airflow_provider_connect_offsets.exceptions import StoreError
 from airflow_provider_connect_offsets.kafka.logs import KafkaLogs, LogBounds
-from airflow_provider_connect_offsets.kafka.spans import Isolation, place_of, reading
+from airflow_provider_connect_offsets.kafka.spans import Isolation, position_of, reading
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
-# So many partitions are read at a time; of each no more than its first record is wanted.
+# Number of partitions read at the same time; only the first record of each is needed.
 _AT_ONCE, _BYTES = 200, 65_536
 _WAIT = 0.05
 _SMALL = {"queued.min.messages": 1, "fetch.wait.max.ms": 50, "fetch.message.max.bytes": _BYTES}
@@ -29,10 +28,12 @@ _SMALL = {"queued.min.messages": 1, "fetch.wait.max.ms": 50, "fetch.message.max.
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """The first record that is left to read, and when it was written (milliseconds since 1970).
+    """The first record that remains to be read.
 
-    ``timestamp_ms`` is None where nobody knows yet: a transaction that is still open begins there, or the record
-    carries no time.
+    Attributes:
+        offset: Its offset.
+        timestamp_ms: When it was written (milliseconds since 1970); None if an open transaction begins there, or the
+            record has no timestamp.
     """
 
     offset: int
@@ -40,79 +41,81 @@ class Remaining:
 
 
 class RemainingRecords(KafkaLogs):
-    """The logs of a cluster, and the first record after a position of each; reads a little, and joins no group."""
-
-    def __init__(self, config: Mapping[str, Any], *, timeout: float = 15.0) -> None:
-        super().__init__(config, timeout=timeout)
-        self._config = dict(config)
+    """Client of the logs of a cluster that also reads the first record after a position; it joins no group."""
 
     def first_remaining(
         self, positions: Mapping[TopicPartition, int], *, isolation: Isolation = Isolation.READ_UNCOMMITTED
     ) -> dict[TopicPartition, Remaining]:
-        """Find the first record at or after each of ``positions``; a partition that is not in the answer is drained.
+        """Return the first record at or after each position.
 
-        A position beyond the end of its log, or before its start, is out of range: then all that the log holds is
-        left. Under ``read_committed`` a transaction that is open counts as left to read, as it may be committed yet.
-        Raises :class:`StoreError` for a partition that isn't there, and where it could not be read in time.
+        Args:
+            positions: Position of each partition. One outside the log is out of range: then the whole log remains.
+            isolation: Which records a reader is given; for ``read_committed`` an open transaction remains too, because
+                it may be committed.
+
+        Returns:
+            The first remaining record of each partition; a drained partition is missing.
+
+        Raises:
+            StoreError: A partition does not exist, or can't be read in time.
         """
         bounds = self.bounds(positions)
         starts = {where: _start(position, bounds[where]) for where, position in positions.items()}
         unread = iter([(where, start) for where, start in starts.items() if start < bounds[where].log_end])
-        found: dict[TopicPartition, Remaining] = {}
+        remaining: dict[TopicPartition, Remaining] = {}
         with reading(self._config, isolation, **_SMALL) as consumer:
             while part := dict(islice(unread, _AT_ONCE)):
                 first = self._first_records(consumer, part)
                 undecided = {} if isolation is Isolation.READ_UNCOMMITTED else self._undecided(part.keys() - first)
-                found |= first | {
+                remaining |= first | {
                     where: Remaining(offset, None)
                     for where, offset in undecided.items()
                     if offset < bounds[where].log_end
                 }
-        return found
+        return remaining
 
     def _first_records(
         self, consumer: Consumer, starts: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, Remaining]:
-        """Read the first record of each partition, as far as there is one before its end."""
-        places = [confluent_kafka.TopicPartition(w.topic, w.partition, start) for w, start in starts.items()]
-        consumer.assign(places)
-        found: dict[TopicPartition, Remaining] = {}
-        waiting, heard = set(starts), SYSTEM_CLOCK.now()
+        """Read the first record of each partition that has one before its end."""
+        consumer.assign([confluent_kafka.TopicPartition(one.topic, one.partition, at) for one, at in starts.items()])
+        records: dict[TopicPartition, Remaining] = {}
+        waiting, received = set(starts), SYSTEM_CLOCK.now()
         while waiting:
             messages = consumer.consume(_AT_ONCE, _WAIT)
-            if not messages and SYSTEM_CLOCK.now() - heard > self.timeout:
-                raise StoreError(f"{self.servers}: nothing came from {_some(waiting)} for {self.timeout:g} s.")
-            heard = SYSTEM_CLOCK.now() if messages else heard
+            if not messages and SYSTEM_CLOCK.now() - received > self.timeout:
+                raise StoreError(f"{self.servers}: no message from {_some(waiting)} for {self.timeout:g} s.")
+            received = SYSTEM_CLOCK.now() if messages else received
             for message in messages:
-                where, offset, is_record = place_of(self, message)
+                where, offset, is_record = position_of(self, message)
                 if where in waiting:
                     waiting.discard(where)
                     consumer.pause([confluent_kafka.TopicPartition(where.topic, where.partition)])
                     if is_record:
                         written = message.timestamp()[1]
-                        found[where] = Remaining(offset, written if written >= 0 else None)
-        return found
+                        records[where] = Remaining(offset, written if written >= 0 else None)
+        return records
 
     def _undecided(self, partitions: set[TopicPartition]) -> dict[TopicPartition, int]:
-        """Where the records begin of which it is not known yet whether they will be committed; the end if nowhere."""
+        """Return the start of the first open transaction of each partition; the end if there is none."""
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        asked = {confluent_kafka.TopicPartition(where.topic, where.partition): latest for where in partitions}
-        if not asked:
+        specs = {confluent_kafka.TopicPartition(where.topic, where.partition): latest for where in partitions}
+        if not specs:
             return {}
         answers = self.ask(
             "look for open transactions",
             lambda client: {
-                place: answer.result().offset
-                for place, answer in client.list_offsets(
-                    asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self.timeout
+                partition: answer.result().offset
+                for partition, answer in client.list_offsets(
+                    specs, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self.timeout
                 ).items()
             },
         )
-        return {TopicPartition(place.topic, place.partition): offset for place, offset in answers.items()}
+        return {TopicPartition(one.topic, one.partition): offset for one, offset in answers.items()}
 
 
 def _start(position: int, log: LogBounds) -> int:
-    """Where a reader at ``position`` goes on, as auto.offset.reset=earliest has it."""
+    """Return where a reader at ``position`` continues with auto.offset.reset=earliest."""
     return log.log_start if position > log.log_end else max(position, log.log_start)
 
 

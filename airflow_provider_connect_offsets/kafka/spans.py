@@ -1,4 +1,4 @@
-"""Spans of logs, read to their ends without joining a group; whoever stops at the first empty poll misses records."""
+"""Reads spans of logs to their ends, without joining a group; stopping at the first empty poll would miss records."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from airflow_provider_connect_offsets.kafka.brokers import Brokers
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 _AT_ONCE, _WAIT = 2000, 0.05
-# Enough to tell records apart, and too little to tell what is in them.
+# Enough to distinguish records, and too little to reveal their content.
 _DIGEST_BYTES = 16
-# Little is held in memory.
+# Limits the memory for prefetched records.
 _LARGE = {"queued.max.messages.kbytes": 4096}
-# A broker gives a batch at least, however little is asked for, but of one partition only: where a batch is larger than
-# this, each answer has one. Java's producers write batches of 16 KB, before they compress them; whatever more is given
-# is taken apart in vain. And what is asked for next waits for the last answer.
+# A broker returns at least one batch of one partition; if batches are larger than this, each answer has one batch.
+# Java's producers write batches of 16 KB before compression; more is parsed in vain. The next request waits for the
+# last answer.
 _SINGLE = {**_LARGE, "fetch.message.max.bytes": 16_384, "fetch.wait.max.ms": 20}
 
-# Partitions whose single records are read at the same time. Each request names all of them, and may be answered with
-# one batch of one of them: of 1,000 at once, 1,000 records take three times as long.
+# Number of partitions whose single records are read at the same time. Each request names all of them and may be
+# answered with one batch of one of them: with 1,000 at once, 1,000 records take three times as long.
 _TOGETHER = 64
 
-# Topic and partition, as librdkafka tells them.
-_Place = tuple[str | None, int | None]
+# Topic and partition of a librdkafka message.
+_Partition = tuple[str | None, int | None]
 
 
 class Isolation(StrEnum):
@@ -43,14 +43,14 @@ class Isolation(StrEnum):
 
 
 class Span(NamedTuple):
-    """A part of a log: from ``start`` to before ``end``."""
+    """A part of a log: from offset ``start`` to before ``end``."""
 
     start: int
     end: int
 
 
 class Passed(NamedTuple):
-    """How far a partition has been read: to before ``offset``, with the record that ends there, if there is one."""
+    """Progress in a partition: read to before ``offset``, with the record just before it, if there is one."""
 
     where: TopicPartition
     offset: int
@@ -58,79 +58,86 @@ class Passed(NamedTuple):
 
 
 class Spans(Brokers):
-    """Reads spans of the logs of one cluster; ``config`` holds librdkafka's settings.
+    """Reads spans of the logs of one cluster.
 
-    ``timeout`` (seconds) bounds every wait for a broker.
+    Args:
+        config: Settings of librdkafka.
+        isolation: Which records to read.
+        timeout: Seconds to wait for a message, and for an answer of a broker.
     """
 
     def __init__(
         self, config: Mapping[str, Any], *, isolation: Isolation = Isolation.READ_COMMITTED, timeout: float = 15.0
     ) -> None:
         super().__init__(config, timeout=timeout)
-        self._config = dict(config)
         self._isolation = isolation
 
     def read(self, spans: Mapping[TopicPartition, Span]) -> Iterator[Passed]:
-        """Read all spans, each in order; gaps at their ends are passed too. Raises store errors.
+        """Read all spans, each in order, and yield also gaps at their ends. Raises store errors.
 
-        A span must not begin before the log does.
+        A span must not start before the log start offset.
         """
-        # By plain tuples, and little else in the loop: a topic may have millions of records.
-        unread: dict[_Place, tuple[TopicPartition, int]] = {
+        # Plain tuples, because a topic may have millions of records.
+        unread: dict[_Partition, tuple[TopicPartition, int]] = {
             (one.topic, one.partition): (one, span.end) for one, span in spans.items() if span.end > span.start
         }
         with reading(self._config, self._isolation, **_LARGE) as consumer:
             consumer.assign([KafkaPartition(one.topic, one.partition, spans[one].start) for one, _ in unread.values()])
-            heard = SYSTEM_CLOCK.now()
+            received = SYSTEM_CLOCK.now()
             while unread:
                 messages = consumer.consume(_AT_ONCE, _WAIT)
                 if not messages:
-                    self._refuse_silence(heard, (where for where, _end in unread.values()))
+                    self._refuse_silence(received, (where for where, _end in unread.values()))
                     continue
-                heard = SYSTEM_CLOCK.now()
+                received = SYSTEM_CLOCK.now()
                 for message in messages:
                     error, offset = message.error(), message.offset()
                     if error is not None or offset is None:
-                        _where, offset, _is_record = place_of(self, message)  # raises, but at a partition's end
-                    place = (message.topic(), message.partition())
-                    if place not in unread:
+                        _where, offset, _is_record = position_of(self, message)  # raises, except at a partition's end
+                    partition = (message.topic(), message.partition())
+                    if partition not in unread:
                         continue
-                    where, end = unread[place]
+                    where, end = unread[partition]
                     reached = offset + 1 if error is None else offset
                     yield Passed(where, reached, message if reached <= end and error is None else None)
                     if reached >= end:
-                        del unread[place]
-                        # Or it would be read on while others are not at their ends yet.
+                        del unread[partition]
+                        # Otherwise it is read further until all others are at their ends.
                         consumer.pause([_at(where, reached)])
 
     def batches(self, spans: Mapping[TopicPartition, Span]) -> Iterator[list[Message]]:
-        """Read all spans, and what has come behind them meanwhile, as librdkafka gives it; faster than :meth:`read`.
+        """Read all spans, and records that were written after them meanwhile, in librdkafka's order.
 
-        A batch may be empty. Raises store errors.
+        Faster than :meth:`read`. A batch may be empty. Raises store errors.
         """
         unread = {where: span.end for where, span in spans.items() if span.end > span.start}
         with reading(self._config, self._isolation, **_LARGE) as consumer:
             consumer.assign([_at(where, spans[where].start) for where in unread])
-            heard = SYSTEM_CLOCK.now()
+            received = SYSTEM_CLOCK.now()
             while unread:
                 messages = consumer.consume(_AT_ONCE, _WAIT)
                 if not messages:
-                    self._refuse_silence(heard, unread)
+                    self._refuse_silence(received, unread)
                     continue
-                heard = SYSTEM_CLOCK.now()
-                # At the end of a partition there is a message without a record, wherever it stands among the others.
+                received = SYSTEM_CLOCK.now()
+                # The end of a partition is a message without a record, anywhere among the others.
                 ends = _with_errors(messages)
                 for message in (messages[-1], *ends):
-                    where, offset, is_record = place_of(self, message)
+                    where, offset, is_record = position_of(self, message)
                     if where in unread and offset + is_record >= unread[where]:
                         del unread[where]
                 yield [one for one in messages if one.error() is None] if ends else messages
 
     def digests(self, spans: Mapping[TopicPartition, Span], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
-        """Read all spans and keep of each record no more than tells it from others.
+        """Read all spans and yield a digest of each record.
 
-        timed: by topic, whether its remote topic bears the timestamps of the records (not where brokers write their
-        own).
+        Args:
+            spans: Span of each partition.
+            timed: By topic, whether the remote topic has the timestamps of the source's records, so that they are
+                part of the digest; default True.
+
+        Raises:
+            StoreError: A partition can't be read.
         """
         for passed in self.read(spans):
             if passed.message is not None:
@@ -140,57 +147,54 @@ class Spans(Brokers):
     def digests_at(
         self, offsets: Mapping[TopicPartition, Iterable[int]], *, timed: Mapping[str, bool]
     ) -> Iterator[Digest]:
-        """The same of single records, as far as there still are any at these ``offsets``, by one consumer.
-
-        Raises store errors.
-        """
-        wanted = [(where, deque(sorted(set(some)))) for where, some in offsets.items()]
-        wanted = [(where, left) for where, left in wanted if left]
-        if not wanted:
+        """Yield digests of single records, without offsets that have no record; otherwise as :meth:`digests`."""
+        requested = [(where, deque(sorted(set(some)))) for where, some in offsets.items()]
+        requested = [(where, left) for where, left in requested if left]
+        if not requested:
             return
         with reading(self._config, self._isolation, **_SINGLE) as consumer:
-            for first in range(0, len(wanted), _TOGETHER):
-                yield from self._single(consumer, dict(wanted[first : first + _TOGETHER]), timed)
+            for first in range(0, len(requested), _TOGETHER):
+                yield from self._single(consumer, dict(requested[first : first + _TOGETHER]), timed)
 
     def _single(
-        self, consumer: Consumer, wanted: dict[TopicPartition, deque[int]], timed: Mapping[str, bool]
+        self, consumer: Consumer, requested: dict[TopicPartition, deque[int]], timed: Mapping[str, bool]
     ) -> Iterator[Digest]:
-        """Read the records at these offsets, which are sorted; ``wanted`` is used up."""
-        consumer.assign([_at(where, left[0]) for where, left in wanted.items()])
-        heard = SYSTEM_CLOCK.now()
-        while wanted:
+        """Read the records at these sorted offsets, which are removed from ``requested``."""
+        consumer.assign([_at(where, left[0]) for where, left in requested.items()])
+        received = SYSTEM_CLOCK.now()
+        while requested:
             message = consumer.poll(_WAIT)
             if message is None:
-                self._refuse_silence(heard, wanted)
+                self._refuse_silence(received, requested)
                 continue
-            heard = SYSTEM_CLOCK.now()
-            where, offset, is_record = place_of(self, message)
-            left = wanted.get(where)
+            received = SYSTEM_CLOCK.now()
+            where, offset, is_record = position_of(self, message)
+            left = requested.get(where)
             if left is None or (is_record and offset < left[0]):
-                continue  # came before the last seek or pause took hold
-            # What was come by without a record has none; at a partition's end that is all that is left.
+                continue  # was fetched before the last seek or pause
+            # Skipped offsets have no record; at the end of the partition neither have the remaining ones.
             while left and (left[0] < offset or not is_record):
                 left.popleft()
             if left and left[0] == offset:
                 left.popleft()
                 yield Digest(where, offset, _digest(message, timed=timed.get(where.topic, True)))
             if not left:
-                del wanted[where]
+                del requested[where]
                 consumer.pause([_at(where, offset)])
             elif left[0] > offset + 1:
                 consumer.seek(_at(where, left[0]))
 
-    def _refuse_silence(self, heard: float, unread: Iterable[TopicPartition]) -> None:
-        if SYSTEM_CLOCK.now() - heard > self.timeout:
+    def _refuse_silence(self, received: float, unread: Iterable[TopicPartition]) -> None:
+        if SYSTEM_CLOCK.now() - received > self.timeout:
             first = min(unread, key=lambda where: (where.topic, where.partition))
             raise StoreError(
-                f"Topic {first.topic!r}: nothing came from partition {first.partition} for {self.timeout:g} s, so it "
+                f"Topic {first.topic!r}: no message from partition {first.partition} for {self.timeout:g} s, so it "
                 "can't be read to its end."
             )
 
 
 class Digest(NamedTuple):
-    """Where a record stands, and what tells it from others."""
+    """Partition and offset of a record, and a digest of its timestamp, key and value."""
 
     where: TopicPartition
     offset: int
@@ -203,14 +207,14 @@ def _at(where: TopicPartition, offset: int) -> KafkaPartition:
 
 @contextmanager
 def reading(config: Mapping[str, Any], isolation: Isolation, **more: Any) -> Iterator[Consumer]:
-    """Open a consumer that joins no group and commits nothing; ``more`` settings go over ``config``."""
+    """Open a consumer that joins no group and commits nothing; settings in ``more`` override ``config``."""
     own = {
-        "group.id": "connect-offsets",  # librdkafka wants one
+        "group.id": "connect-offsets",  # librdkafka requires one
         "enable.auto.commit": False,
         "enable.partition.eof": True,
         "auto.offset.reset": "earliest",
         "isolation.level": isolation.value,
-        "fetch.queue.backoff.ms": 5,  # asked for again as soon as there is room
+        "fetch.queue.backoff.ms": 5,  # fetches again as soon as there is room
     }
     consumer = Consumer({**config, **own, **more})
     try:
@@ -219,18 +223,21 @@ def reading(config: Mapping[str, Any], isolation: Isolation, **more: Any) -> Ite
         consumer.close()
 
 
-def place_of(cluster: Brokers, message: Message) -> tuple[TopicPartition, int, bool]:
-    """Partition, offset, and whether there is a record: a partition's end is told too. Raises store errors."""
-    error, topic, number, place = message.error(), message.topic(), message.partition(), message.offset()
+def position_of(cluster: Brokers, message: Message) -> tuple[TopicPartition, int, bool]:
+    """Return partition and offset of a message, and False if it has no record but marks the partition's end.
+
+    Raises :class:`StoreError` if the message is an error.
+    """
+    error, topic, number, offset = message.error(), message.topic(), message.partition(), message.offset()
     if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - a public constant
         raise cluster.meaning(f"Can't read topic {topic!r}", KafkaException(error))
-    if topic is None or number is None or place is None:
-        raise StoreError(f"{cluster.servers}: librdkafka gave a message without a place.")
-    return TopicPartition(topic, number), place, error is None
+    if topic is None or number is None or offset is None:
+        raise StoreError(f"{cluster.servers}: librdkafka returned a message without partition or offset.")
+    return TopicPartition(topic, number), offset, error is None
 
 
 def _digest(message: Message, *, timed: bool) -> bytes:
-    # All at once: the hash itself takes less time than each call does.
+    # In one call: hashing takes less time than the call.
     content = b"%d%b%b" % (message.timestamp()[1] if timed else 0, _part(message.key()), _part(message.value()))
     return hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest()
 
@@ -242,5 +249,5 @@ def _part(content: bytes | str | None) -> bytes:
 
 def _with_errors(messages: list[Message]) -> list[Message]:
     errors = list(map(Message.error, messages))
-    # Mostly there are none, which is known without a loop of Python's own.
+    # Mostly there are none, which any() finds without a Python loop.
     return [message for message, error in zip(messages, errors, strict=True) if error] if any(errors) else []

@@ -1,6 +1,6 @@
-"""A topic, read whole: to the end offsets that it had when reading began, committed records only, joining no group.
+"""Reads the committed records of a whole topic, to the end offsets at the start of reading, without joining a group.
 
-A reader that stops at the first empty poll misses records of a large topic. Sources: ``KafkaBasedLog``, KIP-98.
+Stopping at the first empty poll would miss records of a large topic. Sources: ``KafkaBasedLog``, KIP-98.
 """
 
 from __future__ import annotations
@@ -18,14 +18,22 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.kafka.spans import Span, Spans
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
-# Told of how far reading has come: offsets passed, and how many there are in all.
+# Called with the number of offsets read so far, and of all offsets to read.
 Progress = Callable[[int, int], None]
 
-_TOLD_EVERY = 2000
+_PROGRESS_EVERY = 2000
 
 
 class TopicRecord(NamedTuple):
-    """One record: where it stands, when it was written (milliseconds since 1970), key and value as they are."""
+    """One record of a topic.
+
+    Attributes:
+        partition: Number of its partition.
+        offset: Its offset.
+        timestamp_ms: When it was written (milliseconds since 1970).
+        key: Raw key; empty if it has none.
+        value: Raw value; None for a tombstone.
+    """
 
     partition: int
     offset: int
@@ -35,16 +43,18 @@ class TopicRecord(NamedTuple):
 
 
 class TopicReader(Spans):
-    """Reads one topic; ``config`` holds librdkafka's settings, ``timeout`` (seconds) bounds every wait for a broker."""
+    """Reads one topic; the arguments are those of :class:`Spans`."""
 
     def __init__(self, config: Mapping[str, Any], topic: str, *, timeout: float = 15.0) -> None:
         super().__init__(config, timeout=timeout)
         self.topic = topic
 
     def records(self, progress: Progress | None = None) -> Iterator[TopicRecord]:
-        """Read all committed records that the topic holds now; the order is kept within each partition.
+        """Read all present committed records, in order within each partition.
 
-        Raises :class:`InvalidInput` where there is no such topic, and store errors.
+        Raises:
+            InvalidInput: The topic does not exist.
+            StoreError: It can't be read.
         """
         starts, ends = self._limits()
         total = sum(end - starts[number] for number, end in ends.items())
@@ -55,20 +65,20 @@ class TopicReader(Spans):
                 yield _record(number, offset - 1, message)
             if progress is not None:
                 reached[number] = min(offset, ends[number])
-                if count % _TOLD_EVERY == 0 or reached == ends:
+                if count % _PROGRESS_EVERY == 0 or reached == ends:
                     progress(sum(reached[number] - starts[number] for number in ends), total)
 
     def latest(self) -> Iterator[TopicRecord]:
-        """The last record of each key, which is what compaction leaves; raises as :meth:`records` does.
+        """Return the last record of each key, which compaction leaves; raises as :meth:`records` does.
 
-        They are held in memory, so this is for topics that are compacted, by keys that are in one partition each. What
-        comes while it reads may be among them.
+        For compacted topics in which each key has one partition: the records are held in memory. Records that are
+        written during reading may be included.
         """
         last: dict[bytes | str | None, Message] = {}
         spans = self._spans(*self._limits())
         with _uncollected():
             for messages in self.batches(spans):
-                # No loop of Python's own: a topic may have millions of records, of which few are the last ones.
+                # No Python loop, because a topic may have millions of records and few keys.
                 last.update(zip(map(Message.key, messages), messages, strict=True))
         return (_record(message.partition() or 0, message.offset() or 0, message) for message in last.values())
 
@@ -79,27 +89,27 @@ class TopicReader(Spans):
         return {TopicPartition(self.topic, number): Span(starts[number], end) for number, end in ends.items()}
 
     def _bounds(self, client: AdminClient) -> tuple[dict[int, int], dict[int, int]]:
-        """By partition: its first offset, and the one after the last record that is committed or was given up."""
-        found = client.list_topics(self.topic, timeout=self.timeout).topics[self.topic]
-        if found.error is not None:
-            if found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+        """Return log start offset and last stable offset by partition."""
+        metadata = client.list_topics(self.topic, timeout=self.timeout).topics[self.topic]
+        if metadata.error is not None:
+            if metadata.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise InvalidInput(f"There is no topic {self.topic!r} in the cluster of {self.servers}.")
-            raise KafkaException(found.error)
-        numbers = list(found.partitions)
+            raise KafkaException(metadata.error)
+        numbers = list(metadata.partitions)
         earliest, latest = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
         return self._offsets(client, numbers, earliest), self._offsets(client, numbers, latest)
 
     def _offsets(self, client: AdminClient, numbers: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
-        asked = {KafkaPartition(self.topic, number): spec for number in numbers}
+        specs = {KafkaPartition(self.topic, number): spec for number in numbers}
         answers = client.list_offsets(
-            asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self.timeout
+            specs, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self.timeout
         )
         return {where.partition: answer.result().offset for where, answer in answers.items()}
 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Pause the search for reference cycles: it goes through all messages held, again and again, and there are none."""
+    """Pause garbage collection, which would traverse all held messages repeatedly although they have no cycles."""
     paused = gc.isenabled()
     gc.disable()
     try:

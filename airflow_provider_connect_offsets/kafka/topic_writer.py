@@ -1,7 +1,7 @@
-"""Records put into an offsets topic as the Java producer puts them there: all of them confirmed, or it is told.
+"""Writes records to an offsets topic as Connect's producer does, and raises unless all are confirmed.
 
-Where workers write exactly once, so does this: in one transaction, under the transactional ids of the connector's
-tasks, so that a task which is thought dead can't write any more. Sources: KIP-618, ``Worker.taskTransactionalId``,
+For exactly-once workers the records are one transaction with the transactional ids of the connector's tasks, so that a
+task that still runs can't write any more. Sources: KIP-618, ``Worker.taskTransactionalId``,
 ``KafkaOffsetBackingStore``.
 """
 
@@ -20,45 +20,55 @@ _FLUSH = 30.0
 
 
 def task_transactional_ids(group_id: str, connector: str, tasks: int) -> tuple[str, ...]:
-    """Give the transactional ids of a connector's tasks; at least that of its first one, which fences in any case."""
+    """Return the transactional ids of a connector's tasks, at least that of the first one, to fence it in any case."""
     return tuple(f"connect-cluster-{group_id}-{connector}-{task}" for task in range(max(tasks, 1)))
 
 
 class TopicWriter:
-    """Writes to one topic; ``config`` holds librdkafka's settings.
+    """Writes to one topic.
 
-    ``transactional_ids``: those of the tasks to be fenced, of which the first is written with; none: no transaction.
+    Args:
+        config: Settings of librdkafka.
+        topic: Name of the topic.
+        transactional_ids: Those of the tasks to fence, of which the first one is used for writing; empty to write
+            without a transaction.
     """
 
     def __init__(self, config: Mapping[str, Any], topic: str, *, transactional_ids: Sequence[str] = ()) -> None:
         self.topic = topic
         self._transactional_ids = tuple(transactional_ids)
-        own = {"acks": "all", "enable.idempotence": True, "partitioner": "murmur2_random"}  # as Java's producer does it
+        own = {"acks": "all", "enable.idempotence": True, "partitioner": "murmur2_random"}  # as Java's producer
         self._config = {**config, **own}
 
-    def write(self, pairs: Mapping[bytes, bytes | None], places: Mapping[bytes, int], *, whose: str) -> None:
-        """Write all pairs (value None: a tombstone); ``places``: the partition in which a key stands already.
+    def write(self, records: Mapping[bytes, bytes | None], partitions: Mapping[bytes, int], *, whose: str) -> None:
+        """Write a record for each key.
 
-        ``whose``: the connector, for messages. Raises :class:`OutcomeUnknown` where not all were confirmed: read back.
-        Raises :class:`StoreError` where nothing was written.
+        Args:
+            records: Key → value; None writes a tombstone.
+            partitions: Partition of a key that is stored already; others are partitioned by their hash.
+            whose: The connector, for messages.
+
+        Raises:
+            OutcomeUnknown: Not all records were confirmed; read back.
+            StoreError: Nothing was written.
         """
-        if not pairs:
+        if not records:
             return
         if not self._transactional_ids:
-            self._send(Producer(self._config), pairs, places, whose=whose)
+            self._send(Producer(self._config), records, partitions, whose=whose)
             return
         first, *others = (self._fence(name) for name in self._transactional_ids)
-        del others  # fenced, and of no other use
+        del others  # created only to fence the tasks
         first.begin_transaction()
         try:
-            self._send(first, pairs, places, whose=whose)
+            self._send(first, records, partitions, whose=whose)
             first.commit_transaction(_FLUSH)
         except (KafkaException, OutcomeUnknown) as error:
-            self._give_up(first)
-            raise OutcomeUnknown(self._unconfirmed(whose, len(pairs), _reason(error))) from error
+            self._abort(first)
+            raise OutcomeUnknown(self._unconfirmed(whose, len(records), _reason(error))) from error
 
-    def _give_up(self, producer: Producer) -> None:
-        """End the transaction now, or readers would wait for it until it times out."""
+    def _abort(self, producer: Producer) -> None:
+        """Abort the transaction, for which readers would wait until it times out."""
         try:
             producer.abort_transaction(_FLUSH)
         except KafkaException as error:
@@ -76,7 +86,7 @@ class TopicWriter:
         return producer
 
     def _send(
-        self, producer: Producer, pairs: Mapping[bytes, bytes | None], places: Mapping[bytes, int], *, whose: str
+        self, producer: Producer, records: Mapping[bytes, bytes | None], partitions: Mapping[bytes, int], *, whose: str
     ) -> None:
         failed: list[KafkaError] = []
 
@@ -84,11 +94,11 @@ class TopicWriter:
             if error is not None:
                 failed.append(error)
 
-        for key, value in pairs.items():
+        for key, value in records.items():
             while True:
                 try:
-                    producer.produce(self.topic, value, key, places.get(key, -1), on_delivery=confirmed)
-                except BufferError:  # full: let it drain
+                    producer.produce(self.topic, value, key, partitions.get(key, -1), on_delivery=confirmed)
+                except BufferError:  # the queue is full
                     producer.poll(0.1)
                 else:
                     break

@@ -103,11 +103,11 @@ class FlowCluster(Logs, Protocol):
     def policy(self, topic: str) -> CleanupPolicy:
         """Read a topic's cleanup policy."""
 
-    def empty(self, topic: str, found: CleanupPolicy) -> int:
-        """Delete all records of a topic and prove it; restores the policy ``found`` in any case."""
+    def empty(self, topic: str, policy: CleanupPolicy) -> int:
+        """Delete all records of a topic and prove it; its policy is always restored."""
 
-    def put_back(self, topic: str, found: CleanupPolicy) -> None:
-        """Restore a topic's policy."""
+    def restore_policy(self, topic: str, policy: CleanupPolicy) -> None:
+        """Restore the prior policy of a topic."""
 
 
 class Membership(Protocol):

@@ -105,7 +105,7 @@ def is_in(status: ConnectorStatus, state: State, *, tasks: int | None = None) ->
     A RUNNING connector has at least one task, unless ``tasks`` is 0: then it is configured for none.
     """
     if state is State.STOPPED:
-        return status.stands_still
+        return status.is_stopped
     # A connector that is paused from STOPPED has no tasks; a running one gets them a moment after its state.
     if state is State.RUNNING and tasks != 0 and not status.tasks:
         return False

@@ -1,6 +1,8 @@
 """What an offset is: values and rules. No I/O, no Airflow, no Spark, no Kafka client, standard library only.
 
-``document`` the REST and KIP-199 documents · ``families`` what offsets mean per connector class (``mirror`` has
-MirrorMaker 2's, ``family`` what all share) · ``request`` what was asked for · ``plan`` before → after · ``verdicts``
-the rules by name.
+``document`` REST and KIP-199 documents · ``families`` what offsets mean per connector class (``mirror``:
+MirrorMaker 2's; ``family``: what all share) · ``requests`` requested changes · ``plan`` offsets before and after ·
+``verdicts`` rules by name · ``flow`` topics of a MirrorMaker 2 flow, ``advice`` on its settings, ``sync_record`` one
+offset sync, ``bisecting`` a search for offset mappings · ``storage`` raw keys and values of Connect's stores ·
+``kept_config`` connector settings without secrets · ``json_codec`` dataclasses as JSON.
 """

@@ -1,4 +1,4 @@
-"""What of a MirrorMaker 2 flow's configuration makes a failover worse, said with Kafka's own property names.
+"""Advice on the settings of a MirrorMaker 2 flow that affect a failover, by Kafka's property names.
 
 Sources: ``MirrorConnectorConfig``, ``MirrorSourceConfig``, ``MirrorCheckpointConfig``, ``DefaultGroupFilter``,
 ``OffsetSyncStore`` (connect-mirror 4.3), KIP-618.
@@ -30,9 +30,17 @@ _NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A setting, the value found (``configured`` or by default), what it does to a failover, and what to do about it.
+    """One setting of a connector, and how it affects a failover.
 
-    ``rule`` and ``severity`` are those of its verdict; info: it is as it should be.
+    Attributes:
+        connector: Name of the connector.
+        name: The setting's name.
+        value: Its effective value.
+        configured: True if the value is configured, False if it is the default.
+        severity: Severity of the verdict; ``info`` means that the value is fine.
+        effect: What the value does to a failover.
+        advice: What to do about it; empty if nothing.
+        rule: Rule of the verdict.
     """
 
     connector: str
@@ -46,25 +54,25 @@ class Advice:
 
     @property
     def message(self) -> str:
-        """The verdict's sentence."""
+        """The verdict's message."""
         setting = f"`{self.name}={self.value}`" + ("" if self.configured else " (the default)")
         return f"`{self.connector}`, {setting}: {self.effect} {self.advice}".strip()
 
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """A connector's settings, looked up one by one."""
+    """A connector's settings, and how to judge them one by one."""
 
     connector: str
     config: Config
 
     def first(self, names: tuple[str, ...], default: str) -> tuple[str, str, bool]:
-        """The name under which a value is configured, the value, and whether it is."""
+        """Return the first configured name, its value and True; else the first name, the default and False."""
         name = next((name for name in names if (self.config.get(name) or "").strip()), None)
         return (names[0], default, False) if name is None else (name, self.config[name].strip(), True)
 
     def advise(self, names: tuple[str, ...], default: str, judge: dict[str, tuple[Severity, str, str]]) -> Advice:
-        """Look a value of words up in ``judge``, where ``*`` stands for any other."""
+        """Judge a value by ``judge``, whose key ``*`` is any other value."""
         name, value, configured = self.first(names, default)
         if "${" in value:
             return self.unknown(name, value)
@@ -72,7 +80,7 @@ class _Settings:
         return Advice(self.connector, name, value, configured, severity, effect, advice)
 
     def number(self, name: str, default: int, *, most: int, effect: str, advice: str) -> Advice:
-        """Judge a number: more than ``most`` is a warning."""
+        """Judge a number: a value above ``most`` is a warning."""
         _, value, configured = self.first((name,), str(default))
         if not re.fullmatch(r"-?\d+", value):
             return self.unknown(name, value)
@@ -80,28 +88,33 @@ class _Settings:
         return Advice(self.connector, name, value, configured, severity, effect, advice if int(value) > most else "")
 
     def unknown(self, name: str, value: str) -> Advice:
-        """A value that only the worker can resolve."""
+        """Return the advice on a value that only the worker can resolve."""
         effect = "Only the worker can resolve this value, so it is not judged."
         return Advice(self.connector, name, value, configured=True, severity=Severity.INFO, effect=effect)
 
 
 def advise(source: tuple[str, Config], checkpoint: tuple[str, Config] | None) -> tuple[Advice, ...]:
-    """Judge the settings of MirrorSource and MirrorCheckpoint, each as its name and its configuration."""
-    found = [*_of_source(_Settings(*source))]
+    """Judge the settings of a flow's connectors.
+
+    Args:
+        source: Name and configuration of the MirrorSource.
+        checkpoint: Those of the MirrorCheckpoint; None if the flow has none.
+    """
+    advice = [*_of_source(_Settings(*source))]
     if checkpoint is not None:
-        found += [*_of_checkpoint(_Settings(*checkpoint)), *_mismatches(source, checkpoint)]
-    return tuple(found)
+        advice += [*_of_checkpoint(_Settings(*checkpoint)), *_mismatches(source, checkpoint)]
+    return tuple(advice)
 
 
 def mirrored_groups(config: Config) -> tuple[str, str] | None:
-    """Patterns of the groups that a MirrorCheckpoint takes, and of those it leaves out.
+    """Return Java patterns of the groups that a MirrorCheckpoint includes and of those it excludes.
 
-    None where a group filter of the user's own decides, or only the worker can resolve a value.
+    None if a custom group filter decides, or only the worker can resolve a value.
     """
     if not config.get("group.filter.class", "DefaultGroupFilter").endswith("DefaultGroupFilter"):
         return None
-    taken, excluded = config.get("groups") or ".*", config.get("groups.exclude", _GROUPS_EXCLUDED)
-    return None if "${" in taken + excluded else (_alternatives(taken), _alternatives(excluded))
+    included, excluded = config.get("groups") or ".*", config.get("groups.exclude", _GROUPS_EXCLUDED)
+    return None if "${" in included + excluded else (_alternatives(included), _alternatives(excluded))
 
 
 def _of_source(settings: _Settings) -> Iterator[Advice]:
@@ -117,8 +130,8 @@ def _of_source(settings: _Settings) -> Iterator[Advice]:
         "offset.lag.max",
         OFFSET_LAG_MAX,
         most=OFFSET_LAG_MAX,
-        effect="So many records may be replicated before the next offset sync; a group between two syncs is put back "
-        "to the earlier one, and reads the records after it again.",
+        effect="As many records may be replicated before the next offset sync; a group between two syncs resumes at "
+        "the earlier one and reads the records after it again.",
         advice=f"Set it to {OFFSET_LAG_MAX} or less; 0 gives a sync for each record.",
     )
     yield _reset(settings)
@@ -128,12 +141,12 @@ def _of_source(settings: _Settings) -> Iterator[Advice]:
         {
             "required": (
                 Severity.WARNING,
-                "Transaction markers in the remote topics move its offsets away from the source's: few are exact.",
-                "Let consumers on the target set isolation.level=read_committed, and count with re-reads.",
+                "Transaction markers in the remote topics shift their offsets from the source's: few are exact.",
+                "Let consumers on the target set isolation.level=read_committed, and expect re-reads.",
             ),
             "*": (
                 Severity.INFO,
-                "Exactly once only where the workers have exactly.once.source.support=enabled.",
+                "Exactly once only if the workers have exactly.once.source.support=enabled.",
                 "",
             ),
         },
@@ -141,7 +154,7 @@ def _of_source(settings: _Settings) -> Iterator[Advice]:
 
 
 def _reset(settings: _Settings) -> Advice:
-    found = settings.advise(
+    advice = settings.advise(
         ("source.consumer.auto.offset.reset", "consumer.auto.offset.reset"),
         "earliest",
         {
@@ -152,13 +165,13 @@ def _reset(settings: _Settings) -> Advice:
             ),
             "none": (
                 Severity.WARNING,
-                "A partition whose stored offset is out of range stands still for good, and its task stays RUNNING.",
+                "A partition whose stored offset is out of range is not replicated any more; its task stays RUNNING.",
                 "Set it to earliest.",
             ),
             "*": (Severity.INFO, "A stored offset out of range replicates the whole partition once more.", ""),
         },
     )
-    return replace(found, rule=Rule.FROM_LATEST) if found.value.lower() == OffsetReset.LATEST else found
+    return replace(advice, rule=Rule.FROM_LATEST) if advice.value.lower() == OffsetReset.LATEST else advice
 
 
 def _of_checkpoint(settings: _Settings) -> Iterator[Advice]:
@@ -174,7 +187,7 @@ def _of_checkpoint(settings: _Settings) -> Iterator[Advice]:
         "emit.checkpoints.interval.seconds",
         EMIT_SECONDS,
         most=EMIT_SECONDS,
-        effect="A checkpoint is as old as that, and what a group has read since is read again.",
+        effect="A checkpoint may be this old; a group reads again what it has read since.",
         advice=f"Set it to {EMIT_SECONDS} or less.",
     )
     yield settings.advise(
@@ -183,12 +196,12 @@ def _of_checkpoint(settings: _Settings) -> Iterator[Advice]:
         {
             "true": (
                 Severity.WARNING,
-                "MirrorMaker 2 commits into the target's groups too while nobody is in them.",
-                "Stop this connector before a failover, and let no one else commit under these groups on the target.",
+                "MirrorMaker 2 also commits offsets of groups on the target that have no members.",
+                "Stop this connector before a failover, and let nobody else commit for these groups on the target.",
             ),
             "*": (
                 Severity.INFO,
-                "On the target the groups stand wherever someone has put them: a failover has to commit for them.",
+                "MirrorMaker 2 commits no offsets of groups on the target, so a failover has to.",
                 "",
             ),
         },
@@ -196,16 +209,16 @@ def _of_checkpoint(settings: _Settings) -> Iterator[Advice]:
 
 
 def _mismatches(source: tuple[str, Config], checkpoint: tuple[str, Config]) -> Iterator[Advice]:
-    """Settings of names in which the two differ: the one then looks for syncs or topics that the other never writes."""
+    """Yield naming settings in which the connectors differ: one then reads topics that the other never writes."""
     try:
         if Flow.of(source[1]) == Flow.of(checkpoint[1]):
             return
     except InvalidInput:
-        return  # said where the flow's names are needed
+        return  # raised again when the names of the flow's topics are needed
     for name in _NAMES:
         ours, theirs = source[1].get(name) or "", checkpoint[1].get(name) or ""
         if ours != theirs:
-            effect = f"`{source[0]}` has {ours or 'the default'}, so they are no one flow: checkpoints find no syncs."
+            effect = f"`{source[0]}` has {ours or 'the default'}, so these are two flows: checkpoints find no syncs."
             value, given = theirs or "default", bool(theirs)
             yield Advice(
                 checkpoint[0], name, value, given, Severity.ERROR, effect, "Give both the same.", Rule.FLOW_MISMATCH

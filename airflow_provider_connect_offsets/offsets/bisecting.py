@@ -1,10 +1,10 @@
-"""Where the distance between a source and its remote topic changes, found by reading a few single records.
+"""Search for offset mappings where the distance between source and remote topic changes, reading few single records.
 
-Two offset mappings that differ in distance enclose a change of it: a transaction's marker, records that were copied
-again, somebody else's. Up to there the records agree at the distance of the first mapping, from there on at that of the
-second. What is found are more mappings, as close to the change as it can be told.
+Two offset mappings of different distance enclose a change of it: a transaction marker, records that were copied again,
+or records of another producer. Up to the change the records agree at the distance of the first mapping, after it at
+that of the second. The search returns mappings as close to each change as possible.
 
-A search asks for records and goes on once it has them, so that one look at a cluster answers those of many partitions.
+A search yields the records it needs and continues once it gets them, so one read of a cluster serves many partitions.
 """
 
 from __future__ import annotations
@@ -13,44 +13,44 @@ from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
-# A record agrees if it is one of so many in a row that do: one alone may look like another by chance.
+# A mapping is confirmed if this many neighbouring records agree: one alone may equal another by chance.
 _COMPANY = 3
-# So many records, spread evenly, must agree between two that do.
+# Number of evenly spread records that must agree between two that do.
 _SAMPLES = 8
-# So many changes are looked for in a partition, and among so many records for what follows one.
+# Maximum number of changes searched in a partition, and of records searched for the one after a change.
 _CHANGES, _WINDOW = 32, 64
 
 _Key = TypeVar("_Key", bound=Hashable)
 
 
 class OffsetMapping(NamedTuple):
-    """The record at ``upstream`` of the source stands at ``downstream`` of the remote topic."""
+    """The record at offset ``upstream`` of the source has offset ``downstream`` in the remote topic."""
 
     upstream: int
     downstream: int
 
     @property
     def distance(self) -> int:
-        """How much further on it stands in the remote topic."""
+        """``downstream`` minus ``upstream``."""
         return self.downstream - self.upstream
 
 
 class LogRanges(NamedTuple):
-    """The offsets of both logs."""
+    """Offset ranges of the source log and of the remote topic's log."""
 
     source: range
     target: range
 
 
 class RecordOffsets(NamedTuple):
-    """Records that are asked for, by their offsets in either log."""
+    """Offsets of requested records in the source log and in the remote topic's log."""
 
     source: frozenset[int]
     target: frozenset[int]
 
 
 class Records(NamedTuple):
-    """Digests of records by their offsets; where none is, there is no record."""
+    """Digests of records by offset; an offset without a record is missing."""
 
     source: Mapping[int, bytes]
     target: Mapping[int, bytes]
@@ -59,134 +59,145 @@ class Records(NamedTuple):
 Search = Generator[RecordOffsets, Records, list[OffsetMapping]]
 
 
-class _InVainError(Exception):
+class _UnprovableError(Exception):
     """The records show that equal distances prove nothing in this partition."""
 
 
 def search(known: Iterable[OffsetMapping], logs: LogRanges, *, lowest: int = 0) -> Search:
-    """Search one partition for mappings about each change of the distance; the generator returns those it has found.
+    """Search one partition for mappings next to each change of the distance.
 
-    known: mappings of the logs as they are now, of a partition that is neither compacted nor transformed; those that
-    the records disprove are left out. lowest: the lowest position that is asked for; what lies before it is of no use.
+    Args:
+        known: Mappings of the present logs; the partition is neither compacted nor transformed.
+        logs: Offset ranges of both logs.
+        lowest: Lowest requested position; changes before it are not searched.
 
-    Nothing is found where the source has offsets without a record, or records that look the same: there one change may
-    make up for another.
+    Yields:
+        The records to read; send their digests.
+
+    Returns:
+        Mappings that the records confirm. Empty if the source has offsets without a record, or equal records: one
+        change may then cancel another out.
     """
-    places = sorted(set(known), key=lambda one: (one.downstream, one.upstream))
+    mappings = sorted(set(known), key=lambda one: (one.downstream, one.upstream))
     changes = [
         (before, after)
-        for before, after in pairwise(places)
+        for before, after in pairwise(mappings)
         if before.distance != after.distance
-        and after.downstream - before.downstream > 1  # else nothing lies between them that could be found
+        and after.downstream - before.downstream > 1  # else no record lies between them
         and max(before.upstream, after.upstream) > lowest
     ]
-    falls = any(after.distance < before.distance for before, after in pairwise(places))
+    falls = any(after.distance < before.distance for before, after in pairwise(mappings))
     if falls or len(changes) > _CHANGES:
         return []
-    records, found = _Records(logs), []
+    records, results = _Records(logs), []
     try:
         for before, after in changes:
-            found += yield from _between(records, before, after)
-    except _InVainError:
+            results += yield from _between(records, before, after)
+    except _UnprovableError:
         return []
-    return found
+    return results
 
 
 def in_turns(
     searches: Mapping[_Key, Search], read: Callable[[Mapping[_Key, RecordOffsets]], Mapping[_Key, Records]]
 ) -> dict[_Key, list[OffsetMapping]]:
-    """Let searches go on at the same time: ``read`` is called for what all of them ask for next, until none does."""
-    found: dict[_Key, list[OffsetMapping]] = {}
+    """Run searches together and return the result of each.
+
+    Args:
+        searches: Started by :func:`search`, by any key.
+        read: Reads the records that all unfinished searches need next; called until every search has ended.
+    """
+    results: dict[_Key, list[OffsetMapping]] = {}
     answers: dict[_Key, Records | None] = dict.fromkeys(searches)
     while answers:
-        asked = {}
+        requested = {}
         for key, answer in answers.items():
             try:
-                asked[key] = next(searches[key]) if answer is None else searches[key].send(answer)
+                requested[key] = next(searches[key]) if answer is None else searches[key].send(answer)
             except StopIteration as ended:
-                found[key] = ended.value
-        answers = dict(read(asked)) if asked else {}
-    return found
+                results[key] = ended.value
+        answers = dict(read(requested)) if requested else {}
+    return results
 
 
 class _Records:
-    """What was read of both logs so far."""
+    """Records of both logs that were read so far."""
 
     def __init__(self, logs: LogRanges) -> None:
         self.logs = logs
         self._source: dict[int, bytes | None] = {}
         self._target: dict[int, bytes | None] = {}
-        self._seen: dict[bytes, int] = {}
+        self._offset_of: dict[bytes, int] = {}
 
     def read(self, source: Iterable[int], target: Iterable[int]) -> Generator[RecordOffsets, Records, None]:
-        """Ask for those that are not known yet."""
-        asked = RecordOffsets(
+        """Read the records that were not read yet."""
+        unread = RecordOffsets(
             frozenset(at for at in source if at in self.logs.source and at not in self._source),
             frozenset(at for at in target if at in self.logs.target and at not in self._target),
         )
-        if not asked.source and not asked.target:
+        if not unread.source and not unread.target:
             return
-        told = yield asked
-        self._target.update((at, told.target.get(at)) for at in asked.target)
-        for at in asked.source:
-            digest = told.source.get(at)
-            if digest is None or self._seen.setdefault(digest, at) != at:
-                raise _InVainError
+        answer = yield unread
+        self._target.update((at, answer.target.get(at)) for at in unread.target)
+        for at in unread.source:
+            digest = answer.source.get(at)
+            if digest is None or self._offset_of.setdefault(digest, at) != at:
+                raise _UnprovableError
             self._source[at] = digest
 
-    def agree(self, *places: OffsetMapping) -> Generator[RecordOffsets, Records, bool]:
-        """Whether at each of these places the same record stands in both logs, with its neighbours."""
-        about = [near for place in places for near in _neighbours(place)]
-        yield from self.read((one.upstream for one in about), (one.downstream for one in about))
-        return all(self._agrees(place) for place in places)
+    def agree(self, *mappings: OffsetMapping) -> Generator[RecordOffsets, Records, bool]:
+        """Whether each of these mappings, with its neighbours, maps equal records."""
+        near = [neighbour for mapping in mappings for neighbour in _neighbours(mapping)]
+        yield from self.read((one.upstream for one in near), (one.downstream for one in near))
+        return all(self._agrees(mapping) for mapping in mappings)
 
     def copies(self, source: range, target: range) -> Generator[RecordOffsets, Records, list[OffsetMapping]]:
-        """Find the records of a piece of the source that stand in a piece of the remote topic, in its order."""
+        """Find the records of a range of the source in a range of the remote topic, in the order of the latter."""
         yield from self.read(source, target)
         upstream = {digest: at for at in source if (digest := self._source.get(at)) is not None}
-        seen = ((self._target.get(at), at) for at in target)
-        return [OffsetMapping(upstream[digest], at) for digest, at in seen if digest is not None and digest in upstream]
+        copies = ((digest, at) for at in target if (digest := self._target.get(at)) is not None)
+        return [OffsetMapping(upstream[digest], at) for digest, at in copies if digest in upstream]
 
-    def _agrees(self, place: OffsetMapping) -> bool:
-        same = [self._same(near) for near in _neighbours(place)]
+    def _agrees(self, mapping: OffsetMapping) -> bool:
+        same = [self._same(near) for near in _neighbours(mapping)]
         return any(all(same[first : first + _COMPANY]) for first in range(_COMPANY))
 
-    def _same(self, place: OffsetMapping) -> bool:
-        record = self._source.get(place.upstream)
-        return record is not None and record == self._target.get(place.downstream)
+    def _same(self, mapping: OffsetMapping) -> bool:
+        record = self._source.get(mapping.upstream)
+        return record is not None and record == self._target.get(mapping.downstream)
 
 
-def _neighbours(place: OffsetMapping) -> list[OffsetMapping]:
-    return [OffsetMapping(*(at + step for at in place)) for step in range(1 - _COMPANY, _COMPANY)]
+def _neighbours(mapping: OffsetMapping) -> list[OffsetMapping]:
+    return [OffsetMapping(*(at + step for at in mapping)) for step in range(1 - _COMPANY, _COMPANY)]
 
 
 def _between(records: _Records, before: OffsetMapping, after: OffsetMapping) -> Search:
-    """Find what follows in the remote topic between two mappings, as far as that can be told."""
-    # Where records look the same, it shows in a piece; single ones that lie far apart would hide it.
+    """Find mappings between two mappings, as far as the records confirm them."""
+    # A range of records reveals equal ones; single records far apart would not.
     yield from records.read(range(after.upstream - _WINDOW, after.upstream + _WINDOW), ())
     if not (yield from records.agree(after)):
         return []
-    found = [after]
+    results = [after]
     for _ in range(_CHANGES):
         last = yield from _last(records, before, after.downstream - 1)
         if last is None:
-            return found
-        found.append(last)
+            return results
+        results.append(last)
         if last.downstream + 1 == after.downstream:
-            return found
+            return results
         following = yield from _following(records, last, after)
         if following is None:
-            return found
-        found.append(following)
+            return results
+        results.append(following)
         if following.distance == after.distance:
             yield from _sampled(records, following, after.upstream)
-            return found
+            return results
         before = following
-    return found
+    return results
 
 
 def _last(records: _Records, first: OffsetMapping, end: int) -> Generator[RecordOffsets, Records, OffsetMapping | None]:
-    """Find the last place, up to ``end`` in the remote topic, to which a distance holds; None: it holds nowhere."""
+    """Find the last mapping, up to ``end`` in the remote topic, of the distance of ``first``; None if there is none."""
     distance, logs = first.distance, records.logs
     low = max(first.upstream, logs.source.start, logs.target.start - distance)
     high = min(end - distance, logs.source.stop - 1)
@@ -206,16 +217,16 @@ def _last(records: _Records, first: OffsetMapping, end: int) -> Generator[Record
 
 
 def _sampled(records: _Records, first: OffsetMapping, last: int) -> Generator[RecordOffsets, Records, None]:
-    """Look whether a distance holds between two records: where it doesn't, changes have made up for one another."""
+    """Check that a distance holds between two records; if it doesn't, changes have cancelled each other out."""
     steps = (first.upstream + (last - first.upstream) * number // _SAMPLES for number in range(_SAMPLES))
     if not (yield from records.agree(*[_at(at, first.distance) for at in steps])):
-        raise _InVainError
+        raise _UnprovableError
 
 
 def _following(
     records: _Records, last: OffsetMapping, after: OffsetMapping
 ) -> Generator[RecordOffsets, Records, OffsetMapping | None]:
-    """Find the first copy behind ``last``: most often it stands at the distance of ``after`` already."""
+    """Find the first mapping after ``last``: most often it has the distance of ``after`` already."""
     begin = last.downstream + 1
     again, next_one = _at(begin - after.distance, after.distance), _at(last.upstream + 1, after.distance)
     if (yield from records.agree(again)):
@@ -233,7 +244,7 @@ def _following(
 def _first(
     records: _Records, low: OffsetMapping, high: OffsetMapping
 ) -> Generator[RecordOffsets, Records, OffsetMapping | None]:
-    """Find the first place from which on a distance holds: at ``high`` it does, at ``low`` it does not."""
+    """Find the first mapping from which a distance holds; it holds at ``high`` and does not at ``low``."""
     while high.upstream - low.upstream > 1:
         middle = _at((low.upstream + high.upstream) // 2, high.distance)
         if (yield from records.agree(middle)):

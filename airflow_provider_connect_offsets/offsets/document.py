@@ -1,7 +1,7 @@
-"""Offset documents: Connect's REST body and KIP-199's file, and the values inside both.
+"""Offset documents, Connect's REST body and KIP-199's file, and the partitions and offsets in both.
 
-A *source partition* and a *source offset* are flat JSON maps (Connect allows primitives only). They are kept as
-canonical JSON text (sorted keys, no spaces), so that equal maps are equal strings: in Python, in Parquet, in Spark.
+A *source partition* and a *source offset* are flat JSON maps (Connect allows primitives only). Here they are canonical
+JSON text (sorted keys, no spaces), so that equal maps are equal strings in Python, in Parquet and in Spark.
 
 REST (``GET /connectors/{c}/offsets``, KIP-875)::
 
@@ -35,7 +35,7 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 
 def parse_map(text: str) -> dict[str, JsonPrimitive]:
-    """Read a flat JSON map; raises :class:`InvalidDocument` for anything else."""
+    """Read a flat JSON map; raises :class:`InvalidDocument` for any other text."""
     try:
         value = load_json(text)
     except (ValueError, RecursionError) as error:
@@ -44,7 +44,15 @@ def parse_map(text: str) -> dict[str, JsonPrimitive]:
 
 
 def flat_map(value: object, *, what: str) -> dict[str, JsonPrimitive]:
-    """Check that ``value`` is a JSON object of primitives (Connect's rule); raises :class:`InvalidDocument`."""
+    """Return ``value`` if it is a JSON object of primitives, as Connect requires.
+
+    Args:
+        value: Parsed JSON.
+        what: Names the value in an error's message.
+
+    Raises:
+        InvalidDocument: It is another value, or one that can't be written as JSON again.
+    """
     if not isinstance(value, dict):
         raise InvalidDocument(f"{what} must be a JSON object, not {json.dumps(value)[:80]}")
     for key, field in value.items():
@@ -58,7 +66,7 @@ def flat_map(value: object, *, what: str) -> dict[str, JsonPrimitive]:
 
 
 def _is_storable(value: JsonPrimitive) -> bool:
-    """Python reads 1e999 as infinity and half a surrogate pair as text; neither can be written again."""
+    """Whether a value can be written again: Python also reads 1e999 (infinity) and half a surrogate pair."""
     if isinstance(value, float):
         return math.isfinite(value)
     return not isinstance(value, str) or _is_utf8(value)
@@ -74,7 +82,7 @@ def _is_utf8(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entry:
-    """One source partition with its offset, both canonical JSON; ``offset`` is None where none is stored."""
+    """One source partition with its offset, both canonical JSON; ``offset`` is None if none is stored."""
 
     partition: str
     offset: str | None
@@ -85,7 +93,7 @@ class Entry:
         return cls(canonical(partition), None if offset is None else canonical(offset))
 
     def as_json(self) -> dict[str, Any]:
-        """The entry as it stands in a REST body or a KIP-199 file."""
+        """Return the entry as a REST body or a KIP-199 file has it."""
         return {
             "partition": json.loads(self.partition),
             "offset": None if self.offset is None else json.loads(self.offset),
@@ -94,7 +102,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Offsets:
-    """The offsets of one connector, in the order they were given. A partition may stand there more than once."""
+    """The offsets of one connector, in the given order; a partition may occur more than once."""
 
     entries: tuple[Entry, ...] = ()
 
@@ -108,26 +116,26 @@ class Offsets:
         return iter(self.entries)
 
     def __len__(self) -> int:
-        """How many entries there are."""
+        """Number of entries."""
         return len(self.entries)
 
     def stored(self) -> dict[str, str]:
-        """Partition → offset of what is stored; an entry without an offset is left out (absent means the same)."""
+        """Return partition → offset of the entries with an offset; the last entry of a partition counts."""
         last = {entry.partition: entry.offset for entry in self.entries}
         return {partition: offset for partition, offset in last.items() if offset is not None}
 
     def updated(self, changes: Offsets) -> Offsets:
-        """What is stored after ``changes`` were written: listed partitions replaced, null removed, the rest kept."""
+        """Return what is stored after ``changes`` are written: an offset replaces, None removes, all others stay."""
         merged: dict[str, str | None] = dict(self.stored())
         merged.update({entry.partition: entry.offset for entry in changes})
         return Offsets.of(Entry(p, o) for p, o in sorted(merged.items()) if o is not None)
 
     def removed(self) -> Offsets:
-        """The changes that leave none of these partitions an offset."""
+        """Return the changes that remove the offsets of all these partitions."""
         return Offsets.of(Entry(partition, None) for partition in sorted(self.stored()))
 
     def only(self, partitions: Iterable[str]) -> Offsets:
-        """These partitions, in sorted order; a partition that isn't stored gets an entry with offset None."""
+        """Return the entries of these partitions, sorted; the offset is None if none is stored."""
         stored = self.stored()
         return Offsets.of(Entry(partition, stored.get(partition)) for partition in sorted(set(partitions)))
 
@@ -163,7 +171,8 @@ def parse_kip199(body: object) -> dict[str, Offsets]:
 def parse_text(text: str, connector: str) -> Offsets:
     """Read REST or KIP-199 JSON and return the offsets of ``connector``.
 
-    Raises :class:`InvalidDocument`: empty, truncated, no JSON, nested values, another connector's file.
+    Raises:
+        InvalidDocument: The text is empty, truncated, no JSON, has nested values, or only other connectors' offsets.
     """
     if not text.strip():
         raise InvalidDocument("the file is empty")
@@ -181,7 +190,7 @@ def parse_text(text: str, connector: str) -> Offsets:
 
 
 def kip199_document(offsets: Mapping[str, Offsets]) -> str:
-    """Write a KIP-199 document: sorted, one entry a line, so that two exports can be compared as text."""
+    """Write a KIP-199 document, sorted and with one entry a line, so that exports can be compared as text."""
     return "".join(
         kip199_text(
             (connector, sorted(offsets[connector], key=lambda entry: (entry.partition, entry.offset or "")))
@@ -218,12 +227,12 @@ def load_json(text: str) -> Any:
 
 
 def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a JSON object that names a field twice: which of the two was meant can't be known."""
+    """Refuse a JSON object with the same field twice: which of them counts is unknown."""
     fields = dict(pairs)
     if len(fields) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"field {twice!r} stands twice in one object")
+        raise ValueError(f"field {twice!r} occurs twice in one object")
     return fields
 
 

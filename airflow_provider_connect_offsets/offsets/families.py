@@ -1,8 +1,8 @@
-"""Families of connectors: what their offsets look like, and what "resume at N" means for each.
+"""Families of connectors: the format of their offsets, and what "resume at N" means for each.
 
-Every rule about *one* offset stands in a family and nowhere else; the pipeline calls it. People speak in positions (the
-next record to be read); a family converts a position to what its connector stores, and back. What families have in
-common is in ``family``, MirrorMaker 2's are in ``mirror``.
+Every rule about *one* offset is in a family and nowhere else; the pipeline calls it. People name positions (the next
+record to be read); a family converts a position to what its connector stores, and back. ``family`` has what all
+families share, ``mirror`` those of MirrorMaker 2.
 
 Sources: ``SinkUtils`` (Connect runtime), ``FileStreamSourceConnector.alterOffsets`` (connect-file), KIP-875.
 """
@@ -67,7 +67,7 @@ class Sink(Family):
         return whole_field(offset, "kafka_offset")
 
     def offset_at(self, position: int) -> dict[str, int]:
-        """Store the position itself."""
+        """Return the position itself."""
         return {"kafka_offset": position}
 
     def topic_partition(self, partition: JsonMap) -> TopicPartition | None:
@@ -93,7 +93,7 @@ class Sink(Family):
 
 @dataclass(frozen=True, slots=True)
 class FileStreamSource(Family):
-    """FileStreamSource keeps how many bytes of its file it has read."""
+    """FileStreamSource stores how many bytes of its file it has read."""
 
     name: ClassVar[str] = "file_stream_source"
     partition_keys: ClassVar[Keys] = {"filename": str}
@@ -102,7 +102,7 @@ class FileStreamSource(Family):
     without_offset: ClassVar[str] = "it reads its file again from the first byte"
 
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
-        """The file is the configured one."""
+        """Require the configured file."""
         filename, configured = partition.get("filename"), config.get("file")
         if configured is None:
             message = "the connector reads standard input (no 'file' is configured) and takes no offsets"
@@ -127,7 +127,12 @@ _SOURCES: Mapping[str, tuple[str, str]] = {
 
 
 def family_of(connector_type: ConnectorType, connector_class: str) -> Family:
-    """Give the family of a connector by its type and class (fully qualified, or the alias Connect allows)."""
+    """Return the family of a connector.
+
+    Args:
+        connector_type: Source or sink.
+        connector_class: Fully qualified class name, or the alias that Connect allows.
+    """
     if connector_type is ConnectorType.SINK:
         return FAMILIES[Sink.name]
     package, _, simple = connector_class.rpartition(".")
@@ -136,27 +141,28 @@ def family_of(connector_type: ConnectorType, connector_class: str) -> Family:
 
 
 def are_of_sink(offsets: Offsets) -> bool:
-    """Whether these are a sink connector's, by the keys of its partitions; no offsets tell nothing, so they are not."""
+    """Whether the keys of all partitions are those of a sink connector; False without offsets."""
     keys = Sink.partition_keys.keys()
     return len(offsets) > 0 and all(parse_map(entry.partition).keys() == keys for entry in offsets)
 
 
 def config_told_by(partition: JsonMap) -> dict[str, str]:
-    """Give what a source partition tells of its connector's configuration, where that is stored nowhere.
+    """Derive settings of a connector from one of its source partitions, for a connector without known configuration.
 
-    The class, by the partition's keys, empty where that may be any; the file or the alias that stands in it.
+    Returns:
+        ``connector.class``, by the partition's keys (empty if unknown), and the file or source alias in the partition.
     """
     named = next((name for name, (_, family) in _SOURCES.items() if _has_keys(FAMILIES[family], partition)), "")
-    told = {"connector.class": f"{named}Connector" if named else ""}
+    config = {"connector.class": f"{named}Connector" if named else ""}
     fields = {"file": "filename", "source.cluster.alias": "cluster"} if named else {}
-    return told | {setting: str(partition[field]) for setting, field in fields.items() if field in partition}
+    return config | {setting: str(partition[field]) for setting, field in fields.items() if field in partition}
 
 
 def _has_keys(family: Family, partition: JsonMap) -> bool:
     return family.partition_keys is not None and set(family.partition_keys) == set(partition)
 
 
-# Connectors that are known to keep (or also keep) their position outside of Connect's offsets.
+# Parts of class names of connectors that also keep their position outside Connect's offsets, and where.
 _EXTERNAL = (
     ("iceberg", "the snapshot summaries of its Iceberg tables and its control topic"),
     ("couchbase", "the stream offsets that Couchbase's DCP keeps"),
@@ -169,6 +175,6 @@ _EXTERNAL = (
 
 
 def external_offsets(connector_class: str) -> str | None:
-    """Say where else a connector of this class keeps its position, None where nothing is known."""
+    """Return where else a connector of this class keeps its position; None if unknown."""
     name = connector_class.lower()
     return next((where for part, where in _EXTERNAL if part in name), None)

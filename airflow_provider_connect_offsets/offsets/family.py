@@ -1,4 +1,4 @@
-"""What all families of connectors have in common, and how their maps are checked; the families are in ``families``."""
+"""Base of all connector families, and the checks of their partition and offset maps; ``families`` lists them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Config = Mapping[str, str]
 Keys = Mapping[str, type]
 MAX_LONG = 2**63 - 1
 MAX_INT = 2**31 - 1
-# One less than a long holds, so that the position after a stored offset is a long as well.
+# One less than the largest long, so that the position after a stored offset is a long too.
 MAX_OFFSET = MAX_LONG - 1
 
 
@@ -27,7 +27,7 @@ class ConnectorType(StrEnum):
 
 
 class OffsetReset(StrEnum):
-    """Where a Kafka consumer starts without a usable offset (``auto.offset.reset``)."""
+    """Position at which a Kafka consumer starts without a usable offset (``auto.offset.reset``)."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -36,7 +36,7 @@ class OffsetReset(StrEnum):
 
     @classmethod
     def of(cls, value: str | None) -> OffsetReset:
-        """Read a configured value; Connect's own default, and MirrorMaker 2's, is earliest."""
+        """Read a configured value; the default of Connect and MirrorMaker 2 is earliest."""
         word = (value or "").strip().lower().partition(":")[0]
         return cls(word) if word in set(cls) else cls.EARLIEST
 
@@ -51,7 +51,16 @@ class TopicPartition:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What is common to all families; by itself the rules of a source connector of unknown class."""
+    """Rules of a connector family; this base class is that of source connectors of unknown class.
+
+    Attributes:
+        name: The family's name in datasets.
+        partition_keys: Keys of a source partition and the type of each; None if unknown.
+        offset_keys: Keys of a source offset, likewise.
+        has_positions: Whether offsets are positions in a Kafka log.
+        why_no_position: The reason if they are not, as part of a message.
+        without_offset: What the connector does without a stored offset, as part of a message.
+    """
 
     name: ClassVar[str] = "generic_source"
     partition_keys: ClassVar[Keys | None] = None
@@ -61,41 +70,41 @@ class Family:
     without_offset: ClassVar[str] = "the connector itself decides where it starts, as a rule from the beginning"
 
     def position(self, offset: JsonMap | None) -> int | None:
-        """Give the next record to be read, None where the offset has none or can't be read."""
+        """Return the position of an offset; None if it has none or can't be read."""
         del offset
         return None
 
     def offset_at(self, position: int) -> dict[str, int] | None:
-        """Give what to store so that the record at ``position`` is read next; None: that nothing is stored."""
+        """Return the offset to store so that ``position`` is read next; None if no offset must be stored for that."""
         raise NotImplementedError(f"{self.name} offsets are no positions: {self.why_no_position}")
 
     def topic_partition(self, partition: JsonMap) -> TopicPartition | None:
-        """Give the Kafka partition that a source partition stands for, None where it stands for none."""
+        """Return the Kafka partition of a source partition; None if it has none."""
         del partition
         return None
 
     def partition_of(self, where: TopicPartition, config: Config) -> dict[str, str | int] | None:
-        """Give the source partition that stands for a Kafka partition, None where the family has none."""
+        """Return the source partition of a Kafka partition; None if the family has none."""
         del where, config
         return None
 
     def consumed_topics(self, config: Config) -> str | None:
-        """Give a Java pattern that matches whole names of the topics read, None where the configuration hides it."""
+        """Return a Java pattern for whole names of the topics read; None if the configuration hides it."""
         del config
         return None
 
     def excluded_topics(self, config: Config) -> str | None:
-        """Give a Java pattern that matches whole names of topics never read, whatever ``consumed_topics`` says."""
+        """Return a Java pattern for whole names of topics never read, even if ``consumed_topics`` matches them."""
         del config
         return None
 
     def offset_reset(self, config: Config) -> OffsetReset:
-        """Tell where the connector's consumer starts without a stored offset."""
+        """Return where the connector's consumer starts without a stored offset."""
         del config
         return OffsetReset.EARLIEST
 
     def check(self, partition: JsonMap, offset: JsonMap | None, config: Config) -> Iterator[Finding]:
-        """Yield what is wrong with storing ``offset`` for ``partition``."""
+        """Yield the findings against storing ``offset`` for ``partition`` (None: removing its offset)."""
         yield from check_map(partition, self.partition_keys, "partition")
         yield from self.check_partition(partition, config)
         if offset is not None:
@@ -103,24 +112,24 @@ class Family:
             yield from self.check_offset(offset)
 
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
-        """Yield what is wrong with a partition beside its keys and types."""
+        """Yield the findings on a partition other than its keys and types."""
         del partition, config
         yield from ()
 
     def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
-        """Yield what is wrong with an offset beside its keys and types."""
+        """Yield the findings on an offset other than its keys and types."""
         del offset
         yield from ()
 
 
 def check_map(value: JsonMap, keys: Keys | None, what: str) -> Iterator[Finding]:
-    """Yield what is wrong with the keys and types of a partition or offset (``what``); no ``keys``: nothing is."""
+    """Yield the findings on the keys and types of a partition or offset (``what``); none if ``keys`` is None."""
     if keys is None:
         return
     if set(value) != set(keys):
-        expected, found = ", ".join(sorted(keys)), ", ".join(sorted(value)) or "none"
+        expected, actual = ", ".join(sorted(keys)), ", ".join(sorted(value)) or "none"
         word = "key" if len(keys) == 1 else "keys"
-        message = f"the {what} must have the {word} {expected} and no other, but has {found}; nothing would read it"
+        message = f"the {what} must have the {word} {expected} and no other, but has {actual}; nothing would read it"
         yield error(Rule.WRONG_KEYS, message)
     for field, kind in keys.items():
         if field in value:
@@ -128,24 +137,24 @@ def check_map(value: JsonMap, keys: Keys | None, what: str) -> Iterator[Finding]
 
 
 def error(rule: Rule, message: str) -> Finding:
-    """Make a finding that stops the run."""
+    """Return a finding of severity error, which stops the run."""
     return Finding(rule, Severity.ERROR, message)
 
 
 def plain(config: Config, name: str, default: str | None = None) -> str | None:
-    """Give a configured value; None where a config provider hides it (``${…}`` is resolved on the workers only)."""
+    """Return a configured value; None if a config provider hides it (only workers resolve ``${…}``)."""
     value = config.get(name) or default
     return None if value is not None and "${" in value else value
 
 
 def flag(config: Config, name: str, *, default: bool) -> bool:
-    """Give a configured boolean as ``ConfigDef.parseType`` reads it; the default where a config provider hides it."""
+    """Return a boolean as ``ConfigDef.parseType`` reads it; the default if a config provider hides it."""
     value = (plain(config, name) or "").strip().lower()
     return value == "true" if value in {"true", "false"} else default
 
 
 def topic_partition(partition: JsonMap, topic_field: str, partition_field: str) -> TopicPartition | None:
-    """Read a Kafka partition from two fields, None where they don't hold one."""
+    """Read a Kafka partition from two fields; None if they have none."""
     topic, number = partition.get(topic_field), partition.get(partition_field)
     if isinstance(topic, str) and _is_whole(number):
         return TopicPartition(topic, number)
@@ -153,19 +162,19 @@ def topic_partition(partition: JsonMap, topic_field: str, partition_field: str) 
 
 
 def whole_field(offset: JsonMap | None, field: str) -> int | None:
-    """Read a whole number from a field, None where it doesn't hold one."""
+    """Read a whole number from a field; None if it has none."""
     value = None if offset is None else offset.get(field)
     return value if _is_whole(value) else None
 
 
 def _check_field(named: str, content: object, kind: type, limit: int) -> Iterator[Finding]:
-    shown = json.dumps(content, ensure_ascii=False)
+    text = json.dumps(content, ensure_ascii=False)
     if kind is str and (not isinstance(content, str) or not content):
-        yield error(Rule.WRONG_TYPE, f"{named} must be a text, not {shown}")
+        yield error(Rule.WRONG_TYPE, f"{named} must be a text, not {text}")
     if kind is int and (not _is_whole(content) or content > limit):
-        yield error(Rule.WRONG_TYPE, f"{named} must be a whole number up to {limit}, not {shown}")
+        yield error(Rule.WRONG_TYPE, f"{named} must be a whole number up to {limit}, not {text}")
     elif kind is int and _is_whole(content) and content < 0:
-        yield error(Rule.NEGATIVE, f"{named} must be 0 or greater, not {shown}")
+        yield error(Rule.NEGATIVE, f"{named} must be 0 or greater, not {text}")
 
 
 def _limit(what: str) -> int:
@@ -173,5 +182,5 @@ def _limit(what: str) -> int:
 
 
 def _is_whole(value: object) -> TypeGuard[int]:
-    """JSON's true and false are ints to Python."""
+    """Whether a value is a whole number; JSON's true and false are ints in Python."""
     return isinstance(value, int) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""A MirrorMaker 2 flow: what its topics are called on either cluster, and where it keeps its own records.
+"""A MirrorMaker 2 flow: the names of its topics on both clusters, and of its internal topics.
 
 Sources: ``DefaultReplicationPolicy``, ``IdentityReplicationPolicy``, ``ReplicationPolicy.isInternalTopic``,
 ``MirrorSourceConfig.offsetSyncsTopic`` and ``MirrorCheckpointConfig.checkpointsTopic`` (connect-mirror,
@@ -20,14 +20,14 @@ _KEEPS_SEPARATOR = "replication.policy.internal.topic.separator.enabled"
 
 
 class Side(StrEnum):
-    """Either cluster of a flow."""
+    """The two clusters of a flow."""
 
     SOURCE = "source"
     TARGET = "target"
 
 
 class Policy(StrEnum):
-    """How a remote topic is named: ``DefaultReplicationPolicy`` prefixes the source alias, identity keeps the name."""
+    """How remote topics are named: ``DefaultReplicationPolicy`` prefixes the source alias, identity keeps the name."""
 
     DEFAULT = "default"
     IDENTITY = "identity"
@@ -35,10 +35,15 @@ class Policy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow(JsonRecord):
-    """One direction of replication, as its connectors' configuration tells it.
+    """One direction of replication, as configured in its connectors.
 
-    ``internal_separator`` stands in the names of offset-syncs and checkpoints; ``syncs_on`` is the cluster that the
-    offset-syncs topic is on (``offset-syncs.topic.location``).
+    Attributes:
+        source_alias: Alias of the source cluster.
+        target_alias: Alias of the target cluster.
+        policy: How remote topics are named.
+        separator: Between source alias and topic in the name of a remote topic.
+        internal_separator: In the names of the offset-syncs and checkpoints topics.
+        syncs_on: The cluster of the offset-syncs topic (``offset-syncs.topic.location``).
     """
 
     source_alias: str = "source"
@@ -52,50 +57,50 @@ class Flow(JsonRecord):
     def of(cls, config: Config) -> Flow:
         """Read the configuration of any of the flow's connectors.
 
-        Raises :class:`InvalidInput` where names can't be told: a replication policy of the user's own, or a value that
-        only the worker can resolve.
+        Raises:
+            InvalidInput: The names are unknown: a custom replication policy, or a value only the worker can resolve.
         """
-        separator = _told(config, "replication.policy.separator") or "."
-        _told(config, _KEEPS_SEPARATOR)
+        separator = _resolved(config, "replication.policy.separator") or "."
+        _resolved(config, _KEEPS_SEPARATOR)
         return cls(
-            source_alias=_told(config, "source.cluster.alias") or "source",
-            target_alias=_told(config, "target.cluster.alias") or "target",
-            policy=_policy(_told(config, "replication.policy.class")),
+            source_alias=_resolved(config, "source.cluster.alias") or "source",
+            target_alias=_resolved(config, "target.cluster.alias") or "target",
+            policy=_policy(_resolved(config, "replication.policy.class")),
             separator=separator,
             internal_separator=separator if keeps_separator(config) else ".",
-            syncs_on=_side(_told(config, "offset-syncs.topic.location")),
+            syncs_on=_side(_resolved(config, "offset-syncs.topic.location")),
         )
 
     @property
     def offset_syncs_topic(self) -> str:
-        """Where MirrorSource writes its syncs; shared by all flows of the same clusters and aliases."""
+        """Topic of MirrorSource's offset syncs; all flows between the same clusters and aliases share it."""
         other = self.target_alias if self.syncs_on is Side.SOURCE else self.source_alias
         return self.internal_separator.join(("mm2-offset-syncs", other, "internal"))
 
     @property
     def checkpoints_topic(self) -> str:
-        """Where MirrorCheckpoint writes its checkpoints, on the target."""
+        """Topic of MirrorCheckpoint's checkpoints, on the target."""
         return self.internal_separator.join((self.source_alias, "checkpoints", "internal"))
 
     def target_topic(self, source_topic: str) -> str:
-        """Name the remote topic of a topic of the source."""
+        """Return the name of the remote topic of a source topic."""
         if self.policy is Policy.IDENTITY and not self._is_heartbeat(source_topic):
             return source_topic
         return f"{self.source_alias}{self.separator}{source_topic}"
 
     def source_topic(self, target_topic: str) -> str | None:
-        """Name the topic that a topic of the target is the remote topic of; None where this flow makes no such one."""
+        """Return the source topic of a remote topic; None if ``target_topic`` is no remote topic of this flow."""
         if self.policy is Policy.IDENTITY and not self._is_heartbeat(target_topic):
             return target_topic
         prefix = f"{self.source_alias}{self.separator}"
         return target_topic.removeprefix(prefix) if target_topic.startswith(prefix) else None
 
     def is_internal(self, topic: str) -> bool:
-        """Whether MirrorMaker 2 replicates no topic of this name, whatever its release and configuration."""
+        """Whether no release of MirrorMaker 2 replicates a topic of this name."""
         return any(re.fullmatch(pattern, topic) for pattern in internal_topics(self.internal_separator))
 
     def reversed(self) -> Flow:
-        """The flow of the other direction, by the same policy."""
+        """Return the flow of the opposite direction, with the same policy."""
         return replace(self, source_alias=self.target_alias, target_alias=self.source_alias)
 
     def _is_heartbeat(self, topic: str) -> bool:
@@ -103,10 +108,13 @@ class Flow(JsonRecord):
 
 
 def internal_topics(separator: str = ".") -> tuple[str, ...]:
-    """Patterns for whole names of internal topics: Kafka's, and those that MirrorMaker 2 writes for itself.
+    """Return patterns for whole names of internal topics: Kafka's and MirrorMaker 2's own.
 
-    separator: what stands in the names of the latter. Before Kafka 4.0 (KAFKA-17200) MirrorMaker 2 took each topic for
-    internal that ends with ``.internal`` or ``-internal``; since then it replicates such topics, too.
+    Before Kafka 4.0 (KAFKA-17200) every topic that ends with ``.internal`` or ``-internal`` was internal; since then
+    MirrorMaker 2 replicates such topics.
+
+    Args:
+        separator: Separator in the names of MirrorMaker 2's own topics.
     """
     between = re.escape(separator)
     return r"__.*", r"[.].*", f"mm2.*{between}internal", f".*{between}checkpoints{between}internal"
@@ -122,8 +130,8 @@ def _policy(class_name: str) -> Policy:
         return known[class_name.rpartition(".")[2]]
     except KeyError:
         raise InvalidInput(
-            f"replication.policy.class is {class_name!r}: how that names remote topics isn't known here, only how "
-            "DefaultReplicationPolicy and IdentityReplicationPolicy do."
+            f"replication.policy.class is {class_name!r}: how it names remote topics is unknown here; known are "
+            "DefaultReplicationPolicy and IdentityReplicationPolicy."
         ) from None
 
 
@@ -137,15 +145,15 @@ def _side(location: str) -> Side:
 
 
 def keeps_separator(config: Config) -> bool:
-    """Whether internal topics are named with the policy's separator too, as it is where nobody can tell.
+    """Whether internal topics are named with the policy's separator too; True if unset or unknown.
 
-    ``DefaultReplicationPolicy.configure`` asks ``Boolean.parseBoolean``: whatever is not ``true`` is false.
+    ``DefaultReplicationPolicy.configure`` uses ``Boolean.parseBoolean``: any value but ``true`` is false.
     """
     return (plain(config, _KEEPS_SEPARATOR) or "true").lower() == "true"
 
 
-def _told(config: Config, name: str) -> str:
-    """A setting's value, empty where it isn't set; a space may be all that a separator is, so nothing is cut off."""
+def _resolved(config: Config, name: str) -> str:
+    """Return a setting's value, empty if unset; not stripped, because a separator may be a space."""
     value = config.get(name) or ""
     if "${" in value:
         raise InvalidInput(

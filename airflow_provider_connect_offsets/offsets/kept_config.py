@@ -1,6 +1,6 @@
-"""What of a connector's configuration is written to a workspace: the settings that rules need and pages show, by name.
+"""The settings of a connector that are written to a workspace: those that rules need and reports show.
 
-A list of what to keep, as nobody can list what to leave out: any connector's class calls its secrets as it likes.
+This is a list of settings to keep, because secrets can't be listed: each connector class names its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ MASK = "********"
 KEPT = frozenset(
     {
         "connector.class",
-        # What a connector reads, and where it starts.
+        # Which topics or file a connector reads, and where it starts.
         "consumer.auto.offset.reset",
         "consumer.override.auto.offset.reset",
         "consumer.override.max.poll.records",
@@ -32,7 +32,7 @@ KEPT = frozenset(
         "replication.policy.separator",
         "source.cluster.alias",
         "target.cluster.alias",
-        # What makes a failover better or worse.
+        # Settings that affect a failover.
         "emit.checkpoints.enabled",
         "emit.checkpoints.interval.seconds",
         "emit.offset-syncs.enabled",
@@ -44,18 +44,18 @@ KEPT = frozenset(
         "sync.group.offsets.enabled",
     }
 )
-# With a scheme before them or without; a password may hold any character but a space and a comma.
+# Credentials before an @, with or without a scheme; a password may have any character but a space and a comma.
 _CREDENTIALS = re.compile(r"(?<=://)[^\s,]*(?=@)|(?<![^\s,;=])[^\s,:/@]+:(?:(?!//)[^\s,@])*(?=@)")
 
 
 def kept_config(config: Config) -> dict[str, str]:
-    """Give the settings that are kept, with login and password of any address in them masked.
+    """Return the settings in ``KEPT``, with the credentials of any address in them masked.
 
-    A reference to a config provider (``${file:…}``) is no secret, and rules need to know that it is one.
+    A reference to a config provider (``${file:…}``) is no secret, and rules need it.
     """
     return {name: without_credentials(value) for name, value in config.items() if name in KEPT}
 
 
 def without_credentials(text: str) -> str:
-    """Mask what stands before the ``@`` of each address in ``text``."""
+    """Mask login and password before the ``@`` of each address in ``text``."""
     return _CREDENTIALS.sub(MASK, text)

@@ -1,4 +1,4 @@
-"""The families of MirrorMaker 2's connectors.
+"""Families of MirrorMaker 2's connectors.
 
 Sources: ``MirrorUtils``, ``MirrorSourceConnector``, ``MirrorSourceTask`` and ``DefaultTopicFilter`` (connect-mirror).
 """
@@ -29,9 +29,9 @@ from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule
 
 @dataclass(frozen=True, slots=True)
 class MirrorSource(Family):
-    """MirrorSourceConnector keeps the last record it replicated, so it resumes one after it.
+    """MirrorSourceConnector stores the last record it replicated, and resumes one after it.
 
-    There is no stored value for "resume at 0": that is the absence of an offset.
+    No stored value means "resume at 0", so for that the offset is removed.
     (``MirrorSourceTask.initializeConsumer`` seeks to ``offset + 1``; KIP-875.)
     """
 
@@ -46,7 +46,7 @@ class MirrorSource(Family):
         return None if last is None else last + 1
 
     def offset_at(self, position: int) -> dict[str, int] | None:
-        """The record before ``position``; nothing for 0."""
+        """Return the record before ``position``; None for 0."""
         return None if position == 0 else {"offset": position - 1}
 
     def topic_partition(self, partition: JsonMap) -> TopicPartition | None:
@@ -58,9 +58,9 @@ class MirrorSource(Family):
         return {"cluster": _alias(config, "source"), "topic": where.topic, "partition": where.partition}
 
     def consumed_topics(self, config: Config) -> str | None:
-        """``topics``, a list of patterns; unknown where a topic filter of the user's own decides.
+        """``topics``, a list of patterns; None if a custom topic filter decides.
 
-        Heartbeats come along, unless ``heartbeats.replication.enabled`` is false
+        Heartbeats are replicated too, unless ``heartbeats.replication.enabled`` is false
         (``MirrorSourceConnector.shouldReplicateTopic``).
         """
         if not config.get("topic.filter.class", "DefaultTopicFilter").endswith("DefaultTopicFilter"):
@@ -70,19 +70,18 @@ class MirrorSource(Family):
         return None if topics is None else _alternatives(topics, *heartbeats)
 
     def excluded_topics(self, config: Config) -> str | None:
-        """``topics.exclude``, and what MirrorMaker 2 never replicates.
+        """``topics.exclude``, and topics that MirrorMaker 2 never replicates.
 
-        Those are internal topics (``offsets.flow.internal_topics``) and, so that records don't go in circles, remote
-        topics that came from the target (``MirrorSourceConnector.isCycle``). What ends with ``.internal`` or
-        ``-internal`` is left out, too, as releases before Kafka 4.0 do, and the configuration does not name the
-        release.
+        Those are internal topics (``offsets.flow.internal_topics``) and, to avoid cycles, remote topics that came from
+        the target (``MirrorSourceConnector.isCycle``). Topics that end with ``.internal`` or ``-internal`` are
+        excluded too, as before Kafka 4.0, because the configuration does not name the release.
         """
         excluded = plain(config, "topics.exclude", r"mm2.*\.internal,.*\.replica,__.*") or ""
-        named = config.get("replication.policy.separator") or "."
-        never = [r".*[-.]internal", *internal_topics(named if keeps_separator(config) else ".")]
+        separator = config.get("replication.policy.separator") or "."
+        never = [r".*[-.]internal", *internal_topics(separator if keeps_separator(config) else ".")]
         if config.get("replication.policy.class", "DefaultReplicationPolicy").endswith("DefaultReplicationPolicy"):
-            separator = re.escape(named)
-            never.append(f"(?:.*{separator})?{re.escape(_alias(config, 'target'))}{separator}.*")
+            between = re.escape(separator)
+            never.append(f"(?:.*{between})?{re.escape(_alias(config, 'target'))}{between}.*")
         return _alternatives(excluded, *never)
 
     def offset_reset(self, config: Config) -> OffsetReset:
@@ -91,7 +90,7 @@ class MirrorSource(Family):
         return OffsetReset.of(next((config[name] for name in names if config.get(name)), None))
 
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
-        """The alias is the configured one."""
+        """Require the configured source alias."""
         yield from _check_alias(partition, "cluster", config, "source")
 
 
@@ -106,11 +105,11 @@ class MirrorCheckpoint(Family):
     without_offset: ClassVar[str] = "nothing changes, since it never reads its offsets"
 
     def topic_partition(self, partition: JsonMap) -> TopicPartition | None:
-        """Read ``topic`` and ``partition``: of the group's checkpoint, so no place where this connector resumes."""
+        """Read ``topic`` and ``partition``: of the group's checkpoint, not where this connector resumes."""
         return topic_partition(partition, "topic", "partition")
 
     def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
-        """0, nothing else."""
+        """Require 0."""
         yield from _check_zero(offset)
 
 
@@ -125,20 +124,20 @@ class MirrorHeartbeat(Family):
     without_offset: ClassVar[str] = "nothing changes, since it never reads its offsets"
 
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
-        """Both aliases are the configured ones."""
+        """Require the configured aliases."""
         yield from _check_alias(partition, "sourceClusterAlias", config, "source")
         yield from _check_alias(partition, "targetClusterAlias", config, "target")
 
     def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
-        """0, nothing else."""
+        """Require 0."""
         yield from _check_zero(offset)
 
 
 def _check_alias(partition: JsonMap, field: str, config: Config, side: str) -> Iterator[Finding]:
-    found, configured = partition.get(field), _alias(config, side)
-    if isinstance(found, str) and found != configured and "${" not in configured:
+    alias, configured = partition.get(field), _alias(config, side)
+    if isinstance(alias, str) and alias != configured and "${" not in configured:
         message = (
-            f"the {side} cluster alias is '{found}', but the connector is configured with '{configured}', so it would "
+            f"the {side} cluster alias is '{alias}', but the connector is configured with '{configured}', so it would "
             "never read this offset"
         )
         yield error(Rule.FOREIGN_ALIAS, message)

@@ -1,4 +1,4 @@
-"""Plans: for each source partition of a connector, the offset before and after; identified by a digest."""
+"""Plans: the offset before and after of each source partition of a connector, identified by a digest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.offsets.requests.request import Request, T
 
 
 class Action(StrEnum):
-    """What is done with a partition: an offset is written, its offset is removed, or it is left alone."""
+    """What a plan does with a partition: write an offset, remove it, or leave it."""
 
     SET = "set"
     CLEAR = "clear"
@@ -24,7 +24,21 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """One row of the dataset ``offset_plan``; partition, before and after are canonical JSON."""
+    """One row of the dataset ``offset_plan``.
+
+    Attributes:
+        connector: Name of the connector.
+        family: Name of its family.
+        partition: Source partition (canonical JSON).
+        topic: Its Kafka topic; None if it has none.
+        kafka_partition: Its Kafka partition, likewise.
+        before: Stored offset (canonical JSON); None if none is stored.
+        before_position: Position of ``before``; None if unknown.
+        after: Offset after the change (canonical JSON); None if none is stored then.
+        after_position: Position of ``after``; None if unknown.
+        action: What the plan does with the partition.
+        reason: Why, for people.
+    """
 
     connector: str
     family: str
@@ -39,25 +53,30 @@ class PlanRow:
     reason: str
 
     def digest(self) -> str:
-        """SHA-256 (hex) of what identifies the row, not the words of the reason; Spark's job works it out as well.
+        """Return the SHA-256 (hex) of the row without positions and reason, as the Spark job computes it too.
 
-        A line for each field, empty for null: no name and no canonical JSON is empty or holds a line break.
+        Hashes a line for each field, empty for null: no name or canonical JSON is empty or has a line break.
         """
         fields = (self.connector, self.family, self.partition, self.before, self.after, self.action.value)
         return hashlib.sha256("\n".join(field or "" for field in fields).encode()).hexdigest()
 
 
 def plan_digest(row_digests: Iterable[str]) -> str:
-    """SHA-256 (hex) over the sorted digests of the rows, so that their order does not matter."""
+    """Return the SHA-256 (hex) of the sorted digests of all rows, so that their order does not matter."""
     return hashlib.sha256("".join(sorted(row_digests)).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetPlan:
-    """What is to become of one connector's offsets, and the request that it answers.
+    """A planned change of one connector's offsets.
 
-    ``was_running``: the connector ran when the plan was made, so its offsets may have gone forward since.
-    ``observed_at``: when the offsets were observed that it was made from; None where nobody needs to know.
+    Attributes:
+        connector: Name of the connector.
+        request: The request that the plan answers.
+        rows: A row for each source partition, sorted by partition.
+        digest: Identifies the plan, see :func:`plan_digest`.
+        was_running: Whether the connector ran when the plan was made, so that its offsets may have progressed since.
+        observed_at: When the offsets before the change were observed; None if irrelevant.
     """
 
     connector: str
@@ -76,29 +95,29 @@ class OffsetPlan:
         was_running: bool = False,
         observed_at: datetime | None = None,
     ) -> OffsetPlan:
-        """Make a plan of its rows; raises :class:`PlanRefused` where a row is another connector's."""
+        """Make a plan of its rows; raises :class:`PlanRefused` if a row is another connector's."""
         ordered = tuple(sorted(rows, key=lambda row: row.partition))
-        stranger = next((row.connector for row in ordered if row.connector != request.connector), None)
-        if stranger is not None:
-            raise PlanRefused(f"the plan for {request.connector!r} holds a row of connector {stranger!r}")
+        other = next((row.connector for row in ordered if row.connector != request.connector), None)
+        if other is not None:
+            raise PlanRefused(f"the plan for {request.connector!r} holds a row of connector {other!r}")
         digest = plan_digest(row.digest() for row in ordered)
         return cls(request.connector, request, ordered, digest, was_running, observed_at)
 
     @property
     def family(self) -> Family:
-        """The family of the connector."""
+        """Family of the connector."""
         return FAMILIES[self.rows[0].family] if self.rows else FAMILIES[Family.name]
 
     def changed_rows(self) -> tuple[PlanRow, ...]:
-        """Rows that are not left alone."""
+        """Return the rows that change an offset."""
         return tuple(row for row in self.rows if row.action is not Action.KEEP)
 
     def changes(self) -> Offsets:
-        """What is to be written."""
+        """Return the offsets to write."""
         return Offsets.of(Entry(row.partition, row.after) for row in self.changed_rows())
 
     def left_alone_at(self, offsets: Mapping[str, str | None]) -> list[str]:
-        """Partitions that were requested, and are left alone because they were at ``offsets`` already."""
+        """Return requested partitions that the plan leaves because they already had the offset in ``offsets``."""
         if self.request.to is To.CURRENT:
             return []
         return [
@@ -113,13 +132,20 @@ class OffsetPlan:
     def rebased_on(
         self, stopped: Offsets, *, log_bounds: Mapping[TopicPartition, tuple[int, int]], moving: bool
     ) -> OffsetPlan:
-        """Fit the plan to the offsets at which the connector stands now; raises :class:`Drift`.
+        """Adapt the plan to the offsets at which the connector was stopped.
 
         Normal progress since the plan is no drift: ``shift`` and ``skip`` count from the new position, and ``latest``
-        stays where the connector has got to when that is further. What went backwards, vanished, or moved although
-        the connector ran neither then nor until now (``moving``) was changed by someone else.
+        keeps the new position if it is further on.
 
-        log_bounds: fresh (log start, log end) of the partitions that moved; needed for ``shift`` and ``skip`` only.
+        Args:
+            stopped: All offsets of the stopped connector.
+            log_bounds: Present log start and end offsets of the partitions in :meth:`moved_partitions`; needed for
+                ``shift`` and ``skip`` only.
+            moving: Whether the connector ran until it was stopped just now.
+
+        Raises:
+            Drift: Someone else changed an offset: it went backwards, vanished, or moved although the connector did not
+                run; or a relative request now ends beyond the log end offset.
         """
         stored = stopped.stored()
         moving = moving or self.was_running
@@ -136,7 +162,7 @@ class OffsetPlan:
         return replace(self, rows=tuple(rows))
 
     def moved_partitions(self, stopped: Offsets) -> list[TopicPartition]:
-        """Kafka partitions to be changed whose position is another one than the plan saw."""
+        """Return the Kafka partitions of changed rows whose stored offset is no longer the one in the plan."""
         stored = stopped.stored()
         return [
             TopicPartition(row.topic, row.kafka_partition)
@@ -170,8 +196,8 @@ class OffsetPlan:
         after_position = max(position + self.request.amount, log_start)
         if after_position > log_end:
             raise Drift(
-                f"{self.connector!r}, topic {row.topic!r}, partition {row.kafka_partition}: it stands at {position} "
-                f"now, and {self.request} from there lies beyond the log end {log_end}"
+                f"{self.connector!r}, topic {row.topic!r}, partition {row.kafka_partition}: its position is "
+                f"{position} now, and {self.request} from there lies beyond the log end {log_end}"
             )
         offset = self.family.offset_at(after_position)
         after = None if offset is None else canonical(offset)

@@ -1,15 +1,15 @@
-"""What stands in Connect's stores of source offsets, byte by byte: the same in an offsets topic and in a file.
+"""Raw keys and values of Connect's stores of source offsets, the same in an offsets topic and in a file.
 
 A key is the compact JSON ``["<connector>",{source partition}]``, a value that of the source offset, or null. Workers
-look a key up by its exact bytes, so the order of its fields counts: it is that of a ``java.util.HashMap``, which
-connectors make their maps with. Sources: ``OffsetUtils.processPartitionKey``, ``JsonConverter``, ``java.util.HashMap``.
+look up a key by its exact bytes, so the order of its fields counts: that of a ``java.util.HashMap``, of which
+connectors make their maps. Sources: ``OffsetUtils.processPartitionKey``, ``JsonConverter``, ``java.util.HashMap``.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,27 +25,27 @@ from airflow_provider_connect_offsets.offsets.document import (
     parse_map,
 )
 
-# The beginning of a compact key, which tells whose it is without reading all of it.
+# The start of a compact key, which has the connector's name.
 _START = re.compile(rb'\["(?:[^"\\]|\\.)*",(?=\{)')
 _CONTROL = re.compile(r"\\u00[01][0-9a-f]")
 _SMALLEST_TABLE = 16
 _DECODER = json.JSONDecoder()
-# The offset of most connectors: one whole number, written as it is in canonical JSON.
+# The offset of most connectors: one whole number, in canonical JSON.
 _ONE_NUMBER = re.compile(rb'\{"[^"\\\x00-\x1f]*":(?:0|-?[1-9][0-9]{0,17})\}')
-# Values that are written in one way only, unlike fractions.
+# Types whose values have one form in JSON, unlike fractions.
 _EXACT = frozenset({str, int, bool, type(None)})
 
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """Whose offset a record holds: the connector, and the source partition as canonical JSON."""
+    """A record's key: the connector, and the source partition (canonical JSON)."""
 
     connector: str
     partition: str
 
 
 def parse_key(raw: bytes | None) -> StoredKey | None:
-    """Read a record's key; None for one of another shape, which Connect passes over as well."""
+    """Read a record's key; None for a key of another shape, which Connect ignores too."""
     try:
         value = load_json((raw or b"").decode())
         match value:
@@ -57,9 +57,9 @@ def parse_key(raw: bytes | None) -> StoredKey | None:
 
 
 def key_bytes(connector: str, partition: JsonMap) -> bytes:
-    """Write the key that a worker would write for a partition it has never seen.
+    """Return the key that a worker writes for a new partition.
 
-    Where a key stands in the store already, reuse its bytes: a connector may make its maps otherwise.
+    For a partition that is stored already, reuse its key's bytes: a connector may order its maps differently.
     """
     return _compact([connector, in_java_order(partition)])
 
@@ -72,8 +72,8 @@ def parse_value(raw: bytes | None) -> str | None:
 def _canonical_map(raw: bytes) -> str:
     """Read a flat JSON map as canonical JSON; raises :class:`InvalidDocument`.
 
-    What is as long as its canonical form is compact and has no field twice, as all that workers write; whatever else
-    there is goes the long way, which takes four times as long.
+    A text as long as its canonical form is compact and has no field twice, like every text that workers write. Any
+    other text is parsed strictly, which takes four times as long.
     """
     try:
         text = raw.decode()
@@ -83,55 +83,55 @@ def _canonical_map(raw: bytes) -> str:
     except (ValueError, RecursionError) as error:
         raise InvalidDocument(f"{raw[:80]!r} is no JSON: {error}") from error
     if type(value) is dict and end == len(text) and _EXACT.issuperset(map(type, value.values())):
-        found = canonical(value)
-        if len(found) == end:
-            return found
+        written = canonical(value)
+        if len(written) == end:
+            return written
     return canonical(parse_map(text))
 
 
 def value_bytes(offset: JsonMap) -> bytes:
-    """Write a source offset as a worker does."""
+    """Return the value that a worker writes for a source offset."""
     return _compact(in_java_order(offset))
 
 
 class StoredOffsets:
-    """What a store holds: ``pairs`` of raw keys and values, the last one of each key."""
+    """The content of a store: ``records`` has the last value of each raw key (None: a tombstone)."""
 
-    def __init__(self, pairs: Mapping[bytes, bytes | None]) -> None:
-        self.pairs = pairs
-        self._misshapen: dict[str, int] = {}  # by connector: keys that only begin like one of its
+    def __init__(self, records: Mapping[bytes, bytes | None]) -> None:
+        self.records = records
+        self._misshapen: dict[str, int] = {}  # by connector: number of keys that only start like its own
 
     def connectors(self) -> list[str]:
-        """Names of all connectors that have an offset, sorted."""
+        """Return the names of all connectors that have an offset, sorted."""
         return sorted(name for name in self._keys if any(value is not None for _, _, value in self._entries(name)))
 
     def passed_over(self) -> int:
-        """How many keys are of another shape, and so no offsets of a connector."""
+        """Return the number of keys of another shape, which belong to no connector."""
         for name in self._keys.keys() - self._misshapen.keys():
             for _entry in self._entries(name):
-                pass  # what has been read already needs no second look
-        return len(self.pairs) - sum(map(len, self._keys.values())) + sum(self._misshapen.values())
+                pass  # counts the misshapen keys of connectors that were not read yet
+        return len(self.records) - sum(map(len, self._keys.values())) + sum(self._misshapen.values())
 
     def offsets_of(self, connector: str) -> Offsets:
-        """The offsets of ``connector`` as a worker sees them; raises :class:`InvalidDocument` for a value that is none.
+        """Return the offsets of ``connector`` as a worker reads them; raises :class:`InvalidDocument`.
 
-        Where one partition stands under keys of several spellings, a worker looks up the one that it would write.
+        If one partition has keys of several spellings, the one that a worker would write counts.
         """
-        found: dict[str, str | None] = {}
+        offsets: dict[str, str | None] = {}
         for partition, raw, value in self._entries(connector):
-            if partition not in found or raw == _own_spelling(connector, partition):
-                found[partition] = parse_value(value)
-        return Offsets.of(Entry(partition, found[partition]) for partition in sorted(found) if found[partition])
+            if partition not in offsets or raw == _own_spelling(connector, partition):
+                offsets[partition] = parse_value(value)
+        return Offsets.of(Entry(partition, offset) for partition, offset in sorted(offsets.items()) if offset)
 
     def removal_of(self, connector: str) -> Offsets:
-        """The changes that leave ``connector`` without any offset, also one that can't be read."""
-        standing = {partition for partition, _, value in self._entries(connector) if value is not None}
-        return Offsets.of(Entry(partition, None) for partition in sorted(standing))
+        """Return the changes that remove all offsets of ``connector``, also those that can't be read."""
+        stored = {partition for partition, _, value in self._entries(connector) if value is not None}
+        return Offsets.of(Entry(partition, None) for partition in sorted(stored))
 
-    def changed(self, connector: str, changes: Offsets) -> dict[bytes, bytes | None]:
-        """The pairs to write for ``changes`` (offset None removes), under every spelling of a key that stands there.
+    def records_for(self, connector: str, changes: Offsets) -> dict[bytes, bytes | None]:
+        """Return the raw keys and values to write for ``changes``, for every stored spelling of a key.
 
-        A removal of what isn't there is left out.
+        An offset of None writes a tombstone, or nothing if the partition is not stored.
         """
         spellings: dict[str, list[bytes]] = {}
         for partition, raw, _value in self._entries(connector):
@@ -148,27 +148,27 @@ class StoredOffsets:
 
     @cached_property
     def _keys(self) -> Mapping[str, list[bytes]]:
-        """By connector: the keys that are its, as far as their beginning tells."""
+        """Raw keys by connector, according to their start."""
         by_start: dict[bytes, list[bytes]] = {}
-        for raw in self.pairs:
+        for raw in self.records:
             start = _START.match(raw)
             by_start.setdefault(start[0] + b"{}]" if start else raw, []).append(raw)
-        found: dict[str, list[bytes]] = {}
+        by_connector: dict[str, list[bytes]] = {}
         for whole, raws in by_start.items():
             key = parse_key(whole)
             if key is not None:
-                found.setdefault(key.connector, []).extend(raws)
-        return found
+                by_connector.setdefault(key.connector, []).extend(raws)
+        return by_connector
 
     def _entries(self, connector: str) -> Iterator[tuple[str, bytes, bytes | None]]:
-        """Give partition (canonical), raw key and value of each pair of ``connector``."""
+        """Yield partition (canonical JSON), raw key and value of each record of ``connector``."""
         misshapen = 0
         for raw in self._keys.get(connector, ()):
             partition = _partition_of(raw)
             if partition is None:
                 misshapen += 1
             else:
-                yield partition, raw, self.pairs[raw]
+                yield partition, raw, self.records[raw]
         self._misshapen[connector] = misshapen
 
 
@@ -186,7 +186,7 @@ def _own_spelling(connector: str, partition: str) -> bytes:
 
 
 def in_java_order(fields: JsonMap) -> JsonMap:
-    """The fields in the order in which a ``java.util.HashMap`` of them is walked through."""
+    """Return the fields in the iteration order of a ``java.util.HashMap`` of them."""
     size = _SMALLEST_TABLE
     while len(fields) > size * 3 // 4:
         size *= 2
@@ -199,16 +199,15 @@ def _bucket(name: str, size: int) -> int:
 
 
 def java_hash(text: str) -> int:
-    """``String.hashCode`` as an unsigned 32-bit number."""
+    """Return ``String.hashCode`` as an unsigned 32-bit number."""
     units = text.encode("utf-16-be")
-    pairs: Iterable[int] = (units[place] << 8 | units[place + 1] for place in range(0, len(units), 2))
-    found = 0
-    for unit in pairs:
-        found = (31 * found + unit) & 0xFFFFFFFF
-    return found
+    result = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        result = (31 * result + (high << 8 | low)) & 0xFFFFFFFF
+    return result
 
 
 def _compact(value: object) -> bytes:
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     # Jackson writes the escapes of control characters with capital letters.
-    return _CONTROL.sub(lambda found: found[0][:4] + found[0][4:].upper(), text).encode()
+    return _CONTROL.sub(lambda match: match[0][:4] + match[0][4:].upper(), text).encode()

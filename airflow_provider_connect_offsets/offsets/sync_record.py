@@ -1,4 +1,4 @@
-"""An offset sync as MirrorMaker 2 writes it, read one at a time, where there is no Spark.
+"""Offset syncs of MirrorMaker 2, decoded one at a time without Spark.
 
 The pipeline decodes whole topics of them (``pipeline.translate.mirror_records``). Source: ``OffsetSync``
 (connect-mirror).
@@ -16,7 +16,7 @@ _SIZE, _NUMBER, _PAIR = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(
 
 @dataclass(frozen=True, slots=True)
 class OffsetSync:
-    """The record at ``upstream`` of a source partition is the one at ``downstream`` of its remote topic."""
+    """The record at offset ``upstream`` of a source partition has offset ``downstream`` in its remote topic."""
 
     where: TopicPartition
     upstream: int
@@ -24,14 +24,14 @@ class OffsetSync:
 
 
 def parse_sync(key: bytes, value: bytes | None) -> OffsetSync | None:
-    """Read a sync; None for what is none: a tombstone, or a record of someone else."""
-    where = _place(key)
+    """Read a sync; None for a tombstone or another record."""
+    where = _topic_partition(key)
     if where is None or value is None or len(value) != _PAIR.size:
         return None
     return OffsetSync(where, *_PAIR.unpack(value))
 
 
-def _place(key: bytes) -> TopicPartition | None:
+def _topic_partition(key: bytes) -> TopicPartition | None:
     if len(key) < _SIZE.size:
         return None
     (size,) = _SIZE.unpack_from(key)

@@ -1,4 +1,4 @@
-"""What a rule finds, how bad it is, and the list of all rules with a sentence for people."""
+"""Findings and verdicts, their severity, and all rules by name with a sentence for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Self
 
 
 class Severity(StrEnum):
-    """How bad a finding is: ``error`` stops the run, ``warning`` is shown to the approver, ``info`` is kept."""
+    """Severity of a finding: ``error`` stops the run, ``warning`` is shown to the approver, ``info`` is recorded."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -16,7 +16,7 @@ class Severity(StrEnum):
 
 
 class Rule(StrEnum):
-    """Every rule by its name; ``sentence`` says what it is about."""
+    """All rules by name; ``sentence`` describes what holds if there is no finding."""
 
     sentence: str
 
@@ -38,22 +38,22 @@ class Rule(StrEnum):
     UNKNOWN_TOPIC = "unknown_topic", "The topic exists in the cluster that the positions refer to."
     UNKNOWN_PARTITION = "unknown_partition", "The topic has a partition of that number."
     NOT_CONSUMED = "not_consumed", "The connector's configuration makes it read the topic."
-    BEFORE_LOG_START = "before_log_start", "A position does not lie before the first record that still exists."
+    BEFORE_LOG_START = "before_log_start", "A position is not before the first record that still exists."
     EXPIRING = (
         "expiring",
         "The record at a position is younger than the topic's retention.ms, and will still be so in an hour.",
     )
     BEYOND_LOG_END = (
         "beyond_log_end",
-        "A position does not lie beyond the end of the log: the consumer would fall back to auto.offset.reset.",
+        "A position is not beyond the end of the log: the consumer would fall back to auto.offset.reset.",
     )
-    DUPLICATE = "duplicate", "Each partition is named once."
+    DUPLICATE = "duplicate", "Each partition occurs once."
     NO_POSITION = "no_position", "Only families whose offsets are positions in a Kafka log can be moved to a position."
     NO_STORED_ZERO = (
         "no_stored_zero",
         "MirrorSource can't be told to resume at 0 while its consumer starts new partitions at the end.",
     )
-    ASSUMED_POSITION = "assumed_position", "Where no position is stored, the one that auto.offset.reset gives is taken."
+    ASSUMED_POSITION = "assumed_position", "If no position is stored, the one that auto.offset.reset gives is used."
     FROM_LATEST = "from_latest", "A MirrorSource that starts at the end gives up at-least-once."
     CLEAR_EFFECT = "clear_effect", "Without a stored offset, auto.offset.reset decides where the connector resumes."
     REWIND = "rewind", "Moving back delivers records again."
@@ -74,51 +74,57 @@ class Rule(StrEnum):
     NOTHING_TO_CHANGE = "nothing_to_change", "The plan changes something."
     UNREADABLE = (
         "unreadable",
-        "The file or connector that offsets are taken from can be read, and holds some for this connector.",
+        "The file or connector that offsets are taken from can be read, and has some for this connector.",
     )
     FOREIGN_SYNCS = (
         "foreign_syncs",
-        "An offset-syncs topic that is emptied holds syncs of the flow that is reset, and of no other.",
+        "An offset-syncs topic that is emptied has syncs of the flow that is reset, and of no other.",
     )
-    KEPT_SYNCS = "kept_syncs", "Emptying offset-syncs takes the syncs of topics, too, that are not replicated again."
-    SHARED_SYNCS = "shared_syncs", "No other connector works with the offset-syncs that are emptied."
+    KEPT_SYNCS = "kept_syncs", "Emptying offset-syncs also removes the syncs of topics that are not replicated again."
+    SHARED_SYNCS = "shared_syncs", "No other connector uses the offset-syncs that are emptied."
     STALE_CHECKPOINTS = (
         "stale_checkpoints",
-        "A checkpoint does not lie beyond the end of its remote topic: MirrorCheckpoint would emit no lower one.",
+        "A checkpoint is not beyond the end of its remote topic: MirrorCheckpoint would emit no lower one.",
     )
     RETENTION_LOSS = (
         "retention_loss",
-        "No record is gone from the source before MirrorMaker 2 has replicated it.",
+        "No record was deleted from the source before MirrorMaker 2 replicated it.",
     )
     SOURCE_RECREATED = (
         "source_recreated",
-        "The source topic is the one that the stored offset belongs to: it was not deleted and created again.",
+        "The source topic is the one of the stored offset: it was not deleted and created again.",
     )
     REMOTE_TOPIC_LOST = (
         "remote_topic_lost",
-        "The remote topic is there, and holds what MirrorMaker 2 has written to it.",
+        "The remote topic exists and has what MirrorMaker 2 has written to it.",
     )
     NOT_RUNNING = "not_running", "The flow's connectors run, and so do all their tasks."
-    STUCK = "stuck", "A partition with records left to replicate goes on."
-    LAG = "lag", "What is not replicated yet is less, and younger, than what was asked for."
-    SYNC_MISSING = "sync_missing", "Each replicated partition has an offset sync, or no group can be translated."
+    STUCK = "stuck", "A partition with records left to replicate makes progress."
+    LAG = "lag", "The records not yet replicated are fewer and younger than the thresholds."
+    SYNC_MISSING = (
+        "sync_missing",
+        "Each replicated partition has an offset sync; without one no group can be translated.",
+    )
     SYNC_OLD = "sync_old", "The newest offset sync of a partition keeps up with what is replicated."
     CHECKPOINT_MISSING = "checkpoint_missing", "MirrorMaker 2 has a checkpoint for each group and partition."
     CHECKPOINT_OLD = "checkpoint_old", "A group's checkpoint is as new as the offset syncs allow."
-    COVERAGE = "coverage", "Were a failover to happen now, enough of each group's partitions would be translated."
+    COVERAGE = "coverage", "A failover now would translate enough of each group's partitions."
     UNPLANNED_COVERAGE = (
         "unplanned_coverage",
-        "Were the source lost now, a failover would still translate enough of each group's partitions.",
+        "If the source were lost now, a failover would still translate enough of each group's partitions.",
     )
-    REREADS = "rereads", "Were a failover to happen now, no group would read more records again than was asked for."
-    TARGET_GROUP = "target_group", "Nobody works under a group's name on the target before the failover."
-    FLOW_MISMATCH = "flow_mismatch", "The flow's connectors agree on aliases, names and where the offset syncs are."
+    REREADS = "rereads", "After a failover now, no group would read again more records than the threshold."
+    TARGET_GROUP = "target_group", "No consumer uses a group's name on the target before the failover."
+    FLOW_MISMATCH = (
+        "flow_mismatch",
+        "The flow's connectors agree on aliases, names and the location of the offset syncs.",
+    )
     FAILOVER_SETTING = "failover_setting", "The flow's configuration does not make a failover worse."
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule's finding on one offset; the caller knows which connector and partition it is about."""
+    """A rule's finding on one offset; the caller knows its connector and partition."""
 
     rule: Rule
     severity: Severity
@@ -127,7 +133,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A finding with the connector and the source partition (canonical JSON, None: the whole connector) it is about."""
+    """A finding with its connector and its source partition (canonical JSON; None: the whole connector)."""
 
     rule: str
     severity: Severity

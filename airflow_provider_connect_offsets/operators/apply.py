@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, Control, open_clients
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, Control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
-from airflow_provider_connect_offsets.offsets.requests.flags import is_true
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
-from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_of, report_at, run_key
+from airflow_provider_connect_offsets.operators.shared.common import (
+    open_connect,
+    owner_of,
+    page_of,
+    report_at,
+    run_at,
+    run_key,
+    run_of,
+)
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import (
+    ApprovedParams,
+    PlanAgeParams,
+    QuestionParams,
+    RunParams,
+    StepLeaseParams,
+    WaitingParams,
+)
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -31,36 +48,30 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class ApproveOffsetPlanOperator(AskOperator):
+class ApproveOffsetPlanOperator(TakesParameters, AskOperator):
     """Ask a person whether the plan is to be applied; an ``ApprovalOperator`` that knows when not to ask.
 
-    ``summary`` is what the plan task returned. With ``approval`` false it goes on at once; with ``plan_only`` true it
-    skips what follows. So does a rejection, and, where ``defaults`` is Reject, the end of ``response_timeout``: nothing
-    is stopped or changed, and the page says so.
+    Without ``approval`` the run goes on at once; with ``plan_only``, after a rejection, and after ``response_timeout``
+    without an answer (if ``defaults`` is Reject) what follows is skipped: nothing is stopped or changed, and the report
+    says so.
     """
 
-    template_fields: Sequence[str] = (*AskOperator.template_fields, "summary", "approval", "plan_only")
+    parameters: ClassVar[Models] = (QuestionParams,)
+    preset: ClassVar[dict[str, Any]] = {"subject": "Change of connector offsets"}
     operator_extra_links = (ReportLink(),)
-
-    def __init__(
-        self, *, summary: Any, approval: bool | str = True, plan_only: bool | str = False, **kwargs: Any
-    ) -> None:
-        super().__init__(**{"subject": "Change of connector offsets", **kwargs})
-        self.summary = summary
-        self.approval = approval
-        self.plan_only = plan_only
+    summary: Any
 
     def execute(self, context: Context) -> Any:
         """Ask, go on, or skip the rest."""
         with failing_clearly():
-            ask, plan_only = is_true(self.approval), is_true(self.plan_only)
+            question = self.given(QuestionParams)
         from airflow_provider_connect_offsets.report import Pending
 
-        if plan_only:
+        if question.plan_only:
             self.page(Pending.DRY_RUN)
             address = report_address(self.summary["report"], dag_id=self.dag_id)
             raise AirflowSkipException(f"Dry run: nothing is stopped or changed. The plan: {address}")
-        if not ask:
+        if not question.approval:
             return None
         self.page(Pending.APPROVAL)
         self.subject, self.body = self.question()
@@ -73,13 +84,13 @@ class ApproveOffsetPlanOperator(AskOperator):
 
     def page(self, pending: Pending) -> None:
         """Write the page anew."""
-        page_of(_directory(self.summary["run_uri"]), pending=pending)
+        page_of(run_at(self.summary["run_uri"]), pending=pending)
 
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import Change, question
 
-        change = Change.read(_directory(self.summary["run_uri"]))
+        change = Change.read(run_at(self.summary["run_uri"]))
         return f"Change the offsets of {self.summary['connector']}?", question(change, link=self.link)
 
     def record_rejection(self) -> None:
@@ -90,99 +101,60 @@ class ApproveOffsetPlanOperator(AskOperator):
         self.page(Pending.REJECTED)
 
 
-class BeginOffsetChangeOperator(BaseOperator):
-    """Look once more before anything is stopped: the setup of a change, which only records.
+class BeginOffsetChangeOperator(TakesParameters, BaseOperator):
+    """Check once more before anything is stopped: the setup of a change, which only records.
 
-    Fails where another run is changing the connector, and where the plan is older than ``plan_ttl`` (seconds), as an
-    approval may take its time; with ``control`` storage also where the connector's process still runs. With ``hold``
-    (seconds) it claims the connector for the run's next tasks, which single-step changes need. Returns connector,
-    digest and the state it is in.
+    Fails if another run is changing the connector, if the plan is older than ``plan_ttl``, as an approval may take its
+    time, and with ``control`` storage if the connector's process still runs. Returns connector, digest and the
+    connector's state.
     """
 
-    template_fields: Sequence[str] = ("run_uri", "connect_conn_id", "kafka_conn_id", "control", "hold", "plan_ttl")
+    parameters: ClassVar[Models] = (RunParams, PlanAgeParams, ConnectorConnectionParams, StepLeaseParams)
+    preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
     operator_extra_links = (ReportLink(),)
-
-    def __init__(
-        self,
-        *,
-        run_uri: str,
-        connect_conn_id: str = "kafka_connect_default",
-        kafka_conn_id: str | None = "kafka_default",
-        control: str = "rest",
-        hold: float | None = None,
-        plan_ttl: float = 3600.0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**{"multiple_outputs": True, **kwargs})
-        self.run_uri = run_uri
-        self.connect_conn_id = connect_conn_id
-        self.kafka_conn_id = kafka_conn_id
-        self.control = control
-        self.hold = hold
-        self.plan_ttl = plan_ttl
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Record, and claim where ``hold`` says so."""
         from airflow_provider_connect_offsets.operations.connector import stepwise
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
 
-        with failing_clearly(), open_clients(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
-            run = _directory(self.run_uri)
+        with failing_clearly():
+            run, age, hold = run_of(self), self.given(PlanAgeParams), self.given(StepLeaseParams).hold
+            connections = self.given(ConnectorConnectionParams)
+        with failing_clearly(), open_connect(connections) as opened:
             plan = read_plan(run)
-            refuse_stale(run, ttl=timedelta(seconds=float(self.plan_ttl)))
-            if self.control == Control.STORAGE:
+            refuse_stale(run, ttl=timedelta(seconds=age.plan_ttl))
+            if connections.control == Control.STORAGE:
                 opened.clients.control.stop(plan.connector)  # which can only look whether it is down
             journal = opened.journal(plan.connector)
-            if self.hold is None:
+            if hold is None:
                 journal.refuse_overlap(run_key(context))
                 state = opened.clients.control.status(plan.connector).state
             else:
-                state = stepwise.begin(plan, opened.clients, journal, owner_of(context), seconds=float(self.hold))
+                state = stepwise.begin(plan, opened.clients, journal, owner_of(context), seconds=hold)
         return {"connector": plan.connector, "digest": plan.digest, "state": state.value}
 
 
-class ApplyOffsetPlanOperator(BaseOperator):
-    """Stop the connector, write the plan, read it back, give the connector its state again; or put everything back.
+class ApplyOffsetPlanOperator(TakesParameters, BaseOperator):
+    """Stop the connector, write the plan, read it back, restore the connector's state; or undo everything.
 
-    ``digest`` is the plan's that was approved: a plan that has become another one since is refused. ``timeout``:
-    seconds that each state of the connector is waited for. A retry finishes or restores what the attempt before left.
+    A plan that is not the approved one is refused. A retry finishes or undoes what the attempt before left.
 
     Returns the outcome without its rows: ``result``, ``message``, ``downtime_seconds``, and the report's URI and URL.
     """
 
-    template_fields: Sequence[str] = ("run_uri", "digest", "connect_conn_id", "kafka_conn_id", "control", "timeout")
+    parameters: ClassVar[Models] = (RunParams, ApprovedParams, ConnectorConnectionParams, WaitingParams)
     ui_color = "#f3e3d3"
     operator_extra_links = (ReportLink(),)
-
-    def __init__(
-        self,
-        *,
-        run_uri: str,
-        digest: str,
-        connect_conn_id: str = "kafka_connect_default",
-        kafka_conn_id: str | None = "kafka_default",
-        control: str = "rest",
-        timeout: float = 120.0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.run_uri = run_uri
-        self.digest = digest
-        self.connect_conn_id = connect_conn_id
-        self.kafka_conn_id = kafka_conn_id
-        self.control = control
-        self.timeout = timeout
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Apply the plan."""
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan
 
-        run, owner = _directory(self.run_uri), owner_of(context)
+        run, owner = run_of(self), owner_of(context)
         with failing_clearly():
-            plan = read_plan(run, digest=self.digest)
-            with open_clients(
-                self.connect_conn_id, self.kafka_conn_id, control=self.control, timeout=float(self.timeout)
-            ) as opened:
+            plan = read_plan(run, digest=self.given(ApprovedParams).digest)
+            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as opened:
                 try:
                     outcome = applied(plan, opened, owner, run)
                 finally:
@@ -241,9 +213,3 @@ def summary_of(outcome: Outcome, page: str, *, dag_id: str) -> dict[str, Any]:
         "downtime_seconds": outcome.downtime_seconds,
         **report_at(page, dag_id=dag_id),
     }
-
-
-def _directory(run_uri: str) -> RunDirectory:
-    from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-
-    return RunDirectory(run_uri)

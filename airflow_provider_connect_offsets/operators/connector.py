@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -12,10 +11,19 @@ from airflow.providers.common.compat.sdk import conf
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, Control, open_clients
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, Control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
-from airflow_provider_connect_offsets.operators.shared.common import owner_of
+from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, run_at
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import (
+    OffsetsFileParams,
+    OneConnectorParams,
+    RequestedStateParams,
+    WaitingParams,
+    WrittenOffsetsParams,
+)
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -28,27 +36,11 @@ HOLD = 3600.0
 GRACE = 60.0
 
 
-class _ConnectorOperator(BaseOperator):
-    """A step on ``connector``; ``timeout`` is how many seconds a state is waited for."""
+class _ConnectorOperator(TakesParameters, BaseOperator):
+    """A step on one connector."""
 
-    template_fields: Sequence[str] = ("connector", "connect_conn_id", "kafka_conn_id", "control", "timeout")
-
-    def __init__(
-        self,
-        *,
-        connector: str,
-        connect_conn_id: str = "kafka_connect_default",
-        kafka_conn_id: str | None = None,
-        control: str = "rest",
-        timeout: float = 120.0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.connector = connector
-        self.connect_conn_id = connect_conn_id
-        self.kafka_conn_id = kafka_conn_id
-        self.control = control
-        self.timeout = timeout
+    parameters: ClassVar[Models] = (OneConnectorParams, StepConnectionParams, WaitingParams)
+    connector: str
 
     def execute(self, context: Context) -> Any:
         """Take the step; fails with one sentence that names the connector."""
@@ -56,11 +48,10 @@ class _ConnectorOperator(BaseOperator):
             return self.step(opened, context)
 
     def _opened(self) -> AbstractContextManager[ConnectCluster]:
-        timeout = float(self.timeout)
-        return open_clients(self.connect_conn_id, self.kafka_conn_id, control=self.control, timeout=timeout)
+        return open_connect(self.given(StepConnectionParams), self.given(WaitingParams))
 
     def step(self, opened: ConnectCluster, context: Context) -> Any:
-        """What the operator does while the doors are open."""
+        """Take the step; ``opened`` are the clients of the Connect cluster."""
         raise NotImplementedError
 
 
@@ -96,7 +87,8 @@ class _StateOperator(_ConnectorOperator):
         target = self.target()
         before = opened.clients.control.status(self.connector).state.value
         steps.request_state(opened.clients, self.connector, target)
-        if self.deferrable and self.control == Control.REST:  # in a storage there is nothing to wait for
+        # In a storage there is nothing to wait for.
+        if self.deferrable and self.given(StepConnectionParams).control == Control.REST:
             self._defer_until(target, before)
         return self._there(opened, target, before)
 
@@ -116,7 +108,7 @@ class _StateOperator(_ConnectorOperator):
             with failing_clearly(), self._opened() as opened:
                 status = opened.clients.control.status(self.connector)
                 steps.refuse_failed(status, self.connector, self.target())
-                steps.refuse_unless_in(status, self.connector, self.target(), timeout=float(self.timeout))
+                steps.refuse_unless_in(status, self.connector, self.target(), timeout=self.given(WaitingParams).timeout)
         return super().resume_execution(next_method, next_kwargs, context)
 
     def _there(self, opened: ConnectCluster, target: State, before: str, *, tasks: int | None = None) -> str:
@@ -133,11 +125,11 @@ class _StateOperator(_ConnectorOperator):
     def _defer_until(self, target: State, before: str) -> NoReturn:
         from airflow_provider_connect_offsets.triggers.waiting import StateChangeTrigger
 
-        timeout = float(self.timeout)
+        timeout = self.given(WaitingParams).timeout
         trigger = StateChangeTrigger(
             connector=self.connector,
             state=target.value,
-            connect_conn_id=self.connect_conn_id,
+            connect_conn_id=self.given(StepConnectionParams).connect_conn_id,
             before=before,
             most=0.1,  # what is waited too long is downtime
             until=time.time() + timeout,
@@ -180,11 +172,8 @@ class ResumeConnectorOperator(_StateOperator):
     Fails where a task fails right after the resume.
     """
 
-    template_fields: Sequence[str] = (*_StateOperator.template_fields, "state")
-
-    def __init__(self, *, state: str = "RUNNING", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.state = state
+    parameters: ClassVar[Models] = (*_StateOperator.parameters, RequestedStateParams)
+    state: str
 
     def target(self) -> State:
         """The state asked for; raises :class:`InvalidRequest` for another word."""
@@ -202,13 +191,8 @@ class GetConnectorOffsetsOperator(_ConnectorOperator):
     ``run_uri`` (what a snapshot returned) it also proves that what was planned there stands, and fails where not.
     """
 
-    template_fields: Sequence[str] = (*_ConnectorOperator.template_fields, "uri", "run_uri")
+    parameters: ClassVar[Models] = (*_ConnectorOperator.parameters, OffsetsFileParams)
     operator_extra_links = (ReportLink(),)
-
-    def __init__(self, *, uri: str = "", run_uri: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.uri = uri
-        self.run_uri = run_uri
 
     def step(self, opened: ConnectCluster, context: Context) -> str:
         """Read."""
@@ -218,11 +202,12 @@ class GetConnectorOffsetsOperator(_ConnectorOperator):
         from airflow_provider_connect_offsets.workspace.files import write_bytes
         from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
-        if self.run_uri:
+        file = self.given(OffsetsFileParams)
+        if file.run_uri:
             stepwise.read_back(opened.clients, opened.journal(self.connector), owner_of(context), seconds=HOLD)
         offsets = opened.clients.offsets.read_offsets(self.connector)
         name = f"{unique_segment(context['ti'].task_id)}.json"
-        uri = self.uri or join(directory_of(context, part="").uri, name)
+        uri = file.uri or join(directory_of(context, part="").uri, name)
         write_bytes(uri, kip199_document({self.connector: offsets}).encode())
         self.log.info("%r has offsets for %d partitions; written to %s", self.connector, len(offsets.stored()), uri)
         return uri
@@ -236,34 +221,26 @@ class AlterConnectorOffsetsOperator(_ConnectorOperator):
     ``BeginOffsetChangeOperator`` with ``hold`` has begun.
     """
 
-    template_fields: Sequence[str] = (*_ConnectorOperator.template_fields, "offsets", "run_uri", "digest")
+    parameters: ClassVar[Models] = (*_ConnectorOperator.parameters, WrittenOffsetsParams)
     operator_extra_links = (ReportLink(),)
     template_fields_renderers: ClassVar[dict[str, str]] = {"offsets": "json"}
-
-    def __init__(
-        self, *, offsets: Sequence[Mapping[str, Any]] | None = None, run_uri: str = "", digest: str = "", **kwargs: Any
-    ) -> None:
-        super().__init__(**kwargs)
-        self.offsets = offsets
-        self.run_uri = run_uri
-        self.digest = digest
 
     def step(self, opened: ConnectCluster, context: Context) -> int:
         """Write and prove."""
         from airflow_provider_connect_offsets.offsets.document import parse_rest
         from airflow_provider_connect_offsets.operations.connector import direct, stepwise
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan
-        from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 
-        if (self.offsets is None) == (not self.run_uri):
+        written = self.given(WrittenOffsetsParams)
+        if (written.offsets is None) == (not written.run_uri):
             raise InvalidRequest(f"{self.connector!r}: give either offsets or run_uri.")
-        if self.offsets is not None:
+        if written.offsets is not None:
             try:
-                changes = parse_rest({"offsets": list(self.offsets)})
+                changes = parse_rest({"offsets": list(written.offsets)})
             except InvalidDocument as error:
                 raise InvalidRequest(f"Nothing was written: {self.connector!r}: {error}.") from error
             return direct.alter(opened.clients, opened.journal(self.connector), owner_of(context), changes)
-        plan = read_plan(RunDirectory(self.run_uri), digest=self.digest or None)
+        plan = read_plan(run_at(written.run_uri), digest=written.digest or None)
         journal = opened.journal(plan.connector)
         stepwise.alter(plan, opened.clients, journal, owner_of(context), seconds=HOLD)
         return len(plan.changed_rows())

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, ClassVar
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.hooks.failover import FailoverConnections, open_failover
+from airflow_provider_connect_offsets.hooks.failover import FailoverClusters, FailoverConnections, open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_written
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.parameters.connections import FailoverClientsParams
+from airflow_provider_connect_offsets.parameters.failover import DrainingParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import RunParams, WaitingParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -23,49 +27,27 @@ if TYPE_CHECKING:
 HOLD = 3600.0
 
 
-class FailoverOperator(BaseOperator):
-    """A task that looks at a flow; ``timeout``: seconds that a state of a connector is waited for.
+class FailoverOperator(TakesParameters, BaseOperator):
+    """A task of a failover or failback."""
 
-    ``forward_connect_conn_id``: of a failback, the connection of the Connect cluster that runs the flow which brought
-    the records, and the one that leads back too where ``connect_conn_id`` is empty; else empty.
-    """
-
-    template_fields: Sequence[str] = (
-        "connect_conn_id",
-        "source_kafka_conn_id",
-        "target_kafka_conn_id",
-        "forward_connect_conn_id",
-        "timeout",
-    )
+    parameters: ClassVar[Models] = (FailoverClientsParams, WaitingParams)
     operator_extra_links = (ReportLink(),)
-
-    def __init__(
-        self,
-        *,
-        connect_conn_id: str = "kafka_connect_default",
-        source_kafka_conn_id: str = "kafka_source",
-        target_kafka_conn_id: str = "kafka_target",
-        forward_connect_conn_id: str = "",
-        timeout: float = 120.0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.connect_conn_id = connect_conn_id
-        self.source_kafka_conn_id = source_kafka_conn_id
-        self.target_kafka_conn_id = target_kafka_conn_id
-        self.forward_connect_conn_id = forward_connect_conn_id
-        self.timeout = timeout
 
     def connections(self, *, planned: bool) -> FailoverConnections:
         """Which connections are opened: without a source, those of the target only."""
+        named = self.given(FailoverClientsParams)
         if planned:
             return FailoverConnections(
-                self.connect_conn_id or self.forward_connect_conn_id,
-                self.source_kafka_conn_id,
-                self.target_kafka_conn_id,
-                self.forward_connect_conn_id,
+                named.connect_conn_id or named.forward_connect_conn_id,
+                named.source_kafka_conn_id,
+                named.target_kafka_conn_id,
+                named.forward_connect_conn_id,
             )
-        return FailoverConnections("", "", self.target_kafka_conn_id)
+        return FailoverConnections("", "", named.target_kafka_conn_id)
+
+    def opened(self, *, planned: bool) -> AbstractContextManager[FailoverClusters]:
+        """Open the clients of the failover; raises as ``hooks.failover.open_failover``."""
+        return open_failover(self.connections(planned=planned), timeout=self.given(WaitingParams).timeout)
 
 
 def directory_at(run_uri: str) -> FailoverDirectory:
@@ -104,11 +86,7 @@ class OpenFailoverOperator(FailoverOperator):
     of the connectors, or nobody can tell which state it is to have. ``run_uri`` is what the first look returned.
     """
 
-    template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri")
-
-    def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.run_uri = run_uri
+    parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters)
 
     def execute(self, context: Context) -> None:
         """Look."""
@@ -116,9 +94,9 @@ class OpenFailoverOperator(FailoverOperator):
         from airflow_provider_connect_offsets.operations.stages.steps import lasting_status
 
         with failing_clearly():
-            request = request_in(directory_at(self.run_uri))
+            request = request_in(directory_at(self.given(RunParams).run_uri))
             planned = request.mode is Mode.PLANNED
-            with open_failover(self.connections(planned=planned), timeout=float(self.timeout)) as opened:
+            with self.opened(planned=planned) as opened:
                 for connect, name in opened.connectors(request):
                     connect.journal(name).refuse_overlap(owner_of(context).run)
                     self.log.info("%r is %s.", name, lasting_status(connect.clients, name).state)
@@ -133,12 +111,7 @@ class BeginFailoverOperator(FailoverOperator):
     final translation and the commit take as ``run_uri``.
     """
 
-    template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri", "drain_timeout")
-
-    def __init__(self, *, run_uri: str, drain_timeout: float | str = 300.0, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.run_uri = run_uri
-        self.drain_timeout = drain_timeout
+    parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters, DrainingParams)
 
     def execute(self, context: Context) -> str:
         """Wait, stop, look."""
@@ -146,13 +119,13 @@ class BeginFailoverOperator(FailoverOperator):
         from airflow_provider_connect_offsets.offsets.requests.failover import Mode
         from airflow_provider_connect_offsets.operations.connector import stopped
 
-        before, after = directory_at(self.run_uri), final_directory(self.run_uri)
+        before, after = directory_at(self.given(RunParams).run_uri), final_directory(self.given(RunParams).run_uri)
         with failing_clearly():
             request = request_in(before)
             planned = request.mode is Mode.PLANNED
-            with open_failover(self.connections(planned=planned), timeout=float(self.timeout)) as opened:
+            with self.opened(planned=planned) as opened:
                 if planned:
-                    failover.await_drained(request, opened.clients, timeout=float(self.drain_timeout))
+                    failover.await_drained(request, opened.clients, timeout=self.given(DrainingParams).drain_timeout)
                 prior = stopped.stop_for_run(opened.members(request), owner_of(context), seconds=HOLD)
                 for name, state in prior:
                     self.log.info("%r was %s and is STOPPED.", name, state)
@@ -169,12 +142,8 @@ class ReleaseFlowOperator(FailoverOperator):
     what the first look returned. Returns a sentence that says what was done.
     """
 
-    template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri")
+    parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters)
     ui_color = "#f3d3d3"
-
-    def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.run_uri = run_uri
 
     def execute(self, context: Context) -> str:
         """Release."""
@@ -183,8 +152,8 @@ class ReleaseFlowOperator(FailoverOperator):
 
         told = None
         with failing_clearly():
-            request = request_in(directory_at(self.run_uri))
+            request = request_in(directory_at(self.given(RunParams).run_uri))
             if request.mode is Mode.PLANNED:
-                with open_failover(self.connections(planned=True), timeout=float(self.timeout)) as opened:
+                with self.opened(planned=True) as opened:
                     told = stopped.restore(opened.members(request), owner_of(context))
         return told or "Nothing was left to release."

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, LeftStopped, PlanRefused, StoreError
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.operators.apply import (
     ApplyOffsetPlanOperator,
     ApproveOffsetPlanOperator,
@@ -21,8 +22,26 @@ from airflow_provider_connect_offsets.operators.apply import (
 )
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.restore import RestoreConnectorOffsetsOperator
-from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_of, page_written, report_at, run_key
-from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnectorOffsetsOperator
+from airflow_provider_connect_offsets.operators.shared.common import (
+    new_directory,
+    open_connect,
+    owner_of,
+    page_of,
+    page_written,
+    report_at,
+    run_key,
+)
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.parameters.change import FleetChangeParams, FleetLimitsParams
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import (
+    ApprovedParams,
+    PartParams,
+    PlanAgeParams,
+    RunParams,
+    WaitingParams,
+)
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -36,27 +55,32 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
-class SnapshotFleetOperator(SnapshotConnectorOffsetsOperator):
-    """The snapshot of every connector whose whole name matches ``connectors`` (a regular expression). Reads only.
+class SnapshotFleetOperator(TakesParameters, BaseOperator):
+    """The snapshot of every connector whose whole name matches ``connectors``. Reads only.
 
-    Everything else is as with ``SnapshotConnectorOffsetsOperator``; one ``kafka_conn_id`` serves all connectors.
-    Returns the URI of the fleet's directory, which all later tasks take as ``run_uri``.
+    One ``kafka_conn_id`` serves all connectors. Returns the URI of the fleet's directory, which all later tasks take as
+    ``run_uri``.
     """
 
-    def __init__(self, *, connectors: str, **kwargs: Any) -> None:
-        super().__init__(connector=connectors, **kwargs)
+    parameters: ClassVar[Models] = (FleetChangeParams, ConnectorConnectionParams, PartParams)
+    ui_color = "#dbe7f3"
+    operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> str:
         """Write the snapshots; fails before it touches anything where the request makes no sense."""
         from airflow_provider_connect_offsets.operations.fleet import select, take_snapshots
 
-        fleet = _fleet(directory_of(context, part=self.part).uri)
-        now = datetime.now(tz=UTC)
-        with failing_clearly(), open_clients(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
-            names = select(opened.clients.control.connectors(), self.connector)
-            requests = [self.request(name, now=now) for name in names]
-            take_snapshots(requests, opened.clients, fleet, cluster=opened.cluster)
-        self.log.info("%d connectors match %r; datasets under %s", len(names), self.connector, fleet.uri)
+        with failing_clearly():
+            fleet, change = (
+                _fleet(new_directory(self, context).uri),
+                self.given(FleetChangeParams),
+            )
+            now = datetime.now(tz=UTC)
+            with open_connect(self.given(ConnectorConnectionParams)) as opened:
+                names = select(opened.clients.control.connectors(), change.connectors)
+                requests = [change.request(name, now=now) for name in names]
+                take_snapshots(requests, opened.clients, fleet, cluster=opened.cluster)
+        self.log.info("%d connectors match %r; datasets under %s", len(names), change.connectors, fleet.uri)
         return fleet.uri
 
 
@@ -112,10 +136,10 @@ class BeginFleetChangeOperator(BeginOffsetChangeOperator):
         """Refuse what has gone stale or overlaps."""
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
 
-        with failing_clearly(), open_clients(self.connect_conn_id, self.kafka_conn_id, control=self.control) as opened:
-            members = _fleet(self.run_uri).members()
+        with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as opened:
+            members = _fleet(self.given(RunParams).run_uri).members()
             for run in members.values():
-                refuse_stale(run, ttl=timedelta(seconds=float(self.plan_ttl)))
+                refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
                 opened.journal(read_plan(run).connector).refuse_overlap(run_key(context))
         return {"connectors": len(members)}
 
@@ -136,13 +160,8 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
     report's URI and URL.
     """
 
-    template_fields: Sequence[str] = (*ApplyOffsetPlanOperator.template_fields, "max_down", "max_failures")
-
-    def __init__(self, *, max_down: int | str = 5, max_failures: int | str = 5, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.max_down = max_down
-        self.max_failures = max_failures
-        self._changing: ManySagas[_Member, Outcome] | None = None
+    parameters: ClassVar[Models] = (*ApplyOffsetPlanOperator.parameters, FleetLimitsParams)
+    _changing: ManySagas[_Member, Outcome] | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Apply the plans."""
@@ -153,26 +172,27 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
 
         owner = owner_of(context)
         with failing_clearly(), ExitStack() as stack:
-            members = _fleet(self.run_uri).members()
-            plans = read_plans(members, digest=self.digest)
-            clients = [stack.enter_context(self._clients()) for _ in range(min(int(self.max_down), len(plans)))]
-            many = ManySagas(_through(clients, owner), at_once=int(self.max_down), max_failures=int(self.max_failures))
+            fleet, limits = _fleet(self.given(RunParams).run_uri), self.given(FleetLimitsParams)
+            members = fleet.members()
+            plans = read_plans(members, digest=self.given(ApprovedParams).digest)
+            connections, waiting = self.given(ConnectorConnectionParams), self.given(WaitingParams)
+            clients = [
+                stack.enter_context(open_connect(connections, waiting)) for _ in range(min(limits.max_down, len(plans)))
+            ]
+            many = ManySagas(_through(clients, owner), at_once=limits.max_down, max_failures=limits.max_failures)
             self._changing = many
-            stack.callback(_page, self.run_uri, pending=Pending.NOT_BEGUN)
+            stack.callback(_page, fleet.uri, pending=Pending.NOT_BEGUN)
             ended = dict(self._ends(many, [_Member(members[name], plan) for name, plan in plans.items()]))
             refuse_incomplete(ended, list(plans))
         results = [outcome.result.value for outcome in ended.values() if not isinstance(outcome, Exception)]
         counts = {result: results.count(result) for result in sorted(set(results))}
         self.log.info("All %d connectors are as planned: %s", len(plans), counts)
-        return {"connectors": len(plans), **counts, **report_at(_fleet(self.run_uri).report, dag_id=self.dag_id)}
+        return {"connectors": len(plans), **counts, **report_at(fleet.report, dag_id=self.dag_id)}
 
     def on_kill(self) -> None:
         """Stop no further connector; those that are down at this moment are finished, which takes seconds."""
         if self._changing is not None:
             self._changing.halt()
-
-    def _clients(self) -> AbstractContextManager[ConnectCluster]:
-        return open_clients(self.connect_conn_id, self.kafka_conn_id, control=self.control, timeout=float(self.timeout))
 
     def _ends(
         self, many: ManySagas[_Member, Outcome], members: Sequence[_Member]
@@ -195,11 +215,10 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
         """Restore where something is left to restore."""
         done: list[str] = []
         failed: list[ConnectOffsetsError] = []
-        members: Mapping[str, RunDirectory] = _fleet(self.run_uri).members()
+        fleet = _fleet(self.given(RunParams).run_uri)
+        members: Mapping[str, RunDirectory] = fleet.members()
         with failing_clearly(except_for=LeftStopped):
-            with open_clients(
-                self.connect_conn_id, self.kafka_conn_id, control=self.control, timeout=float(self.timeout)
-            ) as opened:
+            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as opened:
                 for run in members.values():
                     try:
                         told = self.take_back(run, opened, context)
@@ -208,7 +227,7 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
                     else:
                         done += [told] if told else []
             if done or failed:
-                _page(self.run_uri)
+                _page(fleet.uri)
             if failed:
                 # One that another attempt may mend decides whether there is one.
                 worst = next((error for error in failed if isinstance(error, LeftStopped | StoreError)), failed[0])

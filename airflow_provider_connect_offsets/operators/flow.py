@@ -2,56 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, ClassVar
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.hooks.flow import FlowConnections
-from airflow_provider_connect_offsets.offsets.requests.flags import is_true
+from airflow_provider_connect_offsets.hooks import flow as flow_hook
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
+from airflow_provider_connect_offsets.parameters.flow import FlowConnectorsParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import WaitingParams
 
 if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.hooks.flow import FlowClusters
     from airflow_provider_connect_offsets.observe.flow.flow_snapshot import FlowConnectors
     from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 
-CONNECTIONS = ("connect_conn_id", "source_kafka_conn_id", "target_kafka_conn_id", "control")
 
+class FlowOperator(TakesParameters, BaseOperator):
+    """An operator on a MirrorMaker 2 flow."""
 
-class FlowOperator(BaseOperator):
-    """An operator that goes through the doors of a flow; ``control`` as with ``SnapshotConnectorOffsetsOperator``."""
-
-    template_fields: Sequence[str] = CONNECTIONS
+    parameters: ClassVar[Models] = (FlowConnectionParams,)
     operator_extra_links = (ReportLink(),)
 
-    def __init__(
-        self,
-        *,
-        connect_conn_id: str = "kafka_connect_default",
-        source_kafka_conn_id: str = "kafka_source",
-        target_kafka_conn_id: str = "kafka_target",
-        control: str = "rest",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.connect_conn_id = connect_conn_id
-        self.source_kafka_conn_id = source_kafka_conn_id
-        self.target_kafka_conn_id = target_kafka_conn_id
-        self.control = control
-
-    @property
-    def connections(self) -> FlowConnections:
-        """The connections, once templates are rendered."""
-        return FlowConnections(
-            self.connect_conn_id, self.source_kafka_conn_id, self.target_kafka_conn_id, control=self.control
+    def open_flow(self, waiting: WaitingParams | None = None) -> AbstractContextManager[FlowClusters]:
+        """Open the clients of the flow; raises as ``hooks.clients.open_clients``."""
+        connections = self.given(FlowConnectionParams)
+        return flow_hook.open_flow(
+            flow_hook.FlowConnections(
+                connections.connect_conn_id,
+                connections.source_kafka_conn_id,
+                connections.target_kafka_conn_id,
+                control=connections.control,
+            ),
+            timeout=(waiting or WaitingParams()).timeout,
         )
 
 
-def asked_of(source_connector: str, checkpoint_connector: str, *, checkpoints: bool | str) -> FlowConnectors:
-    """Read what templates may have made texts; raises :class:`InvalidInput`."""
+def requested_flow(connectors: FlowConnectorsParams) -> FlowConnectors:
+    """Return the connectors of the flow that are requested, and whether its checkpoints are removed."""
     from airflow_provider_connect_offsets.observe.flow.flow_snapshot import FlowConnectors
 
-    return FlowConnectors(source_connector, checkpoint_connector.strip(), checkpoints=is_true(checkpoints))
+    return FlowConnectors(
+        connectors.source_connector, connectors.checkpoint_connector.strip(), checkpoints=connectors.checkpoints
+    )
 
 
 def reset_directory(run_uri: str) -> ResetDirectory:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow_provider_connect_offsets.hooks.failover import open_failover
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.offsets.requests.flags import is_true
 from airflow_provider_connect_offsets.operators.failover_flow import (
     HOLD,
     FailoverOperator,
@@ -16,6 +13,9 @@ from airflow_provider_connect_offsets.operators.failover_flow import (
     request_in,
 )
 from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_at
+from airflow_provider_connect_offsets.parameters.failover import FlowAfterwardsParams
+from airflow_provider_connect_offsets.parameters.taking import Models
+from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, RunParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -33,14 +33,9 @@ class CommitGroupOffsetsOperator(FailoverOperator):
     Returns how many groups and partitions stand where they were to, and the URI and URL of the report.
     """
 
-    template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri", "digest", "resume_flow")
+    parameters: ClassVar[Models] = (RunParams, ApprovedParams, *FailoverOperator.parameters, FlowAfterwardsParams)
+    preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
     ui_color = "#f3e3d3"
-
-    def __init__(self, *, run_uri: str, digest: str, resume_flow: bool | str = False, **kwargs: Any) -> None:
-        super().__init__(**{"multiple_outputs": True, **kwargs})
-        self.run_uri = run_uri
-        self.digest = digest
-        self.resume_flow = resume_flow
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Commit."""
@@ -49,18 +44,21 @@ class CommitGroupOffsetsOperator(FailoverOperator):
         from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
         from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups
 
-        directory = directory_at(self.run_uri)
         with failing_clearly():
-            resume, request = is_true(self.resume_flow), request_in(directory)
+            directory, resume = (
+                directory_at(self.given(RunParams).run_uri),
+                self.given(FlowAfterwardsParams).resume_flow,
+            )
+            request, digest = request_in(directory), self.given(ApprovedParams).digest
             planned = request.mode is Mode.PLANNED
-            with open_failover(self.connections(planned=planned), timeout=float(self.timeout)) as opened:
+            with self.opened(planned=planned) as opened:
                 clusters = opened.clients.clusters
                 try:
                     moved = move_groups(
                         opened.target_groups(),
                         owner_of(context),
                         directory,
-                        lambda: commit_translation(directory, clusters, digest=self.digest),
+                        lambda: commit_translation(directory, clusters, digest=digest),
                     )
                 finally:
                     page = failover_page(directory)
@@ -84,20 +82,16 @@ class RestoreGroupOffsetsOperator(FailoverOperator):
     A task that is killed is run again. Returns how many groups were restored.
     """
 
-    template_fields: Sequence[str] = (*FailoverOperator.template_fields, "run_uri")
+    parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters)
     ui_color = "#f3d3d3"
-
-    def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.run_uri = run_uri
 
     def execute(self, context: Context) -> int:
         """Restore."""
         from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
         from airflow_provider_connect_offsets.operations.groups.group_stages import move_groups
 
-        directory = directory_at(self.run_uri)
-        with failing_clearly(), open_failover(self.connections(planned=False)) as opened:
+        with failing_clearly(), self.opened(planned=False) as opened:
+            directory = directory_at(self.given(RunParams).run_uri)
             target = opened.clients.clusters.target
             restored = move_groups(
                 opened.target_groups(), owner_of(context), directory, lambda: restore_groups(directory, target)

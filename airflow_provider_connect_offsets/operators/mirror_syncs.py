@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.flow import open_flow
-from airflow_provider_connect_offsets.hooks.runs import directory_of
-from airflow_provider_connect_offsets.offsets.requests.flags import is_true
-from airflow_provider_connect_offsets.operators.flow import CONNECTIONS, FlowOperator, asked_of, reset_directory
-from airflow_provider_connect_offsets.operators.shared.common import owner_of
+from airflow_provider_connect_offsets.operators.flow import FlowOperator, requested_flow, reset_directory
+from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of
+from airflow_provider_connect_offsets.parameters.flow import ClearedSyncsParams
+from airflow_provider_connect_offsets.parameters.taking import Models
+from airflow_provider_connect_offsets.parameters.tasks import PartParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -30,45 +29,20 @@ class ClearOffsetSyncsOperator(FlowOperator):
     Returns the topics, how many offsets of each were emptied, and where the records are kept.
     """
 
-    template_fields: Sequence[str] = (
-        *CONNECTIONS,
-        "source_connector",
-        "checkpoint_connector",
-        "checkpoints",
-        "foreign",
-        "part",
-    )
+    parameters: ClassVar[Models] = (ClearedSyncsParams, *FlowOperator.parameters, PartParams)
     ui_color = "#f3e3d3"
-
-    def __init__(
-        self,
-        *,
-        source_connector: str,
-        checkpoint_connector: str = "",
-        checkpoints: bool | str = False,
-        foreign: bool | str = False,
-        part: str = "",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.source_connector = source_connector
-        self.checkpoint_connector = checkpoint_connector
-        self.checkpoints = checkpoints
-        self.foreign = foreign
-        self.part = part
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Keep the records, and empty the topics."""
         from airflow_provider_connect_offsets.observe.flow.flow_snapshot import find_flow
         from airflow_provider_connect_offsets.operations.flow.clear_syncs import clear_syncs
 
-        run = reset_directory(directory_of(context, part=self.part).uri)
         with failing_clearly():
-            asked = asked_of(self.source_connector, self.checkpoint_connector, checkpoints=self.checkpoints)
-            foreign = is_true(self.foreign)
-            with open_flow(self.connections) as opened:
-                reset = find_flow(asked, opened.clients)
+            run = reset_directory(new_directory(self, context).uri)
+            given = self.given(ClearedSyncsParams)
+            with self.open_flow() as opened:
+                reset = find_flow(requested_flow(given), opened.clients)
                 held = opened.held(reset)
-                emptied = clear_syncs(reset, opened.clients, held, owner_of(context), run, foreign=foreign)
+                emptied = clear_syncs(reset, opened.clients, held, owner_of(context), run, foreign=given.foreign)
         self.log.info("Emptied: %s. Their records are kept under %s", emptied, run.uri)
         return {"emptied": emptied, "kept": run.uri}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import BaseOperator
@@ -14,12 +12,14 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidReq
 from airflow_provider_connect_offsets.hooks.clients import workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
-from airflow_provider_connect_offsets.hooks.runs import directory_of
-from airflow_provider_connect_offsets.offsets.requests.flags import is_true
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
-from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_written, report_at
+from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of, page_written, report_at
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
+from airflow_provider_connect_offsets.parameters.connections import StorageConnectionParams
+from airflow_provider_connect_offsets.parameters.orphans import OrphanedOffsetsParams, RemovalParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, FoundParams, PartParams, RunParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -40,65 +40,30 @@ _HANDED_ON = (
 )
 
 
-class SnapshotStoredOffsetsOperator(BaseOperator):
+class SnapshotStoredOffsetsOperator(TakesParameters, BaseOperator):
     """Read the offsets topic of a Connect cluster whole, and the names of the connectors that the cluster has.
 
-    Reads only. ``kafka_conn_id`` is the Kafka cluster that Connect itself works on; with another one the task fails, as
-    every offset would look orphaned. ``connectors`` (a regular expression that matches whole names; empty: all) and
-    ``older_than`` (an ISO 8601 duration: only connectors of whose offsets none was written since; empty: of any age)
-    narrow down what counts as found. ``part`` keeps several searches of one DAG run apart.
-
-    Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
+    Reads only. Fails if ``kafka_conn_id`` is not the Kafka cluster that Connect itself works on, as every offset would
+    look orphaned. Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
     """
 
-    template_fields: Sequence[str] = (
-        "connect_conn_id",
-        "kafka_conn_id",
-        "offsets_topic",
-        "connectors",
-        "older_than",
-        "part",
-    )
+    parameters: ClassVar[Models] = (OrphanedOffsetsParams, StorageConnectionParams, PartParams)
     ui_color = "#dbe7f3"
     operator_extra_links = (ReportLink(),)
-
-    def __init__(
-        self,
-        *,
-        connect_conn_id: str = "kafka_connect_default",
-        kafka_conn_id: str = "kafka_default",
-        offsets_topic: str = "connect-offsets",
-        connectors: str = "",
-        older_than: str = "",
-        part: str = "",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.connect_conn_id = connect_conn_id
-        self.kafka_conn_id = kafka_conn_id
-        self.offsets_topic = offsets_topic
-        self.connectors = connectors
-        self.older_than = older_than
-        self.part = part
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
         from airflow_provider_connect_offsets.hooks.kafka import offsets_topic
         from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
-        from airflow_provider_connect_offsets.offsets.requests.orphans import OrphanRequest
         from airflow_provider_connect_offsets.operations.orphans.orphans import take_orphan_snapshot
 
-        directory = _directory(directory_of(context, part=self.part).uri)
         with failing_clearly():
-            request = OrphanRequest.parse(
-                topic=self.offsets_topic,
-                connectors=self.connectors,
-                older_than=self.older_than,
-                now=datetime.now(tz=UTC),
-            )
+            directory = _directory(new_directory(self, context).uri)
+            request = self.given(OrphanedOffsetsParams).request(now=datetime.now(tz=UTC))
+            connections = self.given(StorageConnectionParams)
             with (
-                KafkaConnectHook(self.connect_conn_id).get_conn() as connect,
-                offsets_topic(self.kafka_conn_id, request.topic) as topic,
+                KafkaConnectHook(connections.connect_conn_id).get_conn() as connect,
+                offsets_topic(connections.kafka_conn_id, request.topic) as topic,
             ):
                 count = take_orphan_snapshot(request, connect, topic, directory)
         self.log.info("Topic %r holds %d records; datasets under %s", request.topic, count, directory.uri)
@@ -115,13 +80,7 @@ class FindOrphanedOffsetsOperator(OffsetsJobOperator):
     XCom of its own too, so that ``find.output["digest"]`` works.
     """
 
-    application_name = "connect-offsets-orphans"
-
-    def job(self) -> Path:
-        """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import orphans_job_path
-
-        return orphans_job_path()
+    job = "orphans"
 
     def judged(self) -> dict[str, Any]:
         """Show what was found; raises :class:`InvalidRequest` for a pattern that is none."""
@@ -137,37 +96,32 @@ class FindOrphanedOffsetsOperator(OffsetsJobOperator):
         return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}
 
 
-class ApproveRemovalOperator(AskOperator):
+class ApproveRemovalOperator(TakesParameters, AskOperator):
     """Ask a person whether the orphaned offsets are to be removed; an ``ApprovalOperator`` that knows when not to ask.
 
-    ``summary`` is what the search returned. With ``remove`` false, or where nothing is orphaned, it skips what follows;
-    with ``approval`` false it goes on at once, unless no connector that exists has an offset in the topic, which may be
-    another cluster's then: the task fails. A rejection skips what follows too, and so does, where ``defaults`` is
-    Reject, the end of ``response_timeout``: nothing is removed, and the page says so.
+    Without ``remove``, or if nothing is orphaned, it skips what follows; so it does after a rejection, and after
+    ``response_timeout`` without an answer if ``defaults`` is Reject. Without ``approval`` the run goes on at once,
+    unless no existing connector has an offset in the topic, which may be another cluster's then: the task fails.
     """
 
-    template_fields: Sequence[str] = (*AskOperator.template_fields, "summary", "remove", "approval")
+    parameters: ClassVar[Models] = (FoundParams, RemovalParams)
+    preset: ClassVar[dict[str, Any]] = {"subject": "Removal of orphaned offsets"}
     operator_extra_links = (ReportLink(),)
-
-    def __init__(self, *, summary: Any, remove: bool | str = False, approval: bool | str = True, **kwargs: Any) -> None:
-        super().__init__(**{"subject": "Removal of orphaned offsets", **kwargs})
-        self.summary = summary
-        self.remove = remove
-        self.approval = approval
+    summary: Any
 
     def execute(self, context: Context) -> Any:
         """Ask, go on, or skip the rest."""
         from airflow_provider_connect_offsets.report import OrphansPending
 
         with failing_clearly():
-            remove, ask = is_true(self.remove), is_true(self.approval)
+            removal = self.given(RemovalParams)
         directory = _directory(self.summary["run_uri"])
         if not self.summary["orphaned"]:
             raise AirflowSkipException(f"No offset is orphaned. The report: {self.address}")
-        if not remove:
+        if not removal.remove:
             _page(directory, pending=OrphansPending.REPORT)
             raise AirflowSkipException(f"Nothing is removed, as remove is false. The report: {self.address}")
-        if not ask:
+        if not removal.approval:
             with failing_clearly():
                 self.refuse_unproved()
             return None
@@ -206,7 +160,7 @@ class ApproveRemovalOperator(AskOperator):
         _page(_directory(self.summary["run_uri"]), pending=OrphansPending.REJECTED)
 
 
-class RemoveOrphanedOffsetsOperator(BaseOperator):
+class RemoveOrphanedOffsetsOperator(TakesParameters, BaseOperator):
     """Remove the orphaned offsets that were found, and prove that they are gone; first write them to ``removed.json``.
 
     ``digest`` is what the search returned: what was approved is what is removed. ``removed.json`` in the run's
@@ -218,24 +172,10 @@ class RemoveOrphanedOffsetsOperator(BaseOperator):
     the report's URL.
     """
 
-    template_fields: Sequence[str] = ("run_uri", "digest", "connect_conn_id", "kafka_conn_id")
+    parameters: ClassVar[Models] = (RunParams, ApprovedParams, StorageConnectionParams)
+    preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
     ui_color = "#f3e3d3"
     operator_extra_links = (ReportLink(),)
-
-    def __init__(
-        self,
-        *,
-        run_uri: str,
-        digest: str,
-        connect_conn_id: str = "kafka_connect_default",
-        kafka_conn_id: str = "kafka_default",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**{"multiple_outputs": True, **kwargs})
-        self.run_uri = run_uri
-        self.digest = digest
-        self.connect_conn_id = connect_conn_id
-        self.kafka_conn_id = kafka_conn_id
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Remove them."""
@@ -250,17 +190,20 @@ class RemoveOrphanedOffsetsOperator(BaseOperator):
         from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on
         from airflow_provider_connect_offsets.workspace.files import read_json
 
-        directory = _directory(self.run_uri)
         with failing_clearly():
+            directory, connections = _directory(self.given(RunParams).run_uri), self.given(StorageConnectionParams)
             request = OrphanRequest.from_json(read_json(directory.request))
             with (
-                KafkaConnectHook(self.connect_conn_id).get_conn() as connect,
-                offsets_topic(self.kafka_conn_id, request.topic) as topic,
+                KafkaConnectHook(connections.connect_conn_id).get_conn() as connect,
+                offsets_topic(connections.kafka_conn_id, request.topic) as topic,
             ):
                 journal = orphans_journal(workspace_uri(), topic)
-                named = {"connect_conn_id": self.connect_conn_id, "kafka_conn_id": self.kafka_conn_id}
                 stage = RemoveOrphans(
-                    directory, topic, exist=existing_on(connect, topic), digest=self.digest, connections=named
+                    directory,
+                    topic,
+                    exist=existing_on(connect, topic),
+                    digest=self.given(ApprovedParams).digest,
+                    connections=connections.model_dump(),
                 )
                 try:
                     removal = remove_orphans(journal, owner_of(context), stage)

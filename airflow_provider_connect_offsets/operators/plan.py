@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import PlanRefused
@@ -36,13 +35,7 @@ class PlanConnectorOffsetsOperator(OffsetsJobOperator):
     its own too, so that ``plan.output["digest"]`` works.
     """
 
-    application_name = "connect-offsets-plan"
-
-    def job(self) -> Path:
-        """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import plan_job_path
-
-        return plan_job_path()
+    job = "plan"
 
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` where that is an error."""

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.hooks.clients import open_clients, workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.hooks.runs import directory_of
-from airflow_provider_connect_offsets.operators.shared.common import page_written, report_at
+from airflow_provider_connect_offsets.operators.shared.common import new_directory, page_written, report_at
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
+from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
+from airflow_provider_connect_offsets.parameters.flow import HistoryParams, ObservedFlowParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import FoundParams, PartParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
     from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 
 _HANDED_ON = (
@@ -42,56 +42,15 @@ _HANDED_ON = (
 )
 
 
-class SnapshotMirrorReadinessOperator(BaseOperator):
-    """Look at a MirrorMaker 2 flow: connectors, stored offsets, logs of both clusters, syncs, checkpoints and groups.
+class SnapshotMirrorReadinessOperator(TakesParameters, BaseOperator):
+    """Observe a MirrorMaker 2 flow: connectors, stored offsets, logs of both clusters, syncs, checkpoints and groups.
 
-    Reads only. ``source_connector`` and ``checkpoint_connector`` (may be empty) are on the Connect cluster of
-    ``connect_conn_id``; ``groups`` is a regular expression for whole names of the source's groups (empty: all).
-    ``thresholds``: where a finding becomes an error (``offsets.requests.readiness.Thresholds``), by name; 0: it
-    is only shown.
-    ``part`` keeps several flows of one DAG run apart.
-
-    Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
+    Reads only. Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
     """
 
-    template_fields: Sequence[str] = (
-        "source_connector",
-        "checkpoint_connector",
-        "groups",
-        "thresholds",
-        "connect_conn_id",
-        "source_kafka_conn_id",
-        "target_kafka_conn_id",
-        "control",
-        "part",
-    )
+    parameters: ClassVar[Models] = (ObservedFlowParams, FlowConnectionParams, PartParams)
     ui_color = "#dbe7f3"
     operator_extra_links = (ReportLink(),)
-
-    def __init__(  # noqa: PLR0913 - a flow and its connections, each by its name
-        self,
-        *,
-        source_connector: str,
-        checkpoint_connector: str = "",
-        groups: str = "",
-        thresholds: Mapping[str, Any] | None = None,
-        connect_conn_id: str = "kafka_connect_default",
-        source_kafka_conn_id: str = "kafka_source",
-        target_kafka_conn_id: str = "kafka_target",
-        control: str = "rest",
-        part: str = "",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.source_connector = source_connector
-        self.checkpoint_connector = checkpoint_connector
-        self.groups = groups
-        self.thresholds = thresholds
-        self.connect_conn_id = connect_conn_id
-        self.source_kafka_conn_id = source_kafka_conn_id
-        self.target_kafka_conn_id = target_kafka_conn_id
-        self.control = control
-        self.part = part
 
     def execute(self, context: Context) -> str:
         """Write the snapshot."""
@@ -99,14 +58,14 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
         from airflow_provider_connect_offsets.observe.flow.readiness import take_readiness_snapshot
         from airflow_provider_connect_offsets.workspace.readiness import Kept
 
-        directory = _directory(directory_of(context, part=self.part).uri)
         dag_id = str(context["ti"].dag_id)
         with failing_clearly():
-            request = self.request()
+            directory = _directory(new_directory(self, context).uri)
+            request, named = self.given(ObservedFlowParams).request(), self.given(FlowConnectionParams)
             with (
-                open_clients(self.connect_conn_id, self.source_kafka_conn_id, control=self.control) as opened,
-                kafka_cluster(self.source_kafka_conn_id) as source,
-                kafka_cluster(self.target_kafka_conn_id) as target,
+                open_clients(named.connect_conn_id, named.source_kafka_conn_id, control=named.control) as opened,
+                kafka_cluster(named.source_kafka_conn_id) as source,
+                kafka_cluster(named.target_kafka_conn_id) as target,
             ):
                 looked = take_readiness_snapshot(
                     request,
@@ -118,17 +77,6 @@ class SnapshotMirrorReadinessOperator(BaseOperator):
                 )
         self.log.info("Looked at %s; datasets under %s", looked, directory.uri)
         return directory.uri
-
-    def request(self) -> ReadinessRequest:
-        """What was asked for; raises :class:`InvalidRequest`."""
-        from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
-
-        return ReadinessRequest.parse(
-            source_connector=self.source_connector,
-            checkpoint_connector=self.checkpoint_connector,
-            groups=self.groups,
-            thresholds=self.thresholds or {},
-        )
 
 
 class JudgeMirrorReadinessOperator(OffsetsJobOperator):
@@ -142,22 +90,12 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
     ``run_uri``, ``report``, ``report_url``, ``ready``, ``worst`` and counts, each an XCom of its own too.
     """
 
-    template_fields: Sequence[str] = (*OffsetsJobOperator.template_fields, "keep")
-    application_name = "connect-offsets-readiness"
-
-    def __init__(self, *, run_uri: str, keep: int | str = 672, **kwargs: Any) -> None:
-        super().__init__(run_uri=run_uri, **kwargs)
-        self.keep = keep
-
-    def job(self) -> Path:
-        """The file of the job."""
-        from airflow_provider_connect_offsets.pipeline.shipping import readiness_job_path
-
-        return readiness_job_path()
+    parameters: ClassVar[Models] = (*OffsetsJobOperator.parameters, HistoryParams)
+    job = "readiness"
 
     def directories(self) -> list[str]:
         """The run's directory, and how many runs are kept."""
-        return [self.run_uri, str(max(1, int(self.keep)))]
+        return [self.run_uri, str(max(1, self.given(HistoryParams).keep))]
 
     def judged(self) -> dict[str, Any]:
         """Write the page, remove what has expired, and give what the task returns."""
@@ -176,20 +114,17 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
         page = page_written(lambda: write_readiness_page(directory), directory.report)
         report = report_at(page, dag_id=self.dag_id)
         for gone in forget_earlier(found.summary, keep_under=join(workspace_uri(), unique_segment(self.dag_id))):
-            self.log.info("Removed, as the history keeps %s runs: %s", self.keep, gone)
+            self.log.info("Removed, as the history keeps %s runs: %s", self.given(HistoryParams).keep, gone)
         return {"run_uri": self.run_uri, **report, **{name: found.summary[name] for name in _HANDED_ON}}
 
 
-class RequireMirrorReadyOperator(BaseOperator):
-    """Fail where a flow is not ready for a failover, with the worst that was found; ``summary``: of the judgement."""
+class RequireMirrorReadyOperator(TakesParameters, BaseOperator):
+    """Fail if a flow is not ready for a failover, with the worst that was found."""
 
-    template_fields: Sequence[str] = ("summary",)
+    parameters: ClassVar[Models] = (FoundParams,)
     ui_color = "#f3e3d3"
     operator_extra_links = (ReportLink(),)
-
-    def __init__(self, *, summary: Any, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.summary = summary
+    summary: Any
 
     def execute(self, context: Context) -> None:
         """Tell."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped, RecordsDeleted
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.shared.common import owner_of, page_of
+from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, page_of, run_of
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import RunParams, WaitingParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -20,46 +22,25 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
-class RestoreConnectorOffsetsOperator(BaseOperator):
-    """Put back what a change of the same run left unfinished: prior offsets, then the prior state.
+class RestoreConnectorOffsetsOperator(TakesParameters, BaseOperator):
+    """Undo what a change of the same run left unfinished: prior offsets, then the prior state.
 
-    Does nothing where the change ended in order, applied or restored. Meant as a teardown, with more retries than
-    anything else in the DAG. ``run_uri`` is what the snapshot returned. Returns a sentence that says what was done.
+    Does nothing if the change ended in order, applied or undone. Meant as a teardown, with more retries than anything
+    else in the DAG. Returns a sentence that says what was done.
     """
 
-    template_fields: Sequence[str] = ("run_uri", "connect_conn_id", "kafka_conn_id", "control", "timeout")
+    parameters: ClassVar[Models] = (RunParams, ConnectorConnectionParams, WaitingParams)
     ui_color = "#f3d3d3"
     operator_extra_links = (ReportLink(),)
 
-    def __init__(
-        self,
-        *,
-        run_uri: str,
-        connect_conn_id: str = "kafka_connect_default",
-        kafka_conn_id: str | None = "kafka_default",
-        control: str = "rest",
-        timeout: float = 120.0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.run_uri = run_uri
-        self.connect_conn_id = connect_conn_id
-        self.kafka_conn_id = kafka_conn_id
-        self.control = control
-        self.timeout = timeout
-
     def execute(self, context: Context) -> str:
         """Restore where something is left to restore."""
-        from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-
         with (
             failing_clearly(except_for=LeftStopped),
-            open_clients(
-                self.connect_conn_id, self.kafka_conn_id, control=self.control, timeout=float(self.timeout)
-            ) as opened,
+            open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as opened,
         ):
-            told = self.take_back(RunDirectory(self.run_uri), opened, context)
-        return told or "Nothing was left to restore."
+            done = self.take_back(run_of(self), opened, context)
+        return done or "Nothing was left to restore."
 
     def take_back(self, run: RunDirectory, opened: ConnectCluster, context: Context) -> str | None:
         """Restore one connector, and say what was done; None where nothing was left.

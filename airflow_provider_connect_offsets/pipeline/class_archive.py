@@ -18,8 +18,8 @@ import tempfile
 from pathlib import Path
 
 from airflow_provider_connect_offsets.pipeline.shipping import (
-    PACKAGE,
     QUICK_START,
+    job_path,
     spark_submit_path,
     write_py_files,
 )
@@ -51,7 +51,7 @@ def write_class_archive(target: Path, spark_submit: str) -> str:
     with tempfile.TemporaryDirectory(prefix="connect-offsets-") as scratch:
         made = target.with_name(f".{target.name}.{os.getpid()}")
         shipped = write_py_files(Path(scratch, "connect_offsets.zip"))
-        job = [str(PACKAGE / "pipeline" / "rehearsal_job.py"), Path(scratch, "run").as_uri()]
+        job = [str(job_path()), "rehearsal", Path(scratch, "run").as_uri()]
         options = _submit_options(f"-XX:ArchiveClassesAtExit={made}")
         here = {**os.environ, **options, "PYSPARK_PYTHON": sys.executable}
         try:

@@ -7,22 +7,18 @@ from __future__ import annotations
 
 import json
 import struct
-import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow_provider_connect_offsets.pipeline.unzipped import is_copy
-
-sys.path.sort(key=is_copy)
-
 from pyspark.sql import SparkSession
 
+from airflow_provider_connect_offsets.exceptions import DatasetError
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.pipeline.frames import struct_type, write_dataset
-from airflow_provider_connect_offsets.pipeline.session import open_session
+from airflow_provider_connect_offsets.pipeline.session import Job
 from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, STORED_RECORDS, Schema
@@ -63,16 +59,10 @@ def _text(value: str) -> bytes:
     return struct.pack(">h", len(value)) + value.encode()
 
 
-def main(arguments: list[str]) -> int:
-    """Run as a Spark application."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: rehearsal_job.py RUN_DIRECTORY\n")
-        return 2
-    spark = open_session("connect-offsets rehearsal", {})
-    errors = rehearse(spark, FailoverDirectory(arguments[0]))["errors"]
-    spark.stop()
-    return 1 if errors else 0
+def _run(spark: SparkSession, arguments: list[str]) -> None:
+    errors = rehearse(spark, FailoverDirectory(*arguments))["errors"]
+    if errors:
+        raise DatasetError(f"the rehearsal failed: {errors}")
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+JOB = Job(name="rehearsal", usage="RUN_DIRECTORY", run=_run, takes={1})

@@ -20,10 +20,14 @@ REQUIRED = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A program that ``spark-submit`` runs.
+    """A job that ``job.py`` runs.
 
-    run: what it does, with a session and the program's arguments; takes: how many of these there may be; defaults:
-    settings for what users have not set
+    Attributes:
+        name: what ``job.py`` calls it; Spark's application is named after it
+        usage: its arguments, for people
+        run: what it does, with a session and its arguments
+        takes: how many arguments there may be
+        defaults: Spark settings for what users have not set
     """
 
     name: str
@@ -33,11 +37,11 @@ class Job:
     defaults: Mapping[str, str] = field(default_factory=dict)
 
     def main(self, arguments: list[str]) -> int:
-        """Run as a Spark application; gives the exit code."""
+        """Run as a Spark application, and return the exit code."""
         if len(arguments) not in self.takes:
-            sys.stderr.write(f"usage: {self.usage}\n")
+            sys.stderr.write(f"usage: job.py {self.name} {self.usage}\n")
             return 2
-        spark = open_session(self.name, self.defaults)
+        spark = open_session(f"connect-offsets {self.name}", self.defaults)
         self.run(spark, arguments)
         jvm.stop(spark)
         return 0

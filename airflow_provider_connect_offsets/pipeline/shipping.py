@@ -35,29 +35,9 @@ _SHIPPED = (
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
-def plan_job_path() -> Path:
-    """Give the file that ``spark-submit`` runs for a plan."""
-    return PACKAGE / "pipeline" / "plan" / "plan_job.py"
-
-
-def orphans_job_path() -> Path:
-    """Give the file that ``spark-submit`` runs to find orphaned offsets."""
-    return PACKAGE / "pipeline" / "orphans" / "orphans_job.py"
-
-
-def translate_job_path() -> Path:
-    """Give the file that ``spark-submit`` runs to translate positions of consumer groups."""
-    return PACKAGE / "pipeline" / "failover" / "translate_job.py"
-
-
-def mirror_reset_job_path() -> Path:
-    """Give the file that ``spark-submit`` runs to plan the reset of a flow."""
-    return PACKAGE / "pipeline" / "flow" / "mirror_reset_job.py"
-
-
-def readiness_job_path() -> Path:
-    """Give the file that ``spark-submit`` runs to judge a flow's readiness."""
-    return PACKAGE / "pipeline" / "flow" / "readiness_job.py"
+def job_path() -> Path:
+    """The file that ``spark-submit`` runs for every job; see ``job`` for its arguments."""
+    return PACKAGE / "pipeline" / "job.py"
 
 
 def spark_submit_path() -> str | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import BaseSensorOperator
@@ -12,6 +11,8 @@ from airflow.sdk import BaseSensorOperator
 from airflow_provider_connect_offsets.hooks.clients import workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.parameters.sensors import BackfillTurnParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -22,30 +23,20 @@ if TYPE_CHECKING:
 _NOT_AT_WORK = ("success", "failed", "queued")
 
 
-class BackfillTurnSensor(BaseSensorOperator):
+class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
     """Wait until no other run of this DAG rewinds the connector, or skip the rest where none has to any more.
 
     Of several intervals that wait, the earliest is rewound to, and delivers the others as well: their runs are skipped
     and name it. Fails, before anything is touched, where the run has no data interval, and where that begins further
     back than ``max_rewind``.
-
-    Args:
-        connector: Name of the connector.
-        topics: Regular expression of the topics that are rewound; runs with others don't stand in for each other.
-        max_rewind: ISO 8601 duration; how far back from now an interval may begin.
-        part: As of the change that follows, whose outcome tells when it was applied.
     """
 
-    template_fields: Sequence[str] = ("connector", "topics", "max_rewind", "part")
-
-    def __init__(
-        self, *, connector: str, topics: str = "", max_rewind: str = "P7D", part: str = "", **kwargs: Any
-    ) -> None:
-        super().__init__(**{"mode": "reschedule", "poke_interval": 10.0, **kwargs})
-        self.connector = connector
-        self.topics = topics
-        self.max_rewind = max_rewind
-        self.part = part
+    parameters: ClassVar[Models] = (BackfillTurnParams,)
+    preset: ClassVar[dict[str, Any]] = {"mode": "reschedule", "poke_interval": 10.0}
+    connector: str
+    topics: str
+    max_rewind: str
+    part: str
 
     def poke(self, context: Context) -> bool:
         """Take the turn, wait for it, or skip."""

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSensorTimeout, AirflowSkipException, conf
 from airflow.sdk import BaseSensorOperator
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
+from airflow_provider_connect_offsets.parameters.fields import fields_of
+from airflow_provider_connect_offsets.parameters.taking import TakesParameters
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.triggers.waiting import WaitingTrigger
 
+_TRIGGERS = "airflow_provider_connect_offsets.triggers"
 
-class WaitingSensor(BaseSensorOperator, ABC):
+
+class WaitingSensor(TakesParameters, BaseSensorOperator):
     """Waits for what its trigger looks at; ``deferrable`` frees the worker's slot meanwhile.
 
     ``poke_interval`` is the longest time between two looks; a deferred sensor begins with short ones. Either way, what
@@ -29,6 +33,8 @@ class WaitingSensor(BaseSensorOperator, ABC):
     task at once, and the end of ``timeout`` (seconds) fails it with what was seen last; none of these is retried.
     """
 
+    #: Module and class of the trigger, in the room ``triggers``; imported when it is needed.
+    trigger_name: ClassVar[str]
     #: Airflow ends a task whose triggerer is gone so many seconds after a living one would have.
     GRACE = 60.0
 
@@ -43,9 +49,12 @@ class WaitingSensor(BaseSensorOperator, ABC):
         self.until: float | None = None
         self._seen = ""
 
-    @abstractmethod
     def trigger(self) -> WaitingTrigger:
-        """What is waited for."""
+        """Return the trigger that awaits what the parameters say."""
+        module, _, name = self.trigger_name.partition(".")
+        awaited = {one: getattr(self, one) for one in fields_of(*self.parameters)}
+        made: type[WaitingTrigger] = getattr(import_module(f"{_TRIGGERS}.{module}"), name)
+        return made(**awaited, most=float(self.poke_interval), until=self.until)
 
     def execute(self, context: Context) -> None:
         """Wait here, or look once and leave the rest to a triggerer."""

@@ -1,71 +1,162 @@
-"""How the tasks of a change hang together so that one that was not applied fails the run; for one connector or many."""
+"""How the tasks of an operation hang together, so that one that was not made fails the run; alike for all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import wraps
 from typing import Any
 
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import TaskGroup
 
-from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
+from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
+from airflow_provider_connect_offsets.parameters.fields import Parameters, fields_of
+from airflow_provider_connect_offsets.parameters.taking import accepted, documented
+
+_RETRIES: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
+_TEARDOWN: dict[str, Any] = {"retries": 10, "retry_delay": timedelta(seconds=10)}
 
 
-@dataclass(frozen=True, slots=True)
-class Kit:
-    """The operators of a change."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A task: its id, and its operator."""
 
-    snapshot: type[Any]
-    plan: type[Any]
-    approve: type[ApproveOffsetPlanOperator]
-    begin: type[Any]
-    apply: type[Any]
-    restore: type[Any]
+    task_id: str
+    operator: Any
 
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the tasks of a change are told: ``asked`` goes to the snapshot, ``applying`` to apply, ``spark`` to plan."""
-
-    asked: Mapping[str, Any]
-    approval: bool | str
-    dry_run: bool | str
-    approval_timeout: timedelta | None
-    plan_ttl: timedelta
-    clients: Mapping[str, str]
-    spark_conn_id: str
-    spark: Mapping[str, Any]
-    applying: Mapping[str, Any] = field(default_factory=dict)
+    def make(self, values: Mapping[str, Any], **more: Any) -> Any:
+        """Make the task, with those of ``values`` that its operator takes, and ``more``."""
+        return self.operator(task_id=self.task_id, **{**accepted(self.operator, values), **more})
 
 
-def wire(kit: Kit, wanted: Wanted, *, group_id: str) -> TaskGroup:
-    """Snapshot, plan, approve, begin, apply, outcome, and restore as teardown.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tasks:
+    """The tasks of an operation.
 
-    ``begin`` is the setup, so that ``restore`` runs whatever becomes of ``apply``; ``outcome`` is the leaf that is no
-    teardown, without which a failed ``apply`` would count as a successful run.
+    Attributes:
+        snapshot: Writes what the plan needs; returns the run's directory.
+        plan: The Spark job.
+        approve: Asks a person.
+        check: A setup that only reads, if ``begin`` changes something already; else ``begin`` is the setup.
+        begin: Checks once more, or stops what must be stopped for final figures; returns their directory then.
+        replan: The Spark job on final figures, held to the first plan.
+        apply: Makes the change.
+        restore: Undoes what was left unfinished; the teardown.
     """
-    retrying: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
+
+    snapshot: Task
+    plan: Task
+    approve: Task
+    check: Task | None = None
+    begin: Task | None = None
+    replan: Task | None = None
+    apply: Task
+    restore: Task | None = None
+
+
+def tasks(**operators: Any) -> Tasks:
+    """Return tasks that are called as their roles are, unless ``(task_id, operator)`` is given."""
+    given = {role: one if isinstance(one, tuple) else (role, one) for role, one in operators.items()}
+    return Tasks(**{role: Task(task_id=task_id, operator=operator) for role, (task_id, operator) in given.items()})
+
+
+def retries() -> dict[str, Any]:
+    """Return how tasks that may be run again are retried."""
+    return dict(_RETRIES)
+
+
+def spark_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a Spark job: its connection, its retries, and what the caller adds as ``spark``."""
+    return {"conn_id": values["spark_conn_id"], **_RETRIES, **(values["spark"] or {})}
+
+
+def wire(operation: Tasks, values: Mapping[str, Any], *, group_id: str) -> TaskGroup:
+    """Wire snapshot, plan, approval, the change itself, an outcome, and the restore as teardown.
+
+    The setup only reads, so that the teardown runs whatever becomes of the tasks that change something; ``outcome`` is
+    the leaf that is no teardown, without which a failed change would count as a successful run.
+
+    Args:
+        operation: The tasks.
+        values: Arguments of the task group by name; each task gets those that its operator takes.
+        group_id: Id of the group.
+    """
+    spark = spark_of(values)
     with TaskGroup(group_id) as group:
-        snapshot = kit.snapshot(task_id="snapshot", **wanted.asked, **wanted.clients, **retrying)
-        located: dict[str, Any] = {"run_uri": snapshot.output, **wanted.clients}
-        planning = {**retrying, **wanted.spark}
-        plan = kit.plan(task_id="plan", run_uri=snapshot.output, conn_id=wanted.spark_conn_id, **planning)
-        approve = kit.approve(
-            task_id="approve",
+        snapshot = operation.snapshot.make(values, **_RETRIES)
+        run_uri = snapshot.output
+        plan = operation.plan.make(values, run_uri=run_uri, **spark)
+        asked = {"plan_only": values["dry_run"]} if "dry_run" in values else {}
+        approve = operation.approve.make(
+            values,
             summary=plan.output,
-            approval=wanted.approval,
-            plan_only=wanted.dry_run,
-            defaults=ApproveOffsetPlanOperator.REJECT,
-            response_timeout=wanted.approval_timeout,
+            defaults=AskOperator.REJECT,
+            response_timeout=values["approval_timeout"],
             retries=0,  # no second question
+            **asked,
         )
-        begin = kit.begin(task_id="begin", plan_ttl=wanted.plan_ttl.total_seconds(), **located, **retrying)
-        apply = kit.apply(task_id="apply", digest=plan.output["digest"], **wanted.applying, **located, **retrying)
-        restore = kit.restore(task_id="restore", **located, retries=10, retry_delay=timedelta(seconds=10))
-        outcome = EmptyOperator(task_id="outcome")
-        plan >> approve >> begin.as_setup() >> apply
-        apply >> restore.as_teardown(setups=begin, on_failure_fail_dagrun=True)
-        apply >> outcome
+        plan >> approve
+        last, summary, setup = approve, plan.output, None
+        if operation.check:
+            setup = operation.check.make(values, run_uri=run_uri, **_RETRIES).as_setup()
+            last = last >> setup
+        if operation.begin:
+            begin = operation.begin.make(values, run_uri=run_uri, **_RETRIES)
+            setup = setup or begin.as_setup()
+            last = last >> begin
+        final_uri = run_uri
+        if operation.replan:
+            final_uri = begin.output
+            replan = operation.replan.make(values, run_uri=final_uri, preview_uri=run_uri, **spark)
+            last, summary = last >> replan, replan.output
+        apply = operation.apply.make(values, run_uri=final_uri, digest=summary["digest"], **_RETRIES)
+        last >> apply
+        if operation.restore:
+            restore = operation.restore.make(values, run_uri=run_uri, **_TEARDOWN)
+            apply >> restore.as_teardown(setups=setup, on_failure_fail_dagrun=True)
+            apply >> EmptyOperator(task_id="outcome")
     return group
+
+
+def task_group(
+    *models: type[Parameters], group_id: str, **more: Any
+) -> Callable[[Callable[..., TaskGroup]], Callable[..., TaskGroup]]:
+    """Decorate a function that makes a task group of values: its arguments are the fields of ``models``.
+
+    Args:
+        models: Their fields are arguments; durations may be given as ``timedelta``, too.
+        group_id: Default of the argument ``group_id``.
+        more: More arguments, with their defaults.
+    """
+    known = fields_of(*models)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    arguments = [
+        *(
+            inspect.Parameter(name, keyword, default=inspect.Parameter.empty if one.is_required() else one.default)
+            for name, one in known.items()
+        ),
+        *(inspect.Parameter(name, keyword, default=value) for name, value in more.items()),
+        inspect.Parameter("group_id", keyword, default=group_id),
+    ]
+    signature = inspect.Signature(arguments, return_annotation=TaskGroup)
+
+    def decorated(make: Callable[..., TaskGroup]) -> Callable[..., TaskGroup]:
+        @wraps(make)
+        def made(**given: Any) -> TaskGroup:
+            bound = signature.bind(**given)
+            bound.apply_defaults()
+            return make(
+                **{
+                    name: value.total_seconds() if name in known and isinstance(value, timedelta) else value
+                    for name, value in bound.arguments.items()
+                }
+            )
+
+        made.__doc__ = documented(make.__doc__, known)
+        made.__signature__ = signature  # type: ignore[attr-defined]
+        return made
+
+    return decorated

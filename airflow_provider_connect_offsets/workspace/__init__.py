@@ -1,5 +1,6 @@
-"""Datasets that tasks hand to each other by URI: their schemas (standard library only), and how they are published.
+"""Datasets that tasks pass to each other by URI: their schemas, and how they are published.
 
-``schemas`` columns of each dataset · ``files`` whole files, published at once · ``datasets`` rows in Parquet ·
-``layout`` where a run's datasets lie.
+``schemas``, ``flow_schemas`` columns of each dataset · ``layout``, ``fleet``, ``readiness`` directories of runs ·
+``paths`` URIs and path segments · ``files`` whole files, published atomically · ``datasets`` rows in Parquet ·
+``outcome`` how a change ended · ``served`` files that a browser may get.
 """

@@ -1,6 +1,6 @@
-"""Datasets: a directory of Parquet files, finished by the marker ``_SUCCESS`` that Spark writes too.
+"""Read and write datasets: directories of Parquet files, finished by the marker ``_SUCCESS`` as Spark's are.
 
-A reader refuses a directory without the marker, so a dataset is there whole or not at all.
+A reader refuses a directory without the marker, so no incomplete dataset is ever read.
 """
 
 from __future__ import annotations
@@ -35,18 +35,27 @@ _ARROW_TYPES: Mapping[ColumnKind, pa.DataType] = {
 
 
 def arrow_schema(schema: Schema) -> pa.Schema:
-    """Give the Arrow schema of a dataset."""
+    """Return the Arrow schema of a dataset."""
     return pa.schema(
         [pa.field(column.name, _ARROW_TYPES[column.kind], nullable=column.nullable) for column in schema.columns]
     )
 
 
 def write_dataset(uri: str, schema: Schema, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Publish ``rows`` as the dataset at ``uri``, replacing what stood there; returns how many rows."""
+    """Publish a dataset, replacing an earlier one.
+
+    Args:
+        uri: Directory of the dataset.
+        schema: Its columns.
+        rows: A mapping from column to value for each row; a missing column is null.
+
+    Returns:
+        The number of rows.
+    """
     columns = arrow_schema(schema)
-    buffer, left, written = io.BytesIO(), iter(rows), 0
+    buffer, remaining, written = io.BytesIO(), iter(rows), 0
     with pq.ParquetWriter(buffer, columns) as writer:
-        while batch := list(islice(left, _BATCH)):
+        while batch := list(islice(remaining, _BATCH)):
             # Column by column: from_pylist takes four times as long.
             arrays = [pa.array([row.get(field.name) for row in batch], field.type) for field in columns]
             writer.write_table(pa.table(arrays, schema=columns))
@@ -58,14 +67,14 @@ def write_dataset(uri: str, schema: Schema, rows: Iterable[Mapping[str, Any]]) -
 
 
 class Parts:
-    """Parts of a dataset that is too large to be held in memory; threads may write at the same time."""
+    """Writes parts of a dataset that does not fit in memory; threads may write at the same time."""
 
     def __init__(self, uri: str, schema: Schema) -> None:
         self._uri, self._columns = uri, arrow_schema(schema)
         self._numbers, self._lock = count(), Lock()
 
     def write(self, **columns: Sequence[Any]) -> None:
-        """Write a part: a value for each of its rows, by column."""
+        """Write a part; ``columns`` has the values of all its rows by column."""
         arrays = [pa.array(columns[field.name], field.type) for field in self._columns]
         buffer = io.BytesIO()
         with pq.ParquetWriter(buffer, self._columns) as writer:
@@ -77,10 +86,10 @@ class Parts:
 
 @contextmanager
 def writing_parts(uri: str, schema: Schema) -> Iterator[Parts]:
-    """Publish a dataset part by part, replacing what stood there; it is finished when the block ends well."""
+    """Publish a dataset part by part, replacing an earlier one; it is finished when the block ends without error."""
     files.remove_tree(uri)
     parts = Parts(uri, schema)
-    parts.write(**{column.name: () for column in schema.columns})  # so that there is one in any case
+    parts.write(**{column.name: () for column in schema.columns})  # so that there is at least one
     yield parts
     files.write_bytes(join(uri, MARKER), b"")
 
@@ -90,37 +99,42 @@ def _part(number: int) -> str:
 
 
 def write_newest(uri: str, schema: Schema, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Publish ``rows`` as a new dataset under the directory ``uri``, beside the earlier ones; returns how many rows.
+    """Publish ``rows`` as the newest dataset under the directory ``uri`` and return their number.
 
-    Whoever is killed meanwhile leaves the newest as it was, where :func:`write_dataset` has removed it first.
+    Earlier datasets stay, so a process that is killed meanwhile leaves the newest one readable, unlike
+    :func:`write_dataset`, which removes it first.
     """
     return write_dataset(join(uri, f"{max(_numbers(uri), default=0) + 1:06d}"), schema, rows)
 
 
 def read_newest(uri: str, schema: Schema) -> list[dict[str, Any]] | None:
-    """Read the newest whole dataset under ``uri``; None where there is none. Raises as :func:`read_dataset` does."""
+    """Read the newest finished dataset under ``uri``; None if there is none. Raises as :func:`read_dataset` does."""
     for number in sorted(_numbers(uri), reverse=True):
-        found = join(uri, f"{number:06d}")
-        if is_finished(found):
-            return read_dataset(found, schema)
+        newest = join(uri, f"{number:06d}")
+        if is_finished(newest):
+            return read_dataset(newest, schema)
     return None
 
 
 def is_finished(uri: str) -> bool:
-    """Whether a dataset is there and whole."""
+    """Whether a dataset is finished."""
     return MARKER in files.list_names(uri)
 
 
 def read_dataset(uri: str, schema: Schema) -> list[dict[str, Any]]:
-    """Read a dataset whole; raises :class:`DatasetError` where it is missing, unfinished or of another shape.
+    """Read a dataset.
 
-    A nullable column that was added to the schema later is null in older datasets.
+    Returns:
+        A dict from column to value for each row. A nullable column that is missing (in an older dataset) is None.
+
+    Raises:
+        DatasetError: The dataset is missing, unfinished or has other columns.
     """
     return list(iterate_dataset(uri, schema))
 
 
 def iterate_dataset(uri: str, schema: Schema) -> Iterator[dict[str, Any]]:
-    """Read a dataset row by row, for those that may be large; raises as :func:`read_dataset` does, also midway."""
+    """Read a large dataset row by row; raises as :func:`read_dataset` does, also midway."""
     names = files.list_names(uri)
     if MARKER not in names:
         state = "was never finished (no _SUCCESS in it)" if names else "does not exist"
@@ -137,8 +151,8 @@ def _numbers(uri: str) -> list[int]:
 def _read_part(uri: str, schema: Schema) -> Iterator[dict[str, Any]]:
     content = files.read_bytes(uri)
     try:
-        # Not read_table, and no threads: with pyarrow 26 a process that has read this way now and then aborts at exit
-        # ("terminate called without an active exception"), which would turn a task that succeeded into a failed one.
+        # Not read_table, and no threads: with pyarrow 26 a process that has read so sometimes aborts at exit
+        # ("terminate called without an active exception"), which would fail a task that succeeded.
         part = pq.ParquetFile(pa.BufferReader(content or b""), pre_buffer=False)
         table = _completed(part.read(use_threads=False), schema).cast(arrow_schema(schema))
         for batch in table.to_batches(max_chunksize=_BATCH):
@@ -148,7 +162,7 @@ def _read_part(uri: str, schema: Schema) -> Iterator[dict[str, Any]]:
 
 
 def _completed(table: pa.Table, schema: Schema) -> pa.Table:
-    """The schema's columns of a table; raises ``ValueError`` where one is missing that must not be null."""
+    """Return the schema's columns of a table; raises ``ValueError`` if one is missing that can't be null."""
     for column in schema.columns:
         if column.name not in table.column_names:
             if not column.nullable:

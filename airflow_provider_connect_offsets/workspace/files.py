@@ -1,4 +1,4 @@
-"""Whole files on any file system that fsspec reaches, published at once or not at all."""
+"""Read and atomically publish whole files on any file system that fsspec supports."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from packaging.version import Version
 
 from airflow_provider_connect_offsets.exceptions import DatasetError, WorkspaceUnwritable
 
-# Where a file can be created by one caller alone: the package of each protocol, which has that since 2024.12.0
-# (``mode="create"``: If-None-Match of S3, ifGenerationMatch of GCS, overwrite=False of Azure). fsspec's own way, which
-# all others have, looks whether there is a file and writes it then.
+# File systems on which only one of two callers can create a file: the package of each protocol, since 2024.12.0
+# (``mode="create"``: If-None-Match of S3, ifGenerationMatch of GCS, overwrite=False of Azure). All others use fsspec's
+# default, which checks whether the file exists before it writes.
 _CREATES_ONCE: Mapping[str, str] = {
     "s3": "s3fs",
     "s3a": "s3fs",
@@ -33,7 +33,7 @@ _SINCE = "2024.12.0"
 
 
 def locate(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
-    """Find the file system and the path on it; raises :class:`DatasetError` for a URI nobody here understands."""
+    """Return the file system of a URI and the path on it; raises :class:`DatasetError` for an unsupported URI."""
     try:
         file_system, path = fsspec.core.url_to_fs(uri)
     except (ValueError, ImportError) as error:
@@ -42,9 +42,12 @@ def locate(uri: str) -> tuple[fsspec.AbstractFileSystem, str]:
 
 
 def write_bytes(uri: str, content: bytes) -> None:
-    """Publish a file: on a local disk written beside, synced and renamed; on an object store one upload.
+    """Publish a file, replacing an earlier one atomically.
 
-    Raises :class:`WorkspaceUnwritable`.
+    On a local disk a temporary file is written, synced and renamed; on an object store there is one upload.
+
+    Raises:
+        WorkspaceUnwritable: The file can't be written.
     """
     file_system, path = locate(uri)
     with _written(uri):
@@ -56,9 +59,14 @@ def write_bytes(uri: str, content: bytes) -> None:
 
 
 def create_bytes(uri: str, content: bytes) -> bool:
-    """Publish a file only where none stands; tell whether this call made it. Two callers never both succeed.
+    """Publish a file unless it exists; of two callers only one succeeds.
 
-    Raises :class:`DatasetError` on a file system where they might, and :class:`WorkspaceUnwritable`.
+    Returns:
+        Whether this call created the file.
+
+    Raises:
+        DatasetError: The file system can't guarantee that only one caller succeeds.
+        WorkspaceUnwritable: The file can't be written.
     """
     file_system, path = locate(uri)
     if isinstance(file_system, LocalFileSystem):
@@ -76,17 +84,17 @@ def create_bytes(uri: str, content: bytes) -> bool:
 
 @contextmanager
 def _written(uri: str) -> Iterator[None]:
-    """Whatever a file system says where it can't write: each has exceptions of its own."""
+    """Convert all errors of writing, because each file system has exceptions of its own."""
     try:
         yield
     except Exception as error:
         raise WorkspaceUnwritable(
-            f"{uri} can't be written: {error!r}. Mend the workspace, then run it again."
+            f"{uri} can't be written: {error!r}. Repair the workspace, then run it again."
         ) from error
 
 
 def read_bytes(uri: str) -> bytes | None:
-    """Read a file whole; None where there is none."""
+    """Read a file; None if there is none."""
     file_system, path = locate(uri)
     file_system.invalidate_cache()
     try:
@@ -97,14 +105,14 @@ def read_bytes(uri: str) -> bytes | None:
 
 
 def exists(uri: str) -> bool:
-    """True where there is a file or directory."""
+    """Whether there is a file or directory."""
     file_system, path = locate(uri)
     file_system.invalidate_cache()
     return bool(file_system.exists(path))
 
 
 def read_chunks(uri: str, *, size: int = 1 << 20) -> Iterator[bytes] | None:
-    """Read a file of any size piece by piece, of at most ``size`` bytes; None where there is none."""
+    """Read a file of any size in pieces of at most ``size`` bytes; None if there is none."""
     file_system, path = locate(uri)
     file_system.invalidate_cache()
     try:
@@ -120,12 +128,12 @@ def write_json(uri: str, value: Any) -> None:
 
 
 def to_json(value: Any) -> bytes:
-    """Write JSON that people can read and compare."""
+    """Return JSON that people can read and compare: indented, with sorted keys."""
     return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
 def read_json(uri: str) -> Any:
-    """Read a JSON file; raises :class:`DatasetError` where there is none, or a damaged one."""
+    """Read a JSON file; raises :class:`DatasetError` if it is missing or damaged."""
     value = read_json_if_any(uri)
     if value is None:
         raise DatasetError(f"{uri} does not exist")
@@ -133,7 +141,7 @@ def read_json(uri: str) -> Any:
 
 
 def read_json_if_any(uri: str) -> Any | None:
-    """Read a JSON file; None where there is none. Raises :class:`DatasetError` for a damaged one."""
+    """Read a JSON file; None if there is none. Raises :class:`DatasetError` if it is damaged."""
     content = read_bytes(uri)
     if content is None:
         return None
@@ -144,18 +152,18 @@ def read_json_if_any(uri: str) -> Any | None:
 
 
 def list_names(uri: str) -> list[str]:
-    """Names of what lies directly under a directory, sorted; empty where there is none."""
+    """Return the names of files and directories directly under a directory, sorted; empty if there is none."""
     file_system, path = locate(uri)
     file_system.invalidate_cache()
     try:
-        found = file_system.ls(path, detail=False)
+        paths = file_system.ls(path, detail=False)
     except FileNotFoundError:
         return []
-    return sorted(entry.rstrip("/").rsplit("/", 1)[-1] for entry in found)
+    return sorted(entry.rstrip("/").rsplit("/", 1)[-1] for entry in paths)
 
 
 def remove_tree(uri: str) -> None:
-    """Remove a directory with all that is in it, where there is one."""
+    """Remove a directory and all its content, if it exists."""
     file_system, path = locate(uri)
     if file_system.exists(path):
         file_system.rm(path, recursive=True)
@@ -165,14 +173,14 @@ def _refuse_unless_it_creates_once(file_system: fsspec.AbstractFileSystem, uri: 
     protocols = [file_system.protocol] if isinstance(file_system.protocol, str) else list(file_system.protocol)
     package = next((_CREATES_ONCE[name] for name in protocols if name in _CREATES_ONCE), None)
     try:
-        found = None if package is None else version(package)
+        installed = None if package is None else version(package)
     except PackageNotFoundError:
-        found = None
-    if found is None or Version(found) < Version(_SINCE):
-        named = f"{protocols[0]!r}" if package is None else f"{package} {found or 'of an unknown version'}"
+        installed = None
+    if installed is None or Version(installed) < Version(_SINCE):
+        named = f"{protocols[0]!r}" if package is None else f"{package} {installed or 'of an unknown version'}"
         raise DatasetError(
             f"{uri} can't be a lock: with {named}, two runs might both create it, and change the same connector at "
-            "once. Let [connect_offsets] workspace be on a local or shared disk, on S3 (s3fs), Google Cloud Storage "
+            "once. Put [connect_offsets] workspace on a local or shared disk, on S3 (s3fs), Google Cloud Storage "
             f"(gcsfs) or Azure (adlfs), each {_SINCE} or later."
         )
 
@@ -184,14 +192,14 @@ def _pieces(file: Any, size: int) -> Iterator[bytes]:
 
 
 def _replace_local(path: Path, content: bytes) -> None:
-    temporary = _write_beside(path, content)
+    temporary = _write_temporary(path, content)
     temporary.replace(path)
     _sync_directory(path.parent)
 
 
 def _link_local(path: Path, content: bytes) -> bool:
-    """A hard link is created whole or not at all, which opening with O_EXCL and then writing is not."""
-    temporary = _write_beside(path, content)
+    """Create a hard link, which is atomic, unlike opening with O_EXCL and then writing."""
+    temporary = _write_temporary(path, content)
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -202,7 +210,7 @@ def _link_local(path: Path, content: bytes) -> bool:
     return True
 
 
-def _write_beside(path: Path, content: bytes) -> Path:
+def _write_temporary(path: Path, content: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     with temporary.open("wb") as file:

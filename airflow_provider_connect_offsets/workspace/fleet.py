@@ -1,4 +1,4 @@
-"""One change over many connectors: a directory that lists them, and a run directory for each."""
+"""Directory of one change of many connectors: their list, and a run directory for each."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from airflow_provider_connect_offsets.workspace.paths import join, unique_segmen
 
 @dataclass(frozen=True, slots=True)
 class FleetDirectory:
-    """All that belongs to one change over many connectors within one DAG run."""
+    """Directory of one change of many connectors within one DAG run."""
 
     uri: str
 
     @property
     def report(self) -> str:
-        """The page over all of them (HTML)."""
+        """The report on all connectors (HTML)."""
         return join(self.uri, "report.html")
 
     @property
@@ -26,13 +26,13 @@ class FleetDirectory:
         return join(self.uri, "fleet.json")
 
     def publish(self, connectors: Iterable[str]) -> None:
-        """List the connectors, once the snapshots of all are written."""
+        """Write the list of connectors, once all their snapshots are written."""
         files.write_json(self._list, {"connectors": sorted(connectors)})
 
     def member(self, connector: str) -> RunDirectory:
-        """The run directory of one connector."""
+        """Return the run directory of one connector."""
         return RunDirectory(join(self.uri, "connectors", unique_segment(connector)))
 
     def members(self) -> Mapping[str, RunDirectory]:
-        """The run directories by connector, sorted by name; raises :class:`DatasetError` where there is no list yet."""
+        """Return run directories by connector, sorted by name; raises :class:`DatasetError` if there is no list yet."""
         return {name: self.member(name) for name in files.read_json(self._list)["connectors"]}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from airflow_provider_connect_offsets.workspace.schemas import dataset_schema
 
-# A partition that a flow replicates. Null: ``source_*`` where the source is gone, ``target_start`` and ``target_end``
-# where the target lacks the partition. ``ends_with_stored``: whether the last record of the remote topic is the one at
+# A partition that a flow replicates. ``source_*`` are null if the source is lost, ``target_start`` and ``target_end``
+# if the target lacks the partition. ``ends_with_stored``: whether the last record of the remote topic is the one at
 # ``stored`` (null: not compared); ``gapless``: neither topic is compacted; ``transformed``: a transformation may have
 # dropped or changed records; ``timed``: the remote topic keeps the records' timestamps; ``source_from`` and
-# ``target_from``: from which offset on the records of either log were read (null: none).
+# ``target_from``: first offset of the records read of each log (null: none was read).
 MIRROR_PARTITIONS = dataset_schema(
     "mirror_partitions",
     topic="string",
@@ -30,8 +30,8 @@ MIRROR_PARTITIONS = dataset_schema(
     target_from="long?",
 )
 
-# Pairs of offsets that resets of the flow have kept (``rewinds``), as far as the records prove them still, and those
-# that were found by reading single records (``offsets.bisecting``).
+# Offset mappings from resets of the flow (``rewinds``) that the records still prove, and from single records that were
+# read (``offsets.bisecting``).
 KEPT_MAPPINGS = dataset_schema(
     "kept_mappings",
     topic="string",
@@ -40,9 +40,9 @@ KEPT_MAPPINGS = dataset_schema(
     downstream="long",
 )
 
-# The cluster that groups leave in a failback: where the part of each log ends that the flow from home has written
-# (null: it is none of its remote topics, or nobody knows), from which offset on copies are at home (null: none was
-# found), and how many records of its own stand there before these, which were never replicated.
+# The cluster that groups leave in a failback. ``forward_end``: end of the part of each log that the forward flow wrote
+# (null: no remote topic of it, or unknown); ``copied_from``: first offset that was copied back to the home cluster
+# (null: none found); ``left_behind``: number of the cluster's own records before that, which were never replicated.
 RETURN_PARTITIONS = dataset_schema(
     "return_partitions",
     topic="string",
@@ -86,8 +86,8 @@ TRANSLATION = dataset_schema(
     claimed="long?",
 )
 
-# From where on the records of either log are to be read. ``left_out``: how many that would be worth it are not, of both
-# logs, as all partitions together would take more than the limit allows.
+# First offset of the records to read of each log. ``left_out``: number of useful records of both logs that are not read
+# because all partitions together would exceed the limit.
 COMPARE_RANGES = dataset_schema(
     "compare_ranges",
     topic="string",
@@ -98,8 +98,8 @@ COMPARE_RANGES = dataset_schema(
     left_out="long?",
 )
 
-# Places that nothing but pairs of offsets tells, to be looked at, and what came of it (``same``, null: one of the two
-# records is not there any more).
+# Translated offsets that rest on offset mappings alone, of which the records are compared, and the result (``same``;
+# null: one of the two records no longer exists).
 _CLAIM = {
     "topic": "string",
     "target_topic": "string",
@@ -110,8 +110,9 @@ _CLAIM = {
 SAMPLED_CLAIMS = dataset_schema("sampled_claims", **_CLAIM)
 CHECKED_CLAIMS = dataset_schema("checked_claims", **_CLAIM, same="boolean?")
 
-# What a reset does to each topic: records that MirrorSource reads again, and of how many the remote topic holds a copy
-# already; offset syncs that go, and whose they are (``offsets.requests.flow_reset.Belongs``).
+# Effect of a reset on each topic. ``records_again``: records that MirrorSource reads again; ``duplicates``: those of
+# them that the remote topic has already; ``syncs``: offset syncs that are deleted; ``belongs``: whose they are
+# (``offsets.requests.flow_reset.Belongs``).
 RESET_TOPICS = dataset_schema(
     "reset_topics",
     topic="string",
@@ -123,9 +124,8 @@ RESET_TOPICS = dataset_schema(
     newest_sync="timestamp?",
 )
 
-# Pairs of offsets (source, remote topic) that are known exactly where a flow was reset, for each partition: the last
-# record replicated before it (null: none), and the next one (null: not known which) with the place that it gets. The
-# ids are those that the topics had then.
+# Exact offset mappings of a reset, for each partition: ``closing_*`` is the last record replicated before it (null:
+# none); ``opening_*`` is the next one (upstream null: unknown) and the offset that it gets. Topic ids at that time.
 REWINDS = dataset_schema(
     "rewinds",
     topic="string",
@@ -177,11 +177,10 @@ READINESS = dataset_schema(
     observed_at="timestamp",
 )
 
-# What ``mirror_failover`` would make of a group's position now, either way, in the words of ``translation``: planned,
-# by the position itself and without records that are read; unplanned, by ``unplanned_position``, which its last
-# checkpoint or the ledger tells. ``…_reason``: why it would be left alone (null: it is translated).
-# ``checkpoint_behind_since``: since when an offset sync that the group has passed lies beyond its checkpoint (null:
-# none does).
+# How ``mirror_failover`` would translate a group's position now, by the columns of ``translation``: ``planned_*`` from
+# the position, without reading records; ``unplanned_*`` from ``unplanned_position``, that of the last checkpoint or of
+# the ledger. ``…_reason``: why it would not be translated (null: it would). ``checkpoint_behind_since``: time since
+# which there is an offset sync between the checkpoint and the group's position (null: there is none).
 GROUP_READINESS = dataset_schema(
     "group_readiness",
     group="string",
@@ -214,11 +213,11 @@ GROUP_READINESS = dataset_schema(
     target_position="long?",
 )
 
-# What looks at a flow's readiness keep for a failover without the source, each row of a kind: ``log`` (both logs of a
-# partition; ``synced_to``: the last offset sync in its topic; ``renewed``: either topic was created anew since the
-# first look), ``mapping`` (the record at ``upstream`` stands at ``downstream``), ``record`` (the digest of the source's
-# record at ``upstream``), ``position`` (``group`` reads ``upstream`` next; ``checkpoints_end``: all checkpoints before
-# this offset of their topic are older than that, null where there was none). ``observed_at``: of the last look.
+# What readiness observations keep for a failover without the source. Kinds of rows: ``log`` (both logs of a partition;
+# ``synced_to``: the last offset sync in its topic; ``renewed``: either topic was created anew since the first
+# observation), ``mapping`` (an offset mapping), ``record`` (digest of the source's record at ``upstream``),
+# ``position`` (``group`` reads ``upstream`` next; ``checkpoints_end``: all checkpoints before this offset of their
+# topic are older, null if there was none). ``observed_at``: time of the last observation.
 MIRROR_LEDGER = dataset_schema(
     "mirror_ledger",
     kind="string",

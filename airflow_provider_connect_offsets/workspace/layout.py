@@ -1,4 +1,7 @@
-"""Where things lie in a workspace: ``<workspace>/<dag_id>/<run_id>/<dataset>/``. Standard library only."""
+"""Directories of a workspace, ``<workspace>/<dag_id>/<run_id>/<dataset>/``; standard library only.
+
+An attribute without a comment is the URI of the dataset of its name.
+"""
 
 from __future__ import annotations
 
@@ -28,250 +31,150 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     ORPHANS,
     STORED_RECORDS,
     VERDICTS,
-    Schema,
 )
+
+
+class MemberPath:
+    """An attribute of a :class:`Directory`: the URI of one of its files or datasets."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, directory: Directory, _owner: type[Directory]) -> str:
+        return join(directory.uri, self._name)
 
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """What every run's directory has."""
+    """A run's directory; ``uri`` is any URI that fsspec and Hadoop understand."""
 
     uri: str
 
-    @property
-    def request(self) -> str:
-        """What was asked for (JSON)."""
-        return join(self.uri, "request.json")
-
-    @property
-    def summary(self) -> str:
-        """Summary of the Spark job, written last of all: counts, digest (JSON); beside the datasets of Parquet."""
-        return join(self.uri, "summary.json")
-
-    @property
-    def outcome(self) -> str:
-        """How it ended (JSON)."""
-        return join(self.uri, "outcome.json")
-
-    @property
-    def report(self) -> str:
-        """The page for people (HTML)."""
-        return join(self.uri, "report.html")
-
-    def _dataset(self, schema: Schema) -> str:
-        return join(self.uri, schema.name)
+    #: The request (JSON).
+    request = MemberPath("request.json")
+    #: Summary of the Spark job, written after its datasets: counts, worst verdicts, digest (JSON).
+    summary = MemberPath("summary.json")
+    #: The outcome (JSON).
+    outcome = MemberPath("outcome.json")
+    #: The report for people (HTML).
+    report = MemberPath("report.html")
 
 
 @dataclass(frozen=True, slots=True)
 class RunDirectory(Directory):
-    """All that belongs to one change within one DAG run."""
+    """Directory of one change within one DAG run."""
 
-    @property
-    def connectors(self) -> str:
-        """Dataset ``connectors``."""
-        return self._dataset(CONNECTORS)
-
-    @property
-    def connector_offsets(self) -> str:
-        """Dataset ``connector_offsets``."""
-        return self._dataset(CONNECTOR_OFFSETS)
-
-    @property
-    def log_bounds(self) -> str:
-        """Dataset ``log_bounds``."""
-        return self._dataset(LOG_BOUNDS)
-
-    @property
-    def offset_plan(self) -> str:
-        """Dataset ``offset_plan``."""
-        return self._dataset(OFFSET_PLAN)
-
-    @property
-    def verdicts(self) -> str:
-        """Dataset ``verdicts``."""
-        return self._dataset(VERDICTS)
+    connectors = MemberPath(CONNECTORS.name)
+    connector_offsets = MemberPath(CONNECTOR_OFFSETS.name)
+    log_bounds = MemberPath(LOG_BOUNDS.name)
+    offset_plan = MemberPath(OFFSET_PLAN.name)
+    verdicts = MemberPath(VERDICTS.name)
 
 
 @dataclass(frozen=True, slots=True)
 class ResetDirectory(RunDirectory):
-    """All that belongs to one reset of a MirrorMaker 2 flow: its MirrorSource's change, and what is beside that."""
+    """Directory of one reset of a MirrorMaker 2 flow, which includes a change of its MirrorSource."""
 
-    @property
-    def flow(self) -> str:
-        """What of the flow is reset beside the offsets, and how its topics are called (JSON)."""
-        return join(self.uri, "flow.json")
-
-    @property
-    def sync_records(self) -> str:
-        """The flow's offset-syncs topic, record by record as it was: a dataset ``stored_records``."""
-        return join(self.uri, "offset_sync_records")
-
-    @property
-    def checkpoint_records(self) -> str:
-        """The flow's checkpoints topic, likewise."""
-        return join(self.uri, "checkpoint_records")
-
-    @property
-    def target_bounds(self) -> str:
-        """Bounds of the remote topics, by their names on the target: a dataset ``log_bounds``."""
-        return join(self.uri, "target_log_bounds")
-
-    @property
-    def reset_topics(self) -> str:
-        """Dataset ``reset_topics``."""
-        return join(self.uri, RESET_TOPICS.name)
-
-    @property
-    def rewinds(self) -> str:
-        """Dataset ``rewinds``: where the flow stood on both clusters when it was stopped."""
-        return join(self.uri, REWINDS.name)
+    #: What is reset other than offsets, and the names of the flow's topics: a ``FlowReset`` (JSON).
+    flow = MemberPath("flow.json")
+    #: Dataset ``stored_records``: all records of the offset-syncs topic before the reset.
+    sync_records = MemberPath("offset_sync_records")
+    #: Dataset ``stored_records``: all records of the checkpoints topic before the reset.
+    checkpoint_records = MemberPath("checkpoint_records")
+    #: Dataset ``log_bounds`` of the remote topics, by their names on the target.
+    target_bounds = MemberPath("target_log_bounds")
+    reset_topics = MemberPath(RESET_TOPICS.name)
+    #: Dataset ``rewinds``: the flow's positions on both clusters when it was stopped.
+    rewinds = MemberPath(REWINDS.name)
 
 
 @dataclass(frozen=True, slots=True)
 class OrphansDirectory(Directory):
-    """All that belongs to one search for offsets whose connector is gone, and to their removal."""
+    """Directory of one search for offsets of deleted connectors, and of their removal."""
 
-    @property
-    def stored_records(self) -> str:
-        """Dataset ``stored_records``."""
-        return join(self.uri, STORED_RECORDS.name)
-
-    @property
-    def known(self) -> str:
-        """Names of the connectors that the Connect cluster has, and when it was asked (JSON)."""
-        return join(self.uri, "known.json")
-
-    @property
-    def orphans(self) -> str:
-        """Dataset ``orphans``."""
-        return join(self.uri, ORPHANS.name)
-
-    @property
-    def removed(self) -> str:
-        """What was about to be removed, as a KIP-199 document: the way back."""
-        return join(self.uri, "removed.json")
+    stored_records = MemberPath(STORED_RECORDS.name)
+    #: Names of the connectors of the Connect cluster, and when they were listed (JSON).
+    known = MemberPath("known.json")
+    orphans = MemberPath(ORPHANS.name)
+    #: The offsets to be removed, as a KIP-199 document from which they can be restored.
+    removed = MemberPath("removed.json")
 
 
 @dataclass(frozen=True, slots=True)
 class FailoverDirectory(Directory):
-    """All that belongs to one look at a flow, before a failover or in the midst of it, and to what follows from it."""
+    """Directory of one observation of a flow, before or during a failover, and of what follows from it."""
 
-    @property
-    def stored_syncs(self) -> str:
-        """Dataset ``stored_records`` of the offset-syncs topic."""
-        return join(self.uri, "stored_syncs")
-
-    @property
-    def stored_checkpoints(self) -> str:
-        """Dataset ``stored_records`` of the checkpoints topic: the last record of each key."""
-        return join(self.uri, "stored_checkpoints")
-
-    @property
-    def group_offsets(self) -> str:
-        """Dataset ``group_offsets``, of both clusters, by their aliases."""
-        return join(self.uri, GROUP_OFFSETS.name)
-
-    @property
-    def members(self) -> str:
-        """Groups that anyone is in, by the side of the flow: group → state (JSON)."""
-        return join(self.uri, "members.json")
-
-    @property
-    def mirror_partitions(self) -> str:
-        """Dataset ``mirror_partitions``."""
-        return join(self.uri, MIRROR_PARTITIONS.name)
-
-    @property
-    def kept_mappings(self) -> str:
-        """Dataset ``kept_mappings``, where the source is alive."""
-        return join(self.uri, KEPT_MAPPINGS.name)
-
-    @property
-    def ledger(self) -> str:
-        """Dataset ``mirror_ledger``, where the source is gone and looks at the flow's readiness have kept one."""
-        return join(self.uri, MIRROR_LEDGER.name)
-
-    @property
-    def flow_topics(self) -> str:
-        """Dataset ``flow_topics``, where there is a ledger: the ids that the remote topics have now."""
-        return join(self.uri, FLOW_TOPICS.name)
-
-    @property
-    def record_digests(self) -> str:
-        """Dataset ``record_digests``."""
-        return join(self.uri, RECORD_DIGESTS.name)
+    #: Dataset ``stored_records`` of the offset-syncs topic.
+    stored_syncs = MemberPath("stored_syncs")
+    #: Dataset ``stored_records`` of the checkpoints topic: the last record of each key.
+    stored_checkpoints = MemberPath("stored_checkpoints")
+    #: Dataset ``group_offsets`` of both clusters, by alias.
+    group_offsets = MemberPath(GROUP_OFFSETS.name)
+    #: Groups with members on each side of the flow: side → group → state (JSON).
+    members = MemberPath("members.json")
+    mirror_partitions = MemberPath(MIRROR_PARTITIONS.name)
+    #: Dataset ``kept_mappings``, if the source is alive.
+    kept_mappings = MemberPath(KEPT_MAPPINGS.name)
+    #: Dataset ``mirror_ledger``, if the source is lost and readiness observations have written one.
+    ledger = MemberPath(MIRROR_LEDGER.name)
+    #: Dataset ``flow_topics`` with the present ids of the remote topics, if there is a ledger.
+    flow_topics = MemberPath(FLOW_TOPICS.name)
+    record_digests = MemberPath(RECORD_DIGESTS.name)
 
     @property
     def forward(self) -> FailoverDirectory:
-        """Of a failback: what was seen of the flow that brought the records here."""
+        """Directory of a failback's observation of the forward flow, which replicated the records to here."""
         return FailoverDirectory(join(self.uri, "forward"))
 
-    @property
-    def return_partitions(self) -> str:
-        """Dataset ``return_partitions``, of a failback."""
-        return join(self.uri, RETURN_PARTITIONS.name)
-
-    @property
-    def compare_ranges(self) -> str:
-        """Dataset ``compare_ranges``."""
-        return join(self.uri, COMPARE_RANGES.name)
-
-    @property
-    def sampled_claims(self) -> str:
-        """Dataset ``sampled_claims``; not there where no claim rests on pairs of offsets."""
-        return join(self.uri, SAMPLED_CLAIMS.name)
-
-    @property
-    def checked_claims(self) -> str:
-        """Dataset ``checked_claims``, where there was anything to check."""
-        return join(self.uri, CHECKED_CLAIMS.name)
-
-    @property
-    def translation(self) -> str:
-        """Dataset ``translation``."""
-        return join(self.uri, TRANSLATION.name)
-
-    @property
-    def before(self) -> str:
-        """Datasets ``prior_group_offsets``, one for each commit or restore; the newest holds what can be restored."""
-        return join(self.uri, "before")
-
-    @property
-    def deleted_groups(self) -> str:
-        """Datasets ``deleted_group_offsets``; the newest holds what a restore has yet to commit again."""
-        return join(self.uri, "deleted_groups")
-
-    @property
-    def restored(self) -> str:
-        """How the last restore ended (JSON)."""
-        return join(self.uri, "restored.json")
-
-    @property
-    def table(self) -> str:
-        """The translation, for people's own tools (CSV)."""
-        return join(self.uri, "translation.csv")
+    #: Dataset ``return_partitions`` of a failback.
+    return_partitions = MemberPath(RETURN_PARTITIONS.name)
+    compare_ranges = MemberPath(COMPARE_RANGES.name)
+    #: Dataset ``sampled_claims``; missing if no claim rests on offset mappings alone.
+    sampled_claims = MemberPath(SAMPLED_CLAIMS.name)
+    #: Dataset ``checked_claims``, if there was any claim to check.
+    checked_claims = MemberPath(CHECKED_CLAIMS.name)
+    translation = MemberPath(TRANSLATION.name)
+    #: Datasets ``prior_group_offsets``, one for each commit or restore; the newest is what can be restored.
+    before = MemberPath("before")
+    #: Datasets ``deleted_group_offsets``; the newest is what a restore has yet to commit again.
+    deleted_groups = MemberPath("deleted_groups")
+    #: The outcome of the last restore (JSON).
+    restored = MemberPath("restored.json")
+    #: The translation for other tools (CSV).
+    table = MemberPath("translation.csv")
 
 
 def run_directory(workspace: str, *, dag_id: str, run_id: str, part: str = "") -> RunDirectory:
-    """Give the directory of a run; ``part`` keeps several changes of one run apart."""
+    """Return the directory of a run.
+
+    Args:
+        workspace: URI of the workspace.
+        dag_id: Id of the DAG.
+        run_id: Id of its run.
+        part: Separates several changes of one run; empty if there is one only.
+    """
     segments = [unique_segment(name) for name in (dag_id, run_id, part) if name]
     return RunDirectory(join(workspace, *segments))
 
 
 def journal_root(workspace: str) -> str:
-    """Where the journals of all connectors lie."""
+    """Return the directory of all journals."""
     return join(workspace, "_journal")
 
 
 def ledger_root(workspace: str, *, target_cluster: str, source_alias: str, target_alias: str) -> str:
-    """Where looks at the readiness of flows between two clusters keep their ledgers, a directory for each connector.
+    """Return the directory of the ledgers of all flows between two clusters, which has a directory for each connector.
 
-    target_cluster: the id of the target's Kafka cluster, as a failover without the source has no other door.
+    Args:
+        workspace: URI of the workspace.
+        target_cluster: Id of the target's Kafka cluster; a failover without the source can reach no other.
+        source_alias: Alias of the source cluster.
+        target_alias: Alias of the target cluster.
     """
     flow = unique_segment(f"{source_alias}-{target_alias}")
     return join(workspace, "_mirror", "_ledger", unique_segment(target_cluster), flow)
 
 
 def rewinds_root(workspace: str, *, cluster: str, connector: str) -> str:
-    """Where the datasets ``rewinds`` of all resets of a MirrorSource lie, a directory each; it is only added to."""
+    """Return the directory of the datasets ``rewinds`` of all resets of a MirrorSource; none is ever removed."""
     return join(workspace, "_mirror", unique_segment(cluster), unique_segment(connector), REWINDS.name)

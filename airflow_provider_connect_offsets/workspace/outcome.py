@@ -1,4 +1,4 @@
-"""How a change ended (``outcome.json``): written by the change, read by the page and by whoever asks later."""
+"""The outcome of a change (``outcome.json``), which the change writes and reports and later changes read."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from airflow_provider_connect_offsets.workspace import files
 
 
 class Result(StrEnum):
-    """Applied and proved; nothing to change; taken back; refused before anything was written; neither is proved."""
+    """How a change ended."""
 
+    #: Applied and proved.
     APPLIED = "applied"
+    #: There was nothing to change.
     UNCHANGED = "unchanged"
+    #: Not applied; the prior offsets were proved and the prior state restored.
     RESTORED = "restored"
+    #: Refused before anything was written.
     REFUSED = "refused"
+    #: Neither the plan nor the prior offsets were proved; the connector stays STOPPED.
     LEFT_STOPPED = "left_stopped"
     #: Applied and proved, but records at its positions were deleted as the connector resumed.
     RECORDS_DELETED = "records_deleted"
@@ -26,7 +31,19 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MovedOffset:
-    """One partition: where it stood when the connector was stopped, what was wanted, what was read back at the end."""
+    """One partition of a change.
+
+    Attributes:
+        partition: Source partition (canonical JSON).
+        topic: Its Kafka topic; None if it has none.
+        kafka_partition: Its Kafka partition, likewise.
+        before: Offset when the connector was stopped (canonical JSON); None if none was stored.
+        before_position: Its position; None if unknown.
+        after: Requested offset; None to store none.
+        after_position: Its position.
+        stands: Offset that was read back at the end; None if none was stored.
+        stands_position: Its position.
+    """
 
     partition: str
     topic: str | None
@@ -41,7 +58,22 @@ class MovedOffset:
 
 @dataclass(frozen=True, slots=True)
 class Outcome(JsonRecord):
-    """The end of a change. States and downtime are None where nothing was stopped; ``run`` is ``dag_id/run_id``."""
+    """The outcome of a change.
+
+    Attributes:
+        connector: Name of the connector.
+        run: ``dag_id/run_id``.
+        result: How it ended.
+        message: The same for people.
+        digest: Digest of the plan.
+        prior_state: State of the connector before the change; None if it was not stopped.
+        final_state: State after the change; None if it was not stopped.
+        downtime_seconds: Seconds from stop to resume; None if it was not stopped.
+        started_at: When the change began.
+        finished_at: When it ended.
+        warnings: Messages for people that are no errors.
+        offsets: The partitions that the plan changes.
+    """
 
     connector: str
     run: str
@@ -57,11 +89,11 @@ class Outcome(JsonRecord):
     offsets: tuple[MovedOffset, ...]
 
     def write(self, uri: str) -> None:
-        """Publish it."""
+        """Publish the outcome as a JSON file."""
         files.write_json(uri, self.as_json())
 
     @classmethod
     def read(cls, uri: str) -> Outcome | None:
-        """Read it; None where no change has ended yet."""
+        """Read an outcome; None if no change has ended yet."""
         fields = files.read_json_if_any(uri)
         return None if fields is None else cls.from_json(fields)

@@ -1,4 +1,7 @@
-"""Where a look at a flow's readiness lies, and the history of such looks. Standard library only: a job needs it too."""
+"""Directories of a readiness observation of a flow, and of its history; standard library only.
+
+An attribute without a comment is the URI of the dataset of its name.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
     RECORD_DIGESTS,
     REMAINING,
 )
-from airflow_provider_connect_offsets.workspace.layout import Directory, ledger_root, rewinds_root
+from airflow_provider_connect_offsets.workspace.layout import Directory, MemberPath, ledger_root, rewinds_root
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
@@ -27,99 +30,47 @@ from airflow_provider_connect_offsets.workspace.schemas import (
 
 @dataclass(frozen=True, slots=True)
 class ReadinessDirectory(Directory):
-    """All that belongs to one look at a MirrorMaker 2 flow."""
+    """Directory of one readiness observation of a MirrorMaker 2 flow."""
 
-    @property
-    def snapshot(self) -> str:
-        """When it was looked, the flow's names, and where its history is (JSON); written last of the snapshot."""
-        return join(self.uri, "snapshot.json")
-
-    @property
-    def connectors(self) -> str:
-        """Dataset ``connectors``."""
-        return join(self.uri, CONNECTORS.name)
-
-    @property
-    def connector_offsets(self) -> str:
-        """Dataset ``connector_offsets`` of the MirrorSource."""
-        return join(self.uri, CONNECTOR_OFFSETS.name)
-
-    @property
-    def flow_topics(self) -> str:
-        """Dataset ``flow_topics``."""
-        return join(self.uri, FLOW_TOPICS.name)
-
-    @property
-    def log_bounds(self) -> str:
-        """Dataset ``log_bounds`` of the source topics and of their remote topics, by the clusters' aliases."""
-        return join(self.uri, LOG_BOUNDS.name)
-
-    @property
-    def remaining(self) -> str:
-        """Dataset ``remaining``: the first record of each partition that is not replicated yet."""
-        return join(self.uri, REMAINING.name)
-
-    @property
-    def stored_syncs(self) -> str:
-        """Dataset ``stored_records`` of the offset-syncs topic."""
-        return join(self.uri, "stored_syncs")
-
-    @property
-    def stored_checkpoints(self) -> str:
-        """Dataset ``stored_records`` of the checkpoints topic."""
-        return join(self.uri, "stored_checkpoints")
-
-    @property
-    def group_offsets(self) -> str:
-        """Dataset ``group_offsets`` of the groups on both clusters, by the clusters' aliases."""
-        return join(self.uri, GROUP_OFFSETS.name)
-
-    @property
-    def mirror_partitions(self) -> str:
-        """Dataset ``mirror_partitions`` of the topics that groups have offsets in, as a planned failover sees them."""
-        return join(self.uri, MIRROR_PARTITIONS.name)
-
-    @property
-    def left_partitions(self) -> str:
-        """Dataset ``mirror_partitions`` of what the target has: what a failover would see were the source gone."""
-        return join(self.uri, "left_partitions")
-
-    @property
-    def kept_mappings(self) -> str:
-        """Dataset ``kept_mappings``."""
-        return join(self.uri, KEPT_MAPPINGS.name)
-
-    @property
-    def record_digests(self) -> str:
-        """Dataset ``record_digests``: of a few records of the source, those before the highest positions of groups."""
-        return join(self.uri, RECORD_DIGESTS.name)
-
-    @property
-    def readiness(self) -> str:
-        """Dataset ``readiness``."""
-        return join(self.uri, READINESS.name)
-
-    @property
-    def group_readiness(self) -> str:
-        """Dataset ``group_readiness``."""
-        return join(self.uri, GROUP_READINESS.name)
-
-    @property
-    def lag_trend(self) -> str:
-        """Dataset ``lag_trend``: what the page draws; topic null: all partitions together."""
-        return join(self.uri, LAG_TREND.name)
-
-    @property
-    def verdicts(self) -> str:
-        """Dataset ``verdicts``."""
-        return join(self.uri, VERDICTS.name)
+    #: Time of the observation, the flow, and the URI of its history (JSON); written last of the snapshot.
+    snapshot = MemberPath("snapshot.json")
+    connectors = MemberPath(CONNECTORS.name)
+    #: Dataset ``connector_offsets`` of the MirrorSource.
+    connector_offsets = MemberPath(CONNECTOR_OFFSETS.name)
+    flow_topics = MemberPath(FLOW_TOPICS.name)
+    #: Dataset ``log_bounds`` of the source topics and of their remote topics, by cluster alias.
+    log_bounds = MemberPath(LOG_BOUNDS.name)
+    #: Dataset ``remaining``: the first record of each partition that was not replicated yet.
+    remaining = MemberPath(REMAINING.name)
+    #: Dataset ``stored_records`` of the offset-syncs topic.
+    stored_syncs = MemberPath("stored_syncs")
+    #: Dataset ``stored_records`` of the checkpoints topic.
+    stored_checkpoints = MemberPath("stored_checkpoints")
+    #: Dataset ``group_offsets`` of the groups on both clusters, by cluster alias.
+    group_offsets = MemberPath(GROUP_OFFSETS.name)
+    #: Dataset ``mirror_partitions`` of topics with group offsets, as a planned failover observes them.
+    mirror_partitions = MemberPath(MIRROR_PARTITIONS.name)
+    #: Dataset ``mirror_partitions`` of the target alone, as a failover observes them if the source is lost.
+    left_partitions = MemberPath("left_partitions")
+    kept_mappings = MemberPath(KEPT_MAPPINGS.name)
+    #: Dataset ``record_digests`` of a few source records before the highest positions of groups.
+    record_digests = MemberPath(RECORD_DIGESTS.name)
+    readiness = MemberPath(READINESS.name)
+    group_readiness = MemberPath(GROUP_READINESS.name)
+    #: Dataset ``lag_trend``, which the report draws; topic null: all partitions together.
+    lag_trend = MemberPath(LAG_TREND.name)
+    verdicts = MemberPath(VERDICTS.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Where looks at flows keep what later ones need.
+    """Directories that readiness observations of one flow share.
 
-    ``dag_id``: of the looks; ``cluster``: what the datasets call the Connect cluster; ``connector``: the MirrorSource.
+    Attributes:
+        workspace: URI of the workspace.
+        dag_id: Id of the DAG that observes the flow.
+        cluster: The Connect cluster, as datasets name it.
+        connector: Name of the MirrorSource.
     """
 
     workspace: str
@@ -129,17 +80,17 @@ class Kept:
 
     @property
     def history(self) -> str:
-        """The history of the flow."""
+        """Directory of the flow's lag history, see :func:`history_root`."""
         name = unique_segment(f"{self.cluster}-{self.connector}")
         return history_root(self.workspace, dag_id=self.dag_id, flow=name)
 
     @property
     def rewinds(self) -> str:
-        """What resets of the flow have kept."""
+        """Directory of what resets of the flow have kept, see :func:`~.layout.rewinds_root`."""
         return rewinds_root(self.workspace, cluster=self.cluster, connector=self.connector)
 
     def ledger(self, target_cluster: str, *, source_alias: str, target_alias: str) -> str:
-        """The ledger of the flow: a file of the dataset ``mirror_ledger``, and while a new one is published two."""
+        """Return the directory of the flow's ledger: a dataset ``mirror_ledger``, or two while one is published."""
         root = ledger_root(
             self.workspace, target_cluster=target_cluster, source_alias=source_alias, target_alias=target_alias
         )
@@ -147,5 +98,5 @@ class Kept:
 
 
 def history_root(workspace: str, *, dag_id: str, flow: str) -> str:
-    """Where the history of a flow is: a file of the dataset ``lag_history`` for each run, named after its time."""
+    """Return the directory of a flow's history: a file of the dataset ``lag_history`` for each run, named by time."""
     return join(workspace, unique_segment(dag_id), "_history", flow)

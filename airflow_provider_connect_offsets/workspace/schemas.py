@@ -1,6 +1,6 @@
-"""Columns of every dataset, declared once; pyarrow's and Spark's schemas are derived from these.
+"""Columns of every dataset, from which the schemas of pyarrow and Spark are derived; standard library only.
 
-JSON columns hold canonical JSON text; positions and offsets are longs; times are UTC timestamps.
+JSON columns are canonical JSON text; positions and offsets are longs; times are UTC timestamps.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class ColumnKind(StrEnum):
-    """Column types."""
+    """Types of columns."""
 
     STRING = "string"
     INT = "int"
@@ -43,7 +43,7 @@ class Schema:
 
 
 def dataset_schema(name: str, **columns: str) -> Schema:
-    """Declare a schema; a type that ends with ``?`` allows null."""
+    """Declare a schema; ``columns`` maps name to type, and a type that ends with ``?`` allows null."""
     return Schema(
         name,
         tuple(
@@ -53,7 +53,7 @@ def dataset_schema(name: str, **columns: str) -> Schema:
     )
 
 
-# config: JSON of the settings that ``offsets.kept_config`` names, no other; logins in addresses are masked.
+# config: the settings that ``offsets.kept_config`` lists (JSON), with credentials in addresses masked.
 CONNECTORS = dataset_schema(
     "connectors",
     connect_cluster="string",
@@ -84,9 +84,9 @@ CONNECTOR_OFFSETS = dataset_schema(
     observed_at="timestamp",
 )
 
-# ``expired_offset`` is the first record that is no older than ``retention_ms`` (-1: no limit), ``expiring_offset`` the
-# first one of which that is still true an hour later: null where nothing is deleted by its age, and, like the settings,
-# where these were not looked at.
+# ``expired_offset``: first record no older than ``retention_ms`` (-1: no limit); ``expiring_offset``: first record no
+# older than that in an hour. Both are null if no record is deleted by age; they and the settings are null if they were
+# not observed.
 LOG_BOUNDS = dataset_schema(
     "log_bounds",
     kafka_cluster="string",
@@ -182,7 +182,7 @@ GROUP_OFFSETS = dataset_schema(
     metadata="string",
 )
 
-# What a failover replaces, and what stood there before (null: no offset); ``existed``: the group was there already.
+# Offsets that a failover replaces (null: none was committed); ``existed``: whether the group existed before.
 PRIOR_GROUP_OFFSETS = dataset_schema(
     "prior_group_offsets",
     group="string",
@@ -196,7 +196,7 @@ PRIOR_GROUP_OFFSETS = dataset_schema(
     digest="string",
 )
 
-# What groups are to hold that a restore deletes, as single offsets can't be cleared in any other way; null: no offset.
+# Offsets to commit again for groups that a restore deletes, the only way to clear single offsets; null: no offset.
 DELETED_GROUP_OFFSETS = dataset_schema(
     "deleted_group_offsets",
     group="string",

@@ -1,4 +1,4 @@
-"""Which files of a run people are pointed to, and the paths under which a browser gets them. Standard library only."""
+"""The files of a run that a browser may get, and their paths; standard library only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from airflow_provider_connect_offsets.workspace.paths import is_segment, join, unique_segment
 
-#: Media type by file name. Every other file of a run is for programs, and is not served.
+#: Media type by file name. All other files of a run are for programs and are not served.
 SERVED: Mapping[str, str] = {
     "report.html": "text/html; charset=utf-8",
     "translation.csv": "text/csv; charset=utf-8",
@@ -16,9 +16,12 @@ SERVED: Mapping[str, str] = {
 
 
 def served_path(uri: str, *, workspace: str, dag_id: str) -> str | None:
-    """Path ``<dag_id>/<run>/…`` of a file of a run, quoted for a URL; None for a file outside of the workspace.
+    """Return the path ``<dag_id>/<run>/…`` of a file of a run, quoted for a URL; None if it is not in the workspace.
 
-    dag_id: the DAG whose task asks. The file may be another DAG's, which is then named by its directory.
+    Args:
+        uri: The file.
+        workspace: URI of the workspace.
+        dag_id: DAG of the task that calls; a file of another DAG is named by that DAG's directory.
     """
     root = f"{workspace.rstrip('/')}/"
     if not uri.startswith(root):
@@ -29,13 +32,17 @@ def served_path(uri: str, *, workspace: str, dag_id: str) -> str | None:
 
 
 def served_uri(path: str, *, workspace: str, dag_id: str, run_id: str) -> str | None:
-    """URI of the file at ``path`` of a run; None where that is no file to be served, or not within the run.
+    """Return the URI of the file at ``path`` of a run; None if it is not to be served, or not within the run.
 
-    run_id: a run's id, or the name of its directory.
+    Args:
+        path: Path within the run's directory.
+        workspace: URI of the workspace.
+        dag_id: Id of the DAG.
+        run_id: Id of the run, or the name of its directory.
     """
     names = path.split("/")
     if names[-1] not in SERVED or not all(map(is_segment, names)) or run_id in {"", ".", ".."}:
         return None
-    # The id of a run that Airflow names itself has colons, which its directory's name has not.
+    # Ids of runs that Airflow names have colons, names of directories have none.
     run = run_id if is_segment(run_id) else unique_segment(run_id)
     return join(workspace, unique_segment(dag_id), run, *names)

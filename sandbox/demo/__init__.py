@@ -1,5 +1,5 @@
-"""``python -m sandbox.demo``: the main job on real parts, three times, with a page at the end.
+"""``python -m sandbox.demo``: three changes on real parts, with a report at the end.
 
-``__main__`` the whole show · ``acts`` the three changes · ``runs`` DAG runs, as the demo asks for them · ``runner`` the
-process in which Airflow runs them · ``telling`` all that is printed.
+``__main__`` runs all of it · ``rewind``, ``poison`` and ``typo`` are the three changes · ``stage`` is their base ·
+``runs`` makes DAG runs · ``runner`` is the process in which Airflow runs them · ``telling`` prints everything.
 """

@@ -1,4 +1,4 @@
-"""The whole show: real parts, three changes, one page. Exit code 0 only if all of it was proved."""
+"""The whole demo: real parts, three changes, one report. Exit code 0 only if all of it was proved."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PROVED, _FAILED, _INTERRUPTED = 0, 1, 130
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Show it all; return the exit code."""
+    """Run the demo; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m sandbox.demo", description="Three changes on real parts.")
     parser.add_argument("--output", type=Path, default=Path("build/demo"), help="default: %(default)s")
     output: Path = parser.parse_args(arguments).output
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _INTERRUPTED
     except SandboxError as error:
         telling.complain(f"The demo failed: {error}")
-    except Exception as error:  # noqa: BLE001 - whatever it is, a person gets a sentence, and the details in a file
+    except Exception as error:  # noqa: BLE001 - any error becomes one sentence; details are in a file
         telling.complain(f"The demo failed: {type(error).__name__}: {error}")
         with suppress(OSError):
             (logs / "demo.log").write_text(traceback.format_exc())
@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 @contextmanager
 def _stage(telling: Telling, output: Path, logs: Path) -> Iterator[Stage]:
-    """Everything that the acts need, up and running; ended when the block is left."""
+    """All parts that the three changes need, running until the block is left."""
     telling.heading("Real Kafka, Kafka Connect, MirrorMaker 2, Airflow and Spark")
     workspace = output / "workspace"
     with ExitStack() as stack:
@@ -66,7 +66,7 @@ def _stage(telling: Telling, output: Path, logs: Path) -> Iterator[Stage]:
         dag_runs = stack.enter_context(DagRuns(environment=own, workspace=workspace, logs=logs))
         yield Stage(_scene(sandbox, telling), dag_runs, telling)
         telling.heading("Done")
-        with telling.step("Everything is stopped and gone"):
+        with telling.step("Everything is stopped and its files are removed"):
             stack.close()
 
 
@@ -82,13 +82,13 @@ def _scene(sandbox: Sandbox, telling: Telling) -> Scene:
 
 
 def _end(telling: Telling, output: Path, changes: list[Change]) -> int:
-    """Write the page, and sum up."""
-    page = output / "report.html"
-    page.write_text(render(changes, title="Three changes of connector offsets"), encoding="utf-8")
+    """Write the report, and sum up."""
+    report = output / "report.html"
+    report.write_text(render(changes, title="Three changes of connector offsets"), encoding="utf-8")
     proved = telling.verdict()
     telling.say("")
-    telling.say(f"The page with all three: {page.absolute().as_uri()}")
-    telling.say(f"Open it in a browser, for example: {_opener()} {page}")
+    telling.say(f"The report on all three: {report.absolute().as_uri()}")
+    telling.say(f"Open it in a browser, for example: {_opener()} {report}")
     if not proved:
         telling.complain(f"Not all of it could be proved. The logs are in {output / 'logs'}")
         return _FAILED

@@ -1,4 +1,4 @@
-"""Second act: a sink has failed on a record that is no JSON; it skips that very one, and no good one."""
+"""Second change: a sink failed on a record that is no JSON; it skips that record and no other."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _CAUSE = re.compile(r"^Caused by: (?:\w+\.)*(.{1,100})", re.MULTILINE)
 
 
 def skip_poison(stage: Stage) -> None:
-    """Let the sink fail, pin down the record, skip it, and prove that every other one has arrived."""
+    """Let the sink fail, find the record, skip it, and prove that every other one has arrived."""
     telling = stage.telling
     telling.heading(f"2  {_TITLE}")
     poison = _fail(stage)
     own_config = stage.scene.sandbox.connect.config(SINK)
     with _one_record_a_poll(stage):
-        asked = {
+        request = {
             "connector": SINK,
             "to": "skip",
             "value": "1",
@@ -32,15 +32,15 @@ def skip_poison(stage: Stage) -> None:
             "partitions": str(poison.partition),
             "kafka_conn_id": "kafka_target",
         }
-        ran = stage.run("2-skip", asked, expect="success")
+        ran = stage.run("2-skip", request, expect="success")
         outcome, predicted = stage.applied(ran), ran.predicted("records_skipped")
     with telling.step(f"{SINK} has its own configuration again, and has read to the end"):
         stage.scene.wait_until_written()
-    telling.prove("The position that was skipped", expected=poison.offset, found=outcome.offsets[0].before_position)
+    telling.prove("The position that was skipped", expected=poison.offset, observed=outcome.offsets[0].before_position)
     missing = _prove_complete(stage, predicted=predicted)
-    telling.prove(f"{SINK} runs", expected="RUNNING, 1 task", found=_condition(stage.scene))
+    telling.prove(f"{SINK} runs", expected="RUNNING, 1 task", observed=_condition(stage.scene))
     kept = stage.scene.sandbox.connect.config(SINK) == own_config
-    telling.prove("Its configuration", expected="as before", found="as before" if kept else "changed")
+    telling.prove("Its configuration", expected="as before", observed="as before" if kept else "changed")
     stage.keep(
         ran,
         _TITLE,
@@ -52,7 +52,7 @@ def skip_poison(stage: Stage) -> None:
 
 
 def _fail(stage: Stage) -> Record:
-    """Have a record produced that makes the sink's task fail, and return it as it lies on the target."""
+    """Produce a record that makes the sink's task fail, and return it as it is on the target."""
     scene, telling = stage.scene, stage.telling
     telling.say(f"The last day of the year arrives, and in its midst a reading that was cut off: {_CUT_OFF}")
     with telling.step(f"{SINK} has failed on it"):
@@ -75,7 +75,7 @@ def _one_record_a_poll(stage: Stage) -> Iterator[None]:
     """Let the sink run with one record a poll until it fails again: then the committed position is the record."""
     connect, telling = stage.scene.sandbox.connect, stage.telling
     own = connect.config(SINK)
-    with telling.step(f"{SINK} has failed again, with max.poll.records=1: now it stands at the broken record itself"):
+    with telling.step(f"{SINK} has failed again, with max.poll.records=1: now its position is the broken record"):
         connect.stop(SINK)  # so that no task is left, and a failed one is a new one
         connect.update_config(SINK, own | _ONE_BY_ONE)
         connect.call("PUT", f"/connectors/{SINK}/resume")
@@ -91,9 +91,9 @@ def _prove_complete(stage: Stage, *, predicted: int) -> int:
     written = stage.scene.written()
     missing = len(records) - (good & written).total()
     prove = stage.telling.prove
-    prove("Records never delivered, predicted and counted", expected=predicted, found=missing)
-    prove("Good records in the sink's file, each once", expected=good.total(), found=(good & written).total())
-    prove("Lines in the file that are none of them", expected=0, found=(written - good).total())
+    prove("Records never delivered, predicted and counted", expected=predicted, observed=missing)
+    prove("Good records in the sink's file, each once", expected=good.total(), observed=(good & written).total())
+    prove("Lines in the file that are none of them", expected=0, observed=(written - good).total())
     return missing
 
 

@@ -1,4 +1,4 @@
-"""First act: a MirrorSource replicates once more what was written since a moment."""
+"""First change: a MirrorSource replicates again what was written since a moment."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _MOMENT = datetime(2010, 12, 1, tzinfo=SEATTLE)
 
 
 def rewind(stage: Stage) -> None:
-    """Rewind the mirror, count what arrives on the target, and look at the first of it."""
+    """Rewind the mirror, count the records that arrive on the target, and check the first of them."""
     scene, telling = stage.scene, stage.telling
     telling.heading(f"1  {_TITLE}")
     telling.say(f"The target lost December. {MIRROR} is to replicate {TOPIC} again from {_MOMENT.isoformat()} on.")
     ends = scene.mirrored_ends()
 
-    asked = {"connector": MIRROR, "to": "datetime", "value": _MOMENT.isoformat(), "kafka_conn_id": "kafka_source"}
-    ran = stage.run("1-rewind", asked, expect="success")
+    request = {"connector": MIRROR, "to": "datetime", "value": _MOMENT.isoformat(), "kafka_conn_id": "kafka_source"}
+    ran = stage.run("1-rewind", request, expect="success")
     outcome, predicted = stage.applied(ran), ran.predicted("records_again")
 
     with telling.step(f"{MIRROR} has caught up again, and {SINK} has written what came"):
@@ -28,9 +28,9 @@ def rewind(stage: Stage) -> None:
         scene.wait_until_written()
     again = scene.sandbox.target.consume(MIRRORED, start=ends)
     earliest = datetime.fromtimestamp(min(record.timestamp_ms for record in again) / 1000, tz=UTC).astimezone(SEATTLE)
-    telling.prove("Records delivered again, predicted and counted", expected=predicted, found=len(again))
-    telling.prove("The first of them", expected=_MOMENT.isoformat(), found=earliest.isoformat())
-    telling.prove(f"State of {MIRROR}", expected="RUNNING", found=outcome.final_state)
+    telling.prove("Records delivered again, predicted and counted", expected=predicted, observed=len(again))
+    telling.prove("The first of them", expected=_MOMENT.isoformat(), observed=earliest.isoformat())
+    telling.prove(f"State of {MIRROR}", expected="RUNNING", observed=outcome.final_state)
     stage.keep(
         ran,
         _TITLE,

@@ -1,7 +1,7 @@
 """The process in which the demo's DAG runs take place, one after the other, so that Airflow is imported only once.
 
 Orders come as lines of JSON: ``{"conf": {…}, "log": path}``. The answer is a line each: ``{"run_id": …, "state": …,
-"tasks": {…}}``. All that Airflow and Spark say goes to the log of the run.
+"tasks": {…}}``. All output of Airflow and Spark goes to the log of the run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DAG_ID = "connector_offsets_change"
 
 
 def main(log: Path) -> None:
-    """Make Airflow ready, then carry out orders until there are no more."""
+    """Make Airflow ready, then carry out orders until standard input ends."""
     answers = os.fdopen(os.dup(_STDOUT), "w")
     _write_all_to(log)
     orders: queue.Queue[dict[str, Any]] = queue.Queue()
@@ -38,12 +38,12 @@ def main(log: Path) -> None:
 def _listen(orders: queue.Queue[dict[str, Any]]) -> None:
     for line in sys.stdin:
         orders.put(json.loads(line))
-    # The demo is through, or dead: nothing of ours shall go on, no spark-submit either.
+    # The demo has ended: end all children as well, spark-submit included.
     os.killpg(0, signal.SIGKILL)
 
 
 def _write_all_to(log: Path) -> None:
-    """Lead this process's output, and that of all it starts, to a file."""
+    """Redirect this process's output, and that of its children, to a file."""
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(file, _STDOUT)
     os.dup2(file, _STDERR)

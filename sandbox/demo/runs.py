@@ -36,7 +36,7 @@ class Ran:
     log: Path
 
     def predicted(self, count: str) -> int:
-        """What the plan's summary says of a count, such as ``records_again``."""
+        """A count of the plan's summary, such as ``records_again``."""
         return int(read_json(self.directory.summary)[count])
 
     @property
@@ -47,13 +47,13 @@ class Ran:
             raise SandboxError(f"{self.directory.uri} holds no outcome. The log of the run is {self.log}")
         return outcome
 
-    def change(self, **told: Any) -> Change:
-        """What it planned and did, for tables and pages."""
-        return Change.read(self.directory, **told)
+    def change(self, **details: Any) -> Change:
+        """What it planned and did, for tables and reports."""
+        return Change.read(self.directory, **details)
 
 
 class DagRuns:
-    """Runs the DAG with Params, as often as asked, while a ``with`` block lasts."""
+    """Runs the DAG with Params, any number of times during a ``with`` block."""
 
     def __init__(self, *, environment: Mapping[str, str], workspace: Path, logs: Path) -> None:
         self._workspace = workspace.absolute().as_uri()
@@ -78,7 +78,7 @@ class DagRuns:
     ) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:
-                pipe.close()  # the end of its orders, which it takes for its own end
+                pipe.close()  # it ends with its standard input
         self._process.wait(timeout=60)
 
     def run(self, name: str, conf: Mapping[str, Any], *, on_task: Callable[[str], None]) -> Ran:
@@ -102,7 +102,7 @@ class DagRuns:
         try:
             print(json.dumps(order), file=self._process.stdin, flush=True)
         except BrokenPipeError:
-            return  # it has ended, which is told where the answer is missing
+            return  # it has ended, which is reported when the answer is missing
 
     def _answer(self, log: Path, on_task: Callable[[str], None]) -> dict[str, Any]:
         if not self._process.stdout:

@@ -1,4 +1,4 @@
-"""Where the demo plays: the scene, Airflow, and whom to tell of it."""
+"""What the demo's changes work with: the scene, Airflow, and what is printed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sandbox.scene import Scene
 
 @dataclass
 class Stage:
-    """What an act works with, and the changes it leaves for the page."""
+    """What a change works with, and the changes kept for the report."""
 
     scene: Scene
     dag_runs: DagRuns
@@ -24,7 +24,7 @@ class Stage:
     changes: list[Change] = field(default_factory=list)
 
     def run(self, name: str, conf: Mapping[str, Any], *, expect: str) -> Ran:
-        """Run the DAG, show its plan and verdicts, and insist on how it ends."""
+        """Run the DAG, show its plan and verdicts, and fail unless it ends as expected."""
         self.telling.request(conf)
         with self.telling.step(f"DAG run of {DAG_ID} has ended") as step:
             ran = self.dag_runs.run(name, conf, on_task=lambda task: step.note(f"task {task} runs"))
@@ -47,7 +47,7 @@ class Stage:
         return ran.outcome
 
     def keep(self, ran: Ran, title: str, facts: Mapping[str, str]) -> None:
-        """Keep the change for the page, with what was counted."""
+        """Keep the change for the report, with what was counted."""
         self.changes.append(ran.change(title=title, facts=facts))
 
 

@@ -1,4 +1,4 @@
-"""All that the demo prints, and what it has proved on the way."""
+"""Print the demo, and keep what it has proved."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _MARGIN = (0, 0, 0, 2)
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Something that must hold: what was expected, and what was found."""
+    """A claim with its expected and observed value."""
 
     claim: str
     expected: str
-    found: str
+    observed: str
 
     @property
     def holds(self) -> bool:
-        """Whether it does."""
-        return self.expected == self.found
+        """Whether both values are the same."""
+        return self.expected == self.observed
 
 
 class Step:
-    """A step under way."""
+    """A step of the demo that is running."""
 
     def __init__(self, text: str, status: Status) -> None:
         self.text = text
@@ -50,7 +50,7 @@ class Telling:
 
     def __init__(self) -> None:
         console = Console(highlight=False, markup=False)
-        # Into a file or a pipe: as wide as the tables like it.
+        # Into a file or a pipe: as wide as the tables need.
         self._console = console if console.is_terminal else Console(highlight=False, markup=False, width=_WIDTH)
         self._began = time.monotonic()
         self.proofs: list[Proof] = []
@@ -61,12 +61,12 @@ class Telling:
         return time.monotonic() - self._began
 
     def heading(self, text: str) -> None:
-        """Begin a part."""
+        """Print the heading of a part."""
         self._console.print()
         self._console.rule(Text(text, "bold"), align="left", style="cyan")
 
     def say(self, text: str) -> None:
-        """Explain."""
+        """Print a sentence."""
         self._console.print(Padding(Text(text), _MARGIN))
 
     def show(self, renderable: RenderableType) -> None:
@@ -74,38 +74,38 @@ class Telling:
         self._console.print(Padding(renderable, (1, 0, 0, 2)))
 
     def request(self, conf: Mapping[str, Any]) -> None:
-        """Show what a DAG run is asked for."""
+        """Show the Params of a DAG run."""
         self._console.print(Padding(Text(json.dumps(dict(conf)), "cyan"), _MARGIN))
 
     @contextmanager
     def step(self, text: str) -> Iterator[Step]:
-        """Show that something is under way, and say at its end that it is done and how long it took."""
+        """Show that a step runs, and at its end how long it took."""
         began = time.monotonic()
         with self._console.status(f"waiting until {text}") as status:
             step = Step(text, status)
             yield step
         self._line("✓", "green", f"{step.text} ({time.monotonic() - began:.1f}\N{NO-BREAK SPACE}s)")
 
-    def prove(self, claim: str, *, expected: object, found: object) -> None:
-        """Keep and show whether something holds."""
-        proof = Proof(claim, str(expected), str(found))
+    def prove(self, claim: str, *, expected: object, observed: object) -> None:
+        """Keep and show whether a claim holds."""
+        proof = Proof(claim, str(expected), str(observed))
         self.proofs.append(proof)
         if proof.holds:
-            self._line("✓", "bold green", f"{claim}: {proof.found}")
+            self._line("✓", "bold green", f"{claim}: {proof.observed}")
         else:
-            self._line("✗", "bold red", f"{claim}: expected {proof.expected}, found {proof.found}")
+            self._line("✗", "bold red", f"{claim}: expected {proof.expected}, observed {proof.observed}")
 
     def verdict(self) -> bool:
-        """Show all that was proved, and tell whether all of it holds."""
-        table = Table("", "what", "expected", "found")
+        """Show all claims, and return whether all hold."""
+        table = Table("", "what", "expected", "observed")
         for proof in self.proofs:
             mark = Text("✓", "green") if proof.holds else Text("✗", "bold red")
-            table.add_row(mark, proof.claim, proof.expected, proof.found)
+            table.add_row(mark, proof.claim, proof.expected, proof.observed)
         self.show(table)
         return bool(self.proofs) and all(proof.holds for proof in self.proofs)
 
     def complain(self, text: str) -> None:
-        """Say what went wrong."""
+        """Print an error."""
         self._console.print()
         self._line("✗", "bold red", text)
 

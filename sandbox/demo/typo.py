@@ -1,4 +1,4 @@
-"""Third act: a request that names a topic wrongly is refused while everything goes on running."""
+"""Third change: a request with a wrong topic name is refused, and no connector is stopped."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _TYPO = "temperatuers"
 
 
 def refuse_typo(stage: Stage) -> None:
-    """Ask for a topic that is not there, and compare all states and offsets before and after."""
+    """Request a topic that does not exist, and compare all states and offsets before and after."""
     scene, telling = stage.scene, stage.telling
     telling.heading(f"3  {_TITLE}")
     telling.say("Connect itself would accept it, say that all went well, and change nothing.")
     before = scene.state()
 
-    asked = {"connector": MIRROR, "to": "earliest", "topics": _TYPO, "kafka_conn_id": "kafka_source"}
-    ran = stage.run("3-typo", asked, expect="failed")
+    request = {"connector": MIRROR, "to": "earliest", "topics": _TYPO, "kafka_conn_id": "kafka_source"}
+    ran = stage.run("3-typo", request, expect="failed")
 
     after = scene.state()
-    telling.prove("The request", expected="refused by plan", found=f"refused by {_failed(ran.tasks)}")
-    telling.prove("The task that would have stopped it", expected="upstream_failed", found=ran.tasks["apply"])
-    telling.prove("States and offsets of all connectors", expected="unchanged", found=_difference(before, after))
+    telling.prove("The request", expected="refused by plan", observed=f"refused by {_failed(ran.tasks)}")
+    telling.prove("The task that would have stopped it", expected="upstream_failed", observed=ran.tasks["apply"])
+    telling.prove("States and offsets of all connectors", expected="unchanged", observed=_difference(before, after))
     stage.keep(ran, _TITLE, {"States and offsets of all connectors, before and after": _difference(before, after)})
 
 

@@ -11,8 +11,8 @@ import pytest
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox
 from tests.support.airflow.dag_runs import Ran, connections_in
-from tests.support.faults.lying_worker import lying_worker, read_back_wrong
 from tests.support.flows.flows import MirrorFlow, SinkFlow, world
+from tests.support.workers.altered_answers import altering_proxy, read_back_others
 
 RunDag = Callable[..., Ran]
 
@@ -42,7 +42,7 @@ def test_a_read_back_that_disagrees_fails_task_and_run(
 ) -> None:
     """Prior offsets and state are back; nothing of the run looks like success. The journal names the connections."""
     before = world(sandbox)
-    with lying_worker(sandbox.connect.url, read_back_wrong(times=1)) as url:
+    with altering_proxy(sandbox.connect.url, read_back_others(times=1)) as url:
         host, _, port = url.removeprefix("http://").partition(":")
         lied_to = {"conn_type": "kafka_connect", "schema": "http", "host": host, "port": int(port)}
         monkeypatch.setenv("AIRFLOW_CONN_LYING", json.dumps(lied_to))

@@ -25,8 +25,8 @@ from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 from sandbox import Sandbox, wait_for
 from sandbox.connectors import file_source_config
 from tests.support.airflow.dag_runs import Ran
-from tests.support.faults.gate import Fate, Gate, Point, Side, open_gate
 from tests.support.rows.written import rewound
+from tests.support.workers.gate import Fate, Gate, Point, Side, open_gate
 
 RunDag = Callable[..., Ran]
 LINES = ["one", "two", "three"]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
+from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_connect_offsets.cli.main import main
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
@@ -23,13 +21,12 @@ from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (
     remove_orphans,
 )
 from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on
-from airflow_provider_connect_offsets.operators.orphans import ApproveRemovalOperator, RemoveOrphanedOffsetsOperator
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from sandbox import Sandbox, wait_for
 from tests.support.airflow.dag_runs import Ran
+from tests.support.airflow.orphan_runs import directory_of, execute, local, partition_of, read, removal, tasks
 from tests.support.faults.orphan_cell import LINES, Cell
-from tests.support.rows.written import orphaned
 
 RunDag = Callable[..., Ran]
 ODD = 'größe "a" b'
@@ -57,38 +54,6 @@ def run(cell: Cell, run_dag: RunDag, monkeypatch: pytest.MonkeyPatch) -> RunDag:
         return run_dag("connector_offsets_orphans", connect_conn_id="cell", offsets_topic=cell.topic, **params)
 
     return run
-
-
-def tasks(ran: Ran) -> dict[str, str]:
-    return {name.removeprefix("orphans."): state for name, state in ran.tasks.items()}
-
-
-def directory_of(ran: Ran) -> OrphansDirectory:
-    return OrphansDirectory(ran.directory.uri)
-
-
-def read(uri: str) -> Any:
-    return json.loads(local(uri).read_text())
-
-
-def partition_of(connector: str, directory: OrphansDirectory) -> dict[str, Any]:
-    """The source partition of a connector that was found."""
-    found: list[dict[str, Any]] = read(directory.summary)["connectors"]
-    partition: dict[str, Any] = json.loads(next(one["partition"] for one in found if one["connector"] == connector))
-    return partition
-
-
-def local(uri: str) -> Path:
-    return Path(uri.removeprefix("file://"))
-
-
-def removal(directory: OrphansDirectory, digest: str) -> RemoveOrphanedOffsetsOperator:
-    return RemoveOrphanedOffsetsOperator(task_id="remove", run_uri=directory.uri, digest=digest, connect_conn_id="cell")
-
-
-def execute(operator: Any) -> Any:
-    instance = SimpleNamespace(dag_id="test", run_id=uuid4().hex, map_index=-1, task_id=operator.task_id)
-    return type(operator).execute.__wrapped__(operator, {"ti": instance})
 
 
 def _owner() -> Owner:
@@ -328,30 +293,3 @@ def test_a_pattern_that_is_none_is_refused(run: RunDag) -> None:
 
     assert (ran.state, tasks(ran)["find"], tasks(ran)["remove"]) == ("failed", "failed", "upstream_failed")
     assert "Nothing was removed. connectors: 'files-[' is no regular expression" in ran.output
-
-
-def test_a_person_is_asked(tmp_path: Path) -> None:
-    """The question shows each connector; where nothing is to be removed nobody is asked, and the page says so.
-
-    Where the topic may be another cluster's, someone must be asked.
-    """
-    directory = orphaned(tmp_path)
-    summary = {**read(directory.summary), "run_uri": directory.uri, "report": directory.report}
-    approve = ApproveRemovalOperator(task_id="approve", summary=summary, remove="False", defaults="Reject")
-    none = {**summary, "orphaned": 0}
-    idle = ApproveRemovalOperator(task_id="idle", summary=none, remove="True", defaults="Reject")
-    sure = ApproveRemovalOperator(task_id="sure", summary=summary, remove="True", approval="False", defaults="Reject")
-
-    subject, body = approve.question()
-    with pytest.raises(AirflowSkipException, match="Nothing is removed, as remove is false"):
-        execute(approve)
-    with pytest.raises(AirflowSkipException, match="No offset is orphaned"):
-        execute(idle)
-    assert execute(sure) is None
-    sure.summary = {**summary, "existing": 0}
-    with pytest.raises(AirflowFailException, match="so nothing shows that it is this cluster's"):
-        execute(sure)
-
-    assert subject == "Remove the offsets of 2 deleted connectors?"
-    assert "| files-old | 3 | 2025-11-02 08:00:00 UTC | 2.0 KiB |" in body
-    assert "this run was to look only" in local(directory.report).read_text().lower()

@@ -9,8 +9,8 @@ import pytest
 
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from tests.support.airflow.dag_runs import Ran
-from tests.support.faults.lying_worker import lying_worker, read_back_wrong
 from tests.support.flows.flows import RECORDS, MirrorFlow, world
+from tests.support.workers.altered_answers import altering_proxy, read_back_others
 
 RunDag = Callable[..., Ran]
 
@@ -35,7 +35,7 @@ def test_a_step_that_fails_is_taken_back_by_the_teardown(
 ) -> None:
     """The alter's read-back disagrees: the teardown restores offsets and state, and the run fails."""
     before = world(mirror.sandbox)
-    with lying_worker(mirror.sandbox.connect.url, read_back_wrong(times=1)) as url:
+    with altering_proxy(mirror.sandbox.connect.url, read_back_others(times=1)) as url:
         host, _, port = url.removeprefix("http://").partition(":")
         lied_to = {"conn_type": "kafka_connect", "schema": "http", "host": host, "port": int(port)}
         monkeypatch.setenv("AIRFLOW_CONN_LYING", json.dumps(lied_to))

@@ -31,8 +31,8 @@ from airflow_provider_connect_offsets.sensors.connector import ConnectorPosition
 from airflow_provider_connect_offsets.sensors.group import ConsumerGroupInactiveSensor
 from airflow_provider_connect_offsets.sensors.mirror import MirrorLagSensor
 from sandbox import Sandbox
-from tests.support.faults.scripted_worker import Reply, Worker, error, scripted_worker
 from tests.support.flows.flows import MirrorFlow, SinkFlow
+from tests.support.workers.scripted_worker import Reply, Worker, error, scripted_worker
 
 NAME, SHORT = "flow", 0.3
 Failure = tuple[type[BaseException], str]

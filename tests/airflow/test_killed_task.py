@@ -17,8 +17,8 @@ from airflow_provider_connect_offsets.operators.apply import ApplyOffsetPlanOper
 from airflow_provider_connect_offsets.operators.fleet import ApplyFleetPlansOperator
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
-from tests.support.faults.gate import Fate, Gate, Point, Side, open_gate
 from tests.support.flows.flows import Changer, SinkFlow
+from tests.support.workers.gate import Fate, Gate, Point, Side, open_gate
 
 CONTEXT: Any = {"ti": SimpleNamespace(dag_id="d", run_id="r", task_id="apply", map_index=-1)}
 

@@ -12,7 +12,8 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
 from tests.support.airflow.dag_runs import Ran
 from tests.support.flows.failing_back import Home, Leading, away_positions, merged, produce
-from tests.support.flows.failing_over import Flowing, commit_groups, standing
+from tests.support.flows.failing_over import Flowing
+from tests.support.flows.groups import commit_groups, standing
 
 RunDag = Callable[..., Ran]
 

@@ -19,7 +19,9 @@ from airflow_provider_connect_offsets.operations.connector import stopped
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
 from tests.support.airflow.dag_runs import Ran
-from tests.support.flows.failing_over import Flowing, Logs, Positions, commit_groups, member, standing
+from tests.support.flows.both_logs import Logs
+from tests.support.flows.failing_over import Flowing
+from tests.support.flows.groups import Positions, commit_groups, member, standing
 
 RunDag = Callable[..., Ran]
 

@@ -91,7 +91,7 @@ def test_the_last_task_names_the_worst() -> None:
 @pytest.mark.usefixtures("connections")
 def test_lag_is_awaited_by_records_and_by_seconds(mirror: MirrorFlow) -> None:
     """In all partitions, or in those of ``topics``; without a bound, until nothing is left."""
-    sensor = {"task_id": "wait", "connector": mirror.name}
+    sensor: dict[str, Any] = {"task_id": "wait", "connector": mirror.name}
     assert MirrorLagSensor(**sensor).poke({})
     mirror.sandbox.connect.stop(mirror.name)
     mirror.sandbox.source.produce(mirror.topic, ["late"] * 3, partition=1, timestamps=[1_700_000_000_000] * 3)

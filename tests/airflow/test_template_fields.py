@@ -12,9 +12,8 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets import operators, sensors
 
-# Read before templates are rendered, or kept under the name of another argument.
+# Read before templates are rendered.
 _NEVER = {"deferrable", "response_timeout"}
-_KEPT_AS = {"SnapshotFleetOperator": {"connectors": "connector"}}
 _OWN = operators.__name__.partition(".")[0]
 
 
@@ -44,8 +43,6 @@ OPERATORS = {one.__name__: one for one in classes()}
 @pytest.mark.parametrize("name", sorted(OPERATORS))
 def test_template_fields_are_complete(name: str) -> None:
     """A form, an XCom or a variable may give any of them."""
-    operator, kept_as = OPERATORS[name], _KEPT_AS.get(name, {})
+    operator = OPERATORS[name]
 
-    told = {kept_as.get(argument, argument) for argument in arguments(operator)}
-
-    assert told - _NEVER <= set(operator.template_fields)
+    assert arguments(operator) - _NEVER <= set(operator.template_fields)

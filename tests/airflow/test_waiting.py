@@ -81,7 +81,7 @@ def test_positions_are_awaited_by_lag_and_by_number(sink: SinkFlow, mirror: Mirr
     assert ConnectorPositionSensor(task_id="wait", connector=sink.name, position=RECORDS).poke({})
     assert not ConnectorPositionSensor(task_id="wait", connector=sink.name, position=str(RECORDS + 1)).poke({})
 
-    of_mirror = {"connector": mirror.name, "kafka_conn_id": "kafka_source"}
+    of_mirror: dict[str, Any] = {"connector": mirror.name, "kafka_conn_id": "kafka_source"}
     assert ConnectorPositionSensor(task_id="wait", **of_mirror).poke({})
     mirror.sandbox.connect.stop(mirror.name)
     mirror.sandbox.connect.reset(mirror.name)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.airflow.airflow_ui import AirflowUi, chromium_page
-from tests.support.airflow.playing import Playing, make_up
+from tests.support.airflow.make_up import Playing, make_up
 
 PICTURES = Path("build/browser").absolute()
 

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from airflow_provider_connect_offsets import dags
 from sandbox.scene import CHECKPOINTS, MIRROR, READERS, SINK
 from tests.support.airflow.airflow_ui import AirflowUi
-from tests.support.airflow.playing import Playing
+from tests.support.airflow.make_up import Playing
 
 pytestmark = pytest.mark.browser
 ON_TARGET = {"kafka_conn_id": "kafka_target"}

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from sandbox import wait_for
 from sandbox.scene import MIRROR, SINK
 from tests.support.airflow.airflow_ui import AirflowUi, follow
-from tests.support.airflow.playing import Playing
+from tests.support.airflow.make_up import Playing
 
 pytestmark = pytest.mark.browser
 DAG_ID = "connector_offsets_change"

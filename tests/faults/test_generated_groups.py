@@ -26,16 +26,16 @@ from tests.support.faults.dying_writes import interrupted
 from tests.support.faults.fault_table import Ending, Note
 from tests.support.faults.faulty_clients import Fault, Faults, Killed, Outage
 from tests.support.faults.outages import Outages
-from tests.support.faults.successors import Successor
-from tests.support.flows.failing_over import cluster
-from tests.support.flows.made_up_failover import Held, MadeUp
+from tests.support.faults.recovered_by import RecoveredBy
+from tests.support.flows.groups import cluster
+from tests.support.flows.made_up_failover import Held, MadeUpFailover
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 # None comes late: a broker carries out what has reached it in the order in which it came.
 FAULTS = [fault for fault in Fault if fault not in {Fault.THEIRS, Fault.LATE}]
 MOST_WRITES = 20
 # Nothing comes between a failed commit or restore and its next attempt: no teardown undoes them.
-SETTLING = (Successor.STRANGER, Successor.PERSON)
+SETTLING = (RecoveredBy.OTHER_RUN, RecoveredBy.PERSON)
 
 
 class Action(StrEnum):
@@ -53,7 +53,7 @@ SHARE = 7
 class GroupsCase:
     """Three groups, before and after a commit: one that moves, one that gets an offset more, one that is new."""
 
-    made_up: MadeUp
+    made_up: MadeUpFailover
     action: Action
     before: Held
     after: Held
@@ -62,7 +62,7 @@ class GroupsCase:
     @classmethod
     def ready(cls, sandbox: Sandbox, folder: Path, action: Action) -> GroupsCase:
         """Translated; for a restore committed as well."""
-        one = MadeUp.start(sandbox, folder)
+        one = MadeUpFailover.start(sandbox, folder)
         moved, more, new = (one.group(name) for name in ("moved", "more", "new"))
         others = {one.at(2): Committed(7, "own")}  # which the failover leaves alone
         before = {
@@ -115,12 +115,12 @@ class GroupsCase:
                 assert offsets.get(where) in {self.before[name].get(where), self.after[name].get(where)}, (name, held)
         return held == goal
 
-    def settle(self, successor: Successor, owner: Owner) -> None:
+    def settle(self, successor: RecoveredBy, owner: Owner) -> None:
         """As another run does, or a person."""
         bootstrap = self.made_up.sandbox.target.bootstrap
-        if successor is Successor.PERSON:
+        if successor is RecoveredBy.PERSON:
             recovering.recover_groups(self.workspace, bootstrap, run=owner.run)
-        elif successor is Successor.STRANGER:
+        elif successor is RecoveredBy.OTHER_RUN:
             with cluster(self.made_up.sandbox.target) as target, suppress(Overlap):
                 groups = TargetGroups.of(target, self.workspace)
                 with groups.journal.claim(_owner()) as entry:
@@ -154,7 +154,7 @@ def test_broken_at_each_call(
         moments = moments[(place + int(os.environ["FAULT_SEED"])) % SHARE :: SHARE]
     endings: set[Ending] = set()
     for number, (at, after) in moments:
-        successor = (*SETTLING, Successor.RETRY)[(number + place) % 3]
+        successor = (*SETTLING, RecoveredBy.RETRY)[(number + place) % 3]
         faults = Faults(fault, at, after)
         with faults.naming(action, successor), faults.files(monkeypatch):
             ending = _cell(GroupsCase.ready(sandbox, tmp_path / f"{number}", action), faults, successor)
@@ -192,7 +192,7 @@ def test_the_broker_goes_away_before_each_write(
     assert not whole, f"it was not through with {MOST_WRITES} writes"
 
 
-def _cell(case: GroupsCase, faults: Faults, successor: Successor) -> Ending | None:
+def _cell(case: GroupsCase, faults: Faults, successor: RecoveredBy) -> Ending | None:
     owner, error = _owner(), None
     try:
         case.move(faults, owner)

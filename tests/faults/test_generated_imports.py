@@ -29,7 +29,7 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 from tests.support.faults.fault_table import Ending, Note
 from tests.support.faults.faulty_clients import CHANGES, Fault, Faults, Killed
-from tests.support.faults.successors import Successor
+from tests.support.faults.recovered_by import RecoveredBy
 
 FAULTS: list[Fault] = [fault for fault in Fault if fault is not Fault.THEIRS]
 pytestmark = pytest.mark.faults
@@ -37,7 +37,7 @@ SHARED, OWN, ELSE = "shared", "own", "else"
 # Set, removed, new.
 BEFORE = {"a": 4, "b": 8}
 AFTER = {"a": 100, "c": 7}
-SUCCESSORS = (Successor.RETRY, Successor.STRANGER, Successor.PERSON)
+SUCCESSORS = (RecoveredBy.RETRY, RecoveredBy.OTHER_RUN, RecoveredBy.PERSON)
 
 
 def offsets(positions: dict[str, int], *, removed: tuple[str, ...] = ()) -> Offsets:
@@ -148,7 +148,7 @@ def test_broken_at_each_call(
         note_generated(fault, "import", "topics", ending)
 
 
-def _cell(case: Case, faults: Faults, successor: Successor, monkeypatch: pytest.MonkeyPatch) -> Ending:
+def _cell(case: Case, faults: Faults, successor: RecoveredBy, monkeypatch: pytest.MonkeyPatch) -> Ending:
     case.prepare()
     workspace, error = _elsewhere(case), None
     with broken(faults, monkeypatch):
@@ -161,11 +161,11 @@ def _cell(case: Case, faults: Faults, successor: Successor, monkeypatch: pytest.
     assert not isinstance(error, LeftStopped)
     if not isinstance(error, Killed):
         assert case.is_written() is (error is None)
-    if successor is Successor.RETRY:
+    if successor is RecoveredBy.RETRY:
         case.write_ours("again", workspace)
         assert case.is_written()
         return Ending.APPLIED if error is None else Ending.NEXT
-    if successor is Successor.PERSON:
+    if successor is RecoveredBy.PERSON:
         case.imports("recover", workspace).settle_left()
     else:
         case.write("another", workspace, {ELSE: offsets({uuid4().hex: 2})})

@@ -36,14 +36,14 @@ from sandbox import Sandbox
 from tests.support.faults.fault_table import Ending, Note
 from tests.support.faults.faulty_clients import Fault, Faults, Killed, Outage
 from tests.support.faults.outages import Outages
-from tests.support.faults.successors import Successor
+from tests.support.faults.recovered_by import RecoveredBy
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 FAULTS: list[Fault | Outage] = [*(fault for fault in Fault if fault is not Fault.THEIRS), Outage.BROKER_KILLED]
 SHARE = 5
 GONE = frozenset({"first", "second"})
 # Nothing comes between a failed removal and its next attempt: no teardown undoes it.
-SUCCESSORS = (Successor.RETRY, Successor.STRANGER, Successor.PERSON)
+SUCCESSORS = (RecoveredBy.RETRY, RecoveredBy.OTHER_RUN, RecoveredBy.PERSON)
 
 
 @dataclass(frozen=True)
@@ -90,12 +90,12 @@ class OrphansCase:
             )
             remove_orphans(orphans_journal(workspace, topic), owner, stage)
 
-    def settle(self, workspace: str, successor: Successor, owner: Owner) -> None:
+    def settle(self, workspace: str, successor: RecoveredBy, owner: Owner) -> None:
         """As another removal does, or a person."""
-        if successor is Successor.PERSON:
+        if successor is RecoveredBy.PERSON:
             where = {"url": self.sandbox.connect.url, "kafka": self.sandbox.target.bootstrap}
             recovering.recover_orphans(workspace, self.topic, **where, run=owner.run)
-        elif successor is Successor.STRANGER:
+        elif successor is RecoveredBy.OTHER_RUN:
             with (
                 self.connect() as connect,
                 self.stored() as topic,
@@ -106,7 +106,7 @@ class OrphansCase:
     def standing(self) -> set[str]:
         """Connectors that have an offset."""
         with self.stored() as topic:
-            keys = (parse_key(raw) for raw, value in topic.stored().pairs.items() if value is not None)
+            keys = (parse_key(raw) for raw, value in topic.stored().records.items() if value is not None)
             return {key.connector for key in keys if key is not None}
 
 
@@ -149,7 +149,7 @@ def test_broken_at_each_call(
         note_generated(fault, "removal of orphans", "offsets topic", ending)
 
 
-def _cell(case: OrphansCase, faults: Faults, outages: Outages, successor: Successor) -> Ending:
+def _cell(case: OrphansCase, faults: Faults, outages: Outages, successor: RecoveredBy) -> Ending:
     directory, workspace, owner = case.ready(), (case.folder / uuid4().hex).as_uri(), _owner()
     error: BaseException | None = None
     try:
@@ -161,7 +161,7 @@ def _cell(case: OrphansCase, faults: Faults, outages: Outages, successor: Succes
     assert error is not None or not GONE & case.standing()
     before = GONE & case.standing()
     case.settle(workspace, successor, owner)
-    if before != GONE and successor is not Successor.RETRY:
+    if before != GONE and successor is not RecoveredBy.RETRY:
         assert not GONE & case.standing(), "a removal that was begun was not finished"
     was_removed = not GONE & case.standing()
     case.remove(directory, workspace, Faults(), owner)

@@ -29,8 +29,8 @@ from sandbox import Sandbox
 from tests.support.faults.fault_table import Ending, Note
 from tests.support.faults.faulty_clients import CHANGES, Fault, Faults, Killed, Outage
 from tests.support.faults.outages import Outages, two_workers
+from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.faults.reset_cell import RECORDS, ResetCell
-from tests.support.faults.successors import Successor
 from tests.support.flows.flow_changer import FlowChanger
 
 pytestmark = [pytest.mark.faults, pytest.mark.long, pytest.mark.timeout(3600)]
@@ -100,7 +100,7 @@ def test_broken_at_each_call(case: Case, note_generated: Note, monkeypatch: pyte
     for number, (at, after) in enumerate(moments[FAULTS.index(fault) :: EVERY]):
         faults = Faults(fault, at, after)
         with faults.files(monkeypatch):
-            endings.add(_cell(case, faults, list(Successor)[number % len(Successor)]))
+            endings.add(_cell(case, faults, list(RecoveredBy)[number % len(RecoveredBy)]))
     for ending in sorted(endings):
         note_generated(fault, "reset", "flow", ending)
 
@@ -112,18 +112,18 @@ def test_outage_at_each_change(case: Case, outages: Outages, note_generated: Not
     place, endings = list(Outage).index(outage), set()
     for number, (at, after) in enumerate(list(product(changes, (False, True)))[place :: len(Outage)]):
         faults = Faults(outage, at, after, world=lambda: outages.begin(outage))
-        successor = list(Successor)[(number + place) % len(Successor)]
+        successor = list(RecoveredBy)[(number + place) % len(RecoveredBy)]
         endings.add(_cell(case, faults, successor, over=outages.wait))
     for ending in sorted(endings):
         note_generated(outage, "reset", "flow", ending)
 
 
-def _cell(case: Case, faults: Faults, successor: Successor, *, over: Callable[[], None] = lambda: None) -> Ending:
+def _cell(case: Case, faults: Faults, successor: RecoveredBy, *, over: Callable[[], None] = lambda: None) -> Ending:
     with faults.naming("reset", successor), case.flows.clients() as clients:
         return _broken(case, clients, faults, successor, over)
 
 
-def _broken(case: Case, clients: Clients, faults: Faults, successor: Successor, over: Callable[[], None]) -> Ending:
+def _broken(case: Case, clients: Clients, faults: Faults, successor: RecoveredBy, over: Callable[[], None]) -> Ending:
     before = case.replicated()
     flows, owner, error = _elsewhere(case), _owner(), None
     try:
@@ -133,7 +133,7 @@ def _broken(case: Case, clients: Clients, faults: Faults, successor: Successor, 
     faults.mend()
     over()
     assert faults.happened
-    if successor is Successor.RETRY:
+    if successor is RecoveredBy.RETRY:
         case.reset(clients, flows, owner)
     else:
         _settle(case, clients, flows, owner, successor)
@@ -142,7 +142,7 @@ def _broken(case: Case, clients: Clients, faults: Faults, successor: Successor, 
     assert again in (
         {0, 2 * RECORDS} if not isinstance(faults.fault, Outage) else {0, *range(2 * RECORDS, 4 * RECORDS)}
     )
-    if error is None or successor is Successor.RETRY:
+    if error is None or successor is RecoveredBy.RETRY:
         assert again
         return Ending.APPLIED if error is None else Ending.NEXT
     if isinstance(error, NotApplied | Drift):
@@ -150,12 +150,12 @@ def _broken(case: Case, clients: Clients, faults: Faults, successor: Successor, 
     return Ending.APPLIED if again else Ending.RESTORED
 
 
-def _settle(case: Case, clients: Clients, flows: FlowChanger, owner: Owner, successor: Successor) -> None:
+def _settle(case: Case, clients: Clients, flows: FlowChanger, owner: Owner, successor: RecoveredBy) -> None:
     """As the teardown of the run does, a person, or another run."""
     held = flows.held(case.plan.reset)
-    if successor is Successor.TEARDOWN:
+    if successor is RecoveredBy.TEARDOWN:
         undo_reset(case.plan, clients, held, owner)
-    elif successor is Successor.PERSON:
+    elif successor is RecoveredBy.PERSON:
         systems = recovering.Systems(flows.worker, source=flows.source, target=flows.target)
         name = case.plan.reset.source_connector
         recovering.recover(flows.workspace, name, systems, toward=Toward.BACK, run=owner.run)

@@ -38,18 +38,18 @@ class FailsBefore(MirrorCluster):
 class FailsAfter(MirrorCluster):
     """Fails once the topic is empty."""
 
-    def empty(self, topic: str, found: CleanupPolicy) -> int:
-        super().empty(topic, found)
+    def empty(self, topic: str, policy: CleanupPolicy) -> int:
+        super().empty(topic, policy)
         raise StoreError(f"Can't read back {topic!r}.")
 
 
 class FailsAtCheckpoints(MirrorCluster):
     """Empties no checkpoints."""
 
-    def empty(self, topic: str, found: CleanupPolicy) -> int:
+    def empty(self, topic: str, policy: CleanupPolicy) -> int:
         if "checkpoints" in topic:
             raise StoreError(f"Can't empty {topic!r}.")
-        return super().empty(topic, found)
+        return super().empty(topic, policy)
 
 
 class GoesAwayAfter(MirrorCluster):
@@ -57,8 +57,8 @@ class GoesAwayAfter(MirrorCluster):
 
     _gone = False
 
-    def empty(self, topic: str, found: CleanupPolicy) -> int:
-        count = super().empty(topic, found)
+    def empty(self, topic: str, policy: CleanupPolicy) -> int:
+        count = super().empty(topic, policy)
         self._gone = True
         return count
 

@@ -14,7 +14,7 @@ from sandbox import wait_until
 from tests.support.faults.fault_cell import STEPS, Cell, Kind, Scenes, each
 from tests.support.faults.fault_flow import AGAIN, RECORDS, FaultFlow
 from tests.support.faults.fault_table import Ending, Note
-from tests.support.faults.gate import Fate
+from tests.support.workers.gate import Fate
 
 pytestmark = pytest.mark.faults
 WHILE_STOPPED = ["after the journal", "after alter", "during read-back"]

@@ -18,7 +18,7 @@ from sandbox.work import work_of_program
 from tests.support.faults.fault_cell import STEPS, Cell, Kind, Scene, Scenes, each
 from tests.support.faults.fault_flow import AGAIN, Told, told
 from tests.support.faults.fault_table import Note
-from tests.support.faults.gate import Fate, Gate
+from tests.support.workers.gate import Fate, Gate
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 BROKER_IS_AWAY = 20.0

@@ -13,7 +13,7 @@ import pytest
 from tests.support.faults.fault_cell import STEPS, Cell, Kind, Scenes, each
 from tests.support.faults.fault_flow import AGAIN, Told, told
 from tests.support.faults.fault_table import Ending, Note
-from tests.support.faults.gate import Fate, Gate, Point, Side
+from tests.support.workers.gate import Fate, Gate, Point, Side
 
 FIRST_REQUEST = Point("GET", "", Side.BEFORE)
 RANDOM_KILLS = 5

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.faults.fault_cell import STEPS, Cell, Kind, Scenes, each
 from tests.support.faults.fault_table import Note
-from tests.support.faults.gate import Fate
+from tests.support.workers.gate import Fate
 
 pytestmark = pytest.mark.faults
 

@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sandbox import Sandbox
+from tests.support.airflow.task_cell_runner import CellRunner, scheduler
 from tests.support.airflow.task_cells import Cell, each_cell
-from tests.support.airflow.task_lanes import Lanes, scheduler
 from tests.support.programs.warm_spark import WarmSpark
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 @pytest.fixture(scope="module")
 def lanes(
     request: pytest.FixtureRequest, sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Lanes]:
+) -> Iterator[CellRunner]:
     """All cells of this session, under way."""
     own = [
         item for item in request.session.items if isinstance(item, pytest.Function) and item.module is request.module
@@ -32,14 +32,14 @@ def lanes(
         tempfile.TemporaryDirectory(prefix="connect-offsets-") as beside,
         WarmSpark(spark).serve(Path(beside)) as spark_submit,
         scheduler(sandbox, folder, spark_submit) as runs,
-        Lanes(sandbox, runs, cells).running() as started,
+        CellRunner(sandbox, runs, cells).running() as started,
     ):
         yield started
 
 
 @pytest.mark.parametrize("cell", each_cell())
 def test_a_task_that_breaks_leaves_all_or_nothing(
-    cell: Cell, lanes: Lanes, record_property: Callable[[str, object], None]
+    cell: Cell, lanes: CellRunner, record_property: Callable[[str, object], None]
 ) -> None:
     """Its run tells the truth, what ran before runs, and the operation stands whole or not at all."""
     ending = lanes.ending(cell)

@@ -19,7 +19,9 @@ from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS
 from sandbox import Sandbox, wait_for, wait_until
-from tests.support.flows.failing_over import FailingOver, Flowing, Logs, commit_groups, rows
+from tests.support.flows.both_logs import Logs
+from tests.support.flows.failing_over import FailingOver, Flowing, rows
+from tests.support.flows.groups import commit_groups
 
 pytestmark = pytest.mark.mirror
 

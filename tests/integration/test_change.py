@@ -17,8 +17,8 @@ from airflow_provider_connect_offsets.operations.stages.captured import ALTER, R
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.outcome import Result
-from tests.support.faults.lying_worker import lying_worker, read_back_wrong
 from tests.support.flows.flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
+from tests.support.workers.altered_answers import altering_proxy, read_back_others
 
 
 def test_first_record_replicated_is_the_one_asked_for(mirror: MirrorFlow, source_changer: Changer) -> None:
@@ -159,7 +159,7 @@ def test_a_read_back_that_disagrees_puts_everything_back(
     if state != "RUNNING":
         {"PAUSED": mirror.sandbox.connect.pause, "STOPPED": mirror.sandbox.connect.stop}[state](mirror.name)
     before = world(mirror.sandbox)
-    with lying_worker(mirror.sandbox.connect.url, read_back_wrong(times=1)) as url:
+    with altering_proxy(mirror.sandbox.connect.url, read_back_others(times=1)) as url:
         lied_to = replace(source_changer, worker=url)
         run, _summary = lied_to.plan(mirror.name, "offset", "10")
 
@@ -171,7 +171,7 @@ def test_a_read_back_that_disagrees_puts_everything_back(
 
 def test_what_can_not_be_proved_stays_stopped_until_someone_comes(mirror: MirrorFlow, source_changer: Changer) -> None:
     """Neither plan nor prior offsets proved: the connector stays STOPPED, and the next change restores it first."""
-    with lying_worker(mirror.sandbox.connect.url, read_back_wrong(times=99)) as url:
+    with altering_proxy(mirror.sandbox.connect.url, read_back_others(times=99)) as url:
         lied_to = replace(source_changer, worker=url)
         run, _summary = lied_to.plan(mirror.name, "offset", "10")
 

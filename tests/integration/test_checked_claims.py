@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from sandbox import Sandbox, wait_for
 from tests.support.flows.failing_back import FailingBack
-from tests.support.flows.failing_over import FailingOver, Flowing, commit_groups, rows
+from tests.support.flows.failing_over import FailingOver, Flowing, rows
+from tests.support.flows.groups import commit_groups
 
 pytestmark = pytest.mark.mirror
 

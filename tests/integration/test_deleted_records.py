@@ -28,11 +28,11 @@ from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox, wait_until
 from sandbox.work import work_of_program
-from tests.support.faults.gate import Fate, Gate, Point, Side, open_gate
 from tests.support.faults.reset_cell import ResetCell
 from tests.support.flows.flow_changer import FlowChanger
 from tests.support.flows.flows import RECORDS, Changer, MirrorFlow, SinkFlow, world
 from tests.support.programs import change_process
+from tests.support.workers.gate import Fate, Gate, Point, Side, open_gate
 
 AFTER_THE_WRITE = Point("PATCH", "/offsets", Side.AFTER)
 AS_IT_RESUMES = Point("PUT", "/resume", Side.BEFORE)

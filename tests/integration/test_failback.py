@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from sandbox import Sandbox
 from tests.support.flows.failing_back import FailingBack, Home, Leading, at_the_ends, away_positions, merged, produce
-from tests.support.flows.failing_over import FailingOver, Flowing, commit_groups, rows, standing
+from tests.support.flows.failing_over import FailingOver, Flowing, rows
+from tests.support.flows.groups import commit_groups, standing
 
 pytestmark = pytest.mark.mirror
 

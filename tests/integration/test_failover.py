@@ -22,17 +22,9 @@ from airflow_provider_connect_offsets.operations.groups.group_restore import res
 from airflow_provider_connect_offsets.operations.groups.prior_groups import write_replaced
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
-from tests.support.flows.failing_over import (
-    FailingOver,
-    Flowing,
-    Logs,
-    Positions,
-    cluster,
-    commit_groups,
-    member,
-    rows,
-    standing,
-)
+from tests.support.flows.both_logs import Logs
+from tests.support.flows.failing_over import FailingOver, Flowing, rows
+from tests.support.flows.groups import Positions, cluster, commit_groups, member, standing
 from tests.support.programs import commit_process
 
 pytestmark = pytest.mark.mirror

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import REWINDS
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
 from sandbox import Sandbox
-from tests.support.flows.failing_over import cluster
+from tests.support.flows.groups import cluster
 
 
 def test_of_each_checkpoint_the_last_one(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.hooks.storage import open_storage as open_in_dag
 from sandbox import Sandbox
-from tests.support.faults.scripted_worker import Reply, Worker, scripted_worker
+from tests.support.workers.scripted_worker import Reply, Worker, scripted_worker
 
 NAME, LOGIN = "advertised", "Basic " + b64encode(b"me:s3cret").decode()
 

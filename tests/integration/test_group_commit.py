@@ -16,23 +16,23 @@ from airflow_provider_connect_offsets.operations.groups.prior_groups import writ
 from airflow_provider_connect_offsets.workspace import files
 from sandbox import Sandbox
 from tests.support.faults.dying_writes import killed
-from tests.support.flows.failing_over import member
-from tests.support.flows.made_up_failover import MadeUp
+from tests.support.flows.groups import member
+from tests.support.flows.made_up_failover import MadeUpFailover
 
 MOST_WRITES = 60
 
 
 @pytest.fixture
-def made_up(sandbox: Sandbox, tmp_path: Path) -> MadeUp:
-    return MadeUp.start(sandbox, tmp_path)
+def made_up(sandbox: Sandbox, tmp_path: Path) -> MadeUpFailover:
+    return MadeUpFailover.start(sandbox, tmp_path)
 
 
 def test_a_commit_that_is_killed_before_any_of_its_writes_can_be_finished_and_restored(
-    made_up: MadeUp, tmp_path: Path
+    made_up: MadeUpFailover, tmp_path: Path
 ) -> None:
     """Run again, all groups are where they were to; restored, all are as before the first attempt."""
     for writes in range(MOST_WRITES):
-        one = MadeUp(made_up.sandbox, type(made_up.directory)((tmp_path / f"{writes}").as_uri()), made_up.topic)
+        one = MadeUpFailover(made_up.sandbox, type(made_up.directory)((tmp_path / f"{writes}").as_uri()), made_up.topic)
         names = [f"{made_up.topic}-{writes}-{kind}" for kind in ("moved", "created")]
         moved, created = names
         one.hold({moved: {one.at(0): Committed(3, "three")}})
@@ -53,7 +53,7 @@ def test_a_commit_that_is_killed_before_any_of_its_writes_can_be_finished_and_re
     pytest.fail(f"it was not through with {MOST_WRITES} writes")
 
 
-def joined_meanwhile(monkeypatch: pytest.MonkeyPatch, stack: ExitStack, made_up: MadeUp, name: str) -> None:
+def joined_meanwhile(monkeypatch: pytest.MonkeyPatch, stack: ExitStack, made_up: MadeUpFailover, name: str) -> None:
     """Let someone join a group after it was looked at and before it is committed."""
 
     def join(*arguments: Any) -> None:
@@ -63,7 +63,9 @@ def joined_meanwhile(monkeypatch: pytest.MonkeyPatch, stack: ExitStack, made_up:
     monkeypatch.setattr(group_commit, "write_replaced", join)
 
 
-def test_a_commit_that_fails_half_way_names_what_stands_where(made_up: MadeUp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_that_fails_half_way_names_what_stands_where(
+    made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is committed stays, the rest is named with how much of it stands; the next attempt commits what is left."""
     busy, part, whole = made_up.group("busy"), made_up.group("part"), made_up.group("whole")
     moves = {busy: {0: 10}, part: {0: 10, 99: 20}, whole: {0: 10}}
@@ -93,7 +95,7 @@ def test_a_commit_that_fails_half_way_names_what_stands_where(made_up: MadeUp, m
     assert made_up.held(*moves) == {name: {} for name in moves}
 
 
-def test_a_retry_after_records_came_late_says_what_stands_already(made_up: MadeUp) -> None:
+def test_a_retry_after_records_came_late_says_what_stands_already(made_up: MadeUpFailover) -> None:
     """Nothing more is committed, and nothing that an earlier attempt has moved is denied."""
     busy, whole = made_up.group("busy"), made_up.group("whole")
     digest = made_up.translate({busy: {0: 10}, whole: {0: 10, 1: 20}})
@@ -112,7 +114,7 @@ def test_a_retry_after_records_came_late_says_what_stands_already(made_up: MadeU
     assert made_up.held(busy) == {busy: {}}
 
 
-def test_a_group_that_was_moved_is_not_denied_when_its_consumers_are_back(made_up: MadeUp) -> None:
+def test_a_group_that_was_moved_is_not_denied_when_its_consumers_are_back(made_up: MadeUpFailover) -> None:
     """A retry has nothing to commit for it."""
     name = made_up.group("back")
     digest = made_up.translate({name: {0: 10}})
@@ -124,7 +126,7 @@ def test_a_group_that_was_moved_is_not_denied_when_its_consumers_are_back(made_u
 
 @pytest.mark.parametrize("lost", ["the answer to the commit", "what stands there then"])
 def test_a_cluster_that_goes_away_in_the_midst_is_told(
-    made_up: MadeUp, monkeypatch: pytest.MonkeyPatch, lost: str
+    made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
     """Nobody knows what was committed, so it says so; the next attempt finds out."""
     name = made_up.group("unknown")
@@ -156,7 +158,9 @@ def test_a_cluster_that_goes_away_in_the_midst_is_told(
     assert made_up.held(name) == {name: {}}
 
 
-def test_a_source_that_goes_away_in_the_midst_denies_nothing(made_up: MadeUp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_that_goes_away_in_the_midst_denies_nothing(
+    made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was moved is told by the attempt that moved it, and by the next one."""
     name = made_up.group("moved")
     digest = made_up.translate({name: {0: 10}})
@@ -180,7 +184,7 @@ def test_a_source_that_goes_away_in_the_midst_denies_nothing(made_up: MadeUp, mo
         made_up.commit(digest)
 
 
-def test_another_translation_does_not_deny_what_was_moved(made_up: MadeUp) -> None:
+def test_another_translation_does_not_deny_what_was_moved(made_up: MadeUpFailover) -> None:
     """It names the groups that an earlier commit of the run has moved."""
     name = made_up.group("moved")
     made_up.commit(made_up.translate({name: {0: 10}}))

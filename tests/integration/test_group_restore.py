@@ -16,18 +16,18 @@ from airflow_provider_connect_offsets.operations.groups import group_restore
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import delete_and_commit
 from sandbox import Sandbox
 from tests.support.faults.dying_writes import killed
-from tests.support.flows.failing_over import cluster, member
-from tests.support.flows.made_up_failover import MadeUp
+from tests.support.flows.groups import cluster, member
+from tests.support.flows.made_up_failover import MadeUpFailover
 
 MOST_WRITES = 60
 
 
 @pytest.fixture
-def made_up(sandbox: Sandbox, tmp_path: Path) -> MadeUp:
-    return MadeUp.start(sandbox, tmp_path)
+def made_up(sandbox: Sandbox, tmp_path: Path) -> MadeUpFailover:
+    return MadeUpFailover.start(sandbox, tmp_path)
 
 
-def test_what_the_failover_has_changed_is_as_before_and_nothing_else_is_touched(made_up: MadeUp) -> None:
+def test_what_the_failover_has_changed_is_as_before_and_nothing_else_is_touched(made_up: MadeUpFailover) -> None:
     """Metadata comes back too; offsets and metadata of others stay, also through the delete that clears an offset."""
     cleared, moved = made_up.group("cleared"), made_up.group("moved")
     prior = {
@@ -50,7 +50,7 @@ def test_what_the_failover_has_changed_is_as_before_and_nothing_else_is_touched(
     }
 
 
-def test_what_stood_there_already_is_not_restored(made_up: MadeUp) -> None:
+def test_what_stood_there_already_is_not_restored(made_up: MadeUpFailover) -> None:
     """Somebody else has put it there between translation and commit: it is theirs, wherever it goes."""
     name = made_up.group("own")
     made_up.hold({name: {made_up.at(0): Committed(3), made_up.at(1): Committed(5)}})
@@ -64,7 +64,7 @@ def test_what_stood_there_already_is_not_restored(made_up: MadeUp) -> None:
     assert made_up.held(name) == {name: {made_up.at(0): Committed(33, "theirs"), made_up.at(1): Committed(5)}}
 
 
-def test_a_group_that_was_there_stays_as_long_as_it_holds_anything(made_up: MadeUp) -> None:
+def test_a_group_that_was_there_stays_as_long_as_it_holds_anything(made_up: MadeUpFailover) -> None:
     """One that held nothing goes with the offsets of the failover and is named; one that came with it just goes."""
     elsewhere, idle, created = made_up.group("elsewhere"), made_up.group("idle"), made_up.group("created")
     made_up.hold({elsewhere: {made_up.at(3): Committed(1, "mine")}})
@@ -80,10 +80,12 @@ def test_a_group_that_was_there_stays_as_long_as_it_holds_anything(made_up: Made
     assert made_up.held(elsewhere) == {elsewhere: {made_up.at(3): Committed(1, "mine")}}
 
 
-def test_a_restore_that_is_killed_before_any_of_its_writes_loses_nothing(made_up: MadeUp, tmp_path: Path) -> None:
+def test_a_restore_that_is_killed_before_any_of_its_writes_loses_nothing(
+    made_up: MadeUpFailover, tmp_path: Path
+) -> None:
     """Run again, it ends as if it had never been killed."""
     for writes in range(MOST_WRITES):
-        one = MadeUp(made_up.sandbox, type(made_up.directory)((tmp_path / f"{writes}").as_uri()), made_up.topic)
+        one = MadeUpFailover(made_up.sandbox, type(made_up.directory)((tmp_path / f"{writes}").as_uri()), made_up.topic)
         names = [f"{made_up.topic}-{writes}-{kind}" for kind in ("moved", "cleared", "created")]
         moved, cleared, created = names
         prior = {
@@ -105,7 +107,7 @@ def test_a_restore_that_is_killed_before_any_of_its_writes_loses_nothing(made_up
     pytest.fail(f"it was not through with {MOST_WRITES} writes")
 
 
-def killed_after_the_delete(made_up: MadeUp, name: str) -> None:
+def killed_after_the_delete(made_up: MadeUpFailover, name: str) -> None:
     """Leave a group that held ``other`` in partition 2, deleted, of a restore that was killed."""
     made_up.hold({name: {made_up.at(2): Committed(7, "other")}})
     made_up.commit(made_up.translate({name: {0: 40}}))
@@ -114,7 +116,7 @@ def killed_after_the_delete(made_up: MadeUp, name: str) -> None:
     assert made_up.held(name) == {name: {}}
 
 
-def test_a_commit_after_a_killed_restore_commits_first_what_that_has_deleted(made_up: MadeUp) -> None:
+def test_a_commit_after_a_killed_restore_commits_first_what_that_has_deleted(made_up: MadeUpFailover) -> None:
     """Whoever comes next finishes it."""
     name = made_up.group("cleared")
     killed_after_the_delete(made_up, name)
@@ -124,7 +126,7 @@ def test_a_commit_after_a_killed_restore_commits_first_what_that_has_deleted(mad
     assert made_up.held(name) == {name: {made_up.at(0): Committed(45), made_up.at(2): Committed(7, "other")}}
 
 
-def test_what_somebody_committed_in_a_deleted_group_stays_and_is_named(made_up: MadeUp) -> None:
+def test_what_somebody_committed_in_a_deleted_group_stays_and_is_named(made_up: MadeUpFailover) -> None:
     """They may have passed records, as the group had no offset; the next attempt goes on."""
     name = made_up.group("cleared")
     killed_after_the_delete(made_up, name)
@@ -150,7 +152,7 @@ def before_the_delete(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], Any
 
 
 def test_what_somebody_commits_right_before_the_delete_is_kept(
-    made_up: MadeUp, monkeypatch: pytest.MonkeyPatch
+    made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The group is left, named, and restored by the next attempt."""
     name, theirs = made_up.group("cleared"), {made_up.at(2): Committed(9, "theirs")}
@@ -166,7 +168,9 @@ def test_what_somebody_commits_right_before_the_delete_is_kept(
     assert made_up.held(name) == {name: theirs}
 
 
-def test_who_joins_before_the_delete_keeps_the_group_as_it_is(made_up: MadeUp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_joins_before_the_delete_keeps_the_group_as_it_is(
+    made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Kafka refuses the delete, and nothing is changed."""
     name, stays = made_up.group("cleared"), {made_up.at(2): Committed(7, "own")}
     made_up.hold({name: stays})
@@ -183,7 +187,7 @@ def test_who_joins_before_the_delete_keeps_the_group_as_it_is(made_up: MadeUp, m
 
 
 def test_who_joins_right_after_the_delete_is_named_and_nothing_is_lost(
-    made_up: MadeUp, monkeypatch: pytest.MonkeyPatch
+    made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kafka refuses what was to be committed again; the next attempt commits it, once nobody is in it."""
     name, stays = made_up.group("cleared"), {made_up.at(2): Committed(7, "own")}
@@ -210,7 +214,7 @@ def test_who_joins_right_after_the_delete_is_named_and_nothing_is_lost(
     assert made_up.held(name) == {name: stays}
 
 
-def test_a_delete_whose_answer_is_lost_loses_nothing(made_up: MadeUp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_delete_whose_answer_is_lost_loses_nothing(made_up: MadeUpFailover, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says where what the group held is kept; the next attempt commits it."""
     name, stays = made_up.group("cleared"), {made_up.at(2): Committed(7, "own")}
     made_up.hold({name: stays})
@@ -233,7 +237,7 @@ def test_a_delete_whose_answer_is_lost_loses_nothing(made_up: MadeUp, monkeypatc
     assert made_up.held(name) == {name: stays}
 
 
-def test_a_group_that_has_gone_on_is_left_and_named(made_up: MadeUp) -> None:
+def test_a_group_that_has_gone_on_is_left_and_named(made_up: MadeUpFailover) -> None:
     """So is one that anyone is in; the others are restored, and running it again restores what is left."""
     gone, busy, other = made_up.group("gone"), made_up.group("busy"), made_up.group("other")
     made_up.commit(made_up.translate({name: {0: 40, 1: 50} for name in (gone, busy, other)}))
@@ -252,7 +256,7 @@ def test_a_group_that_has_gone_on_is_left_and_named(made_up: MadeUp) -> None:
     assert made_up.held(busy, other) == {busy: {}, other: {made_up.at(0): Committed(40)}}
 
 
-def test_without_a_commit_there_is_nothing_to_restore(made_up: MadeUp) -> None:
+def test_without_a_commit_there_is_nothing_to_restore(made_up: MadeUpFailover) -> None:
     """It says where it has looked; a second restore finds all done."""
     with pytest.raises(InvalidInput, match=r"Nothing was restored: under .* no commit of a failover is recorded"):
         made_up.restore()
@@ -261,34 +265,7 @@ def test_without_a_commit_there_is_nothing_to_restore(made_up: MadeUp) -> None:
     assert [made_up.restore().groups, made_up.restore().groups] == [1, 0]
 
 
-def test_a_run_that_is_cleared_is_restored_to_before_its_first_commit(made_up: MadeUp) -> None:
-    """Where nothing came in between; a group that had gone on is restored to where it had gone."""
-    still, reading, settled = made_up.group("still"), made_up.group("reading"), made_up.group("settled")
-    prior = {name: {made_up.at(0): Committed(3, "prior")} for name in (still, reading, settled)}
-    made_up.hold(prior)
-    made_up.commit(made_up.translate({name: {0: 30, 1: 10} for name in prior}))
-    made_up.hold({reading: {made_up.at(0): Committed(35, "read on")}})
-
-    made_up.commit(made_up.translate({still: {0: 40}, reading: {0: 40}}))
-    made_up.restore()
-
-    assert made_up.held(*prior) == {**prior, reading: {made_up.at(0): Committed(35, "read on")}}
-
-
-def test_a_run_that_is_cleared_after_its_restore_starts_anew(made_up: MadeUp) -> None:
-    """What a group has read between the two counts as what stood there before, wherever that is."""
-    name = made_up.group("again")
-    made_up.commit(made_up.translate({name: {0: 30}}))
-    made_up.restore()
-    made_up.hold({name: {made_up.at(0): Committed(30, "read so far")}})
-
-    made_up.commit(made_up.translate({name: {0: 45}}))
-    made_up.restore()
-
-    assert made_up.held(name) == {name: {made_up.at(0): Committed(30, "read so far")}}
-
-
-def test_kafkas_client_clears_no_single_offset(made_up: MadeUp) -> None:
+def test_kafkas_client_clears_no_single_offset(made_up: MadeUpFailover) -> None:
     """So a group is deleted for it; once the client can, `operations.groups.deleted_groups` may go."""
     name = made_up.group("one")
     made_up.hold({name: {made_up.at(0): Committed(5)}})

@@ -21,13 +21,13 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace import files
 from sandbox import Sandbox
 from tests.support.faults.dying_writes import killed
-from tests.support.flows.failing_over import cluster
-from tests.support.flows.made_up_failover import MadeUp
+from tests.support.flows.groups import cluster
+from tests.support.flows.made_up_failover import MadeUpFailover
 
 
 @pytest.fixture
-def made_up(sandbox: Sandbox, tmp_path: Path) -> MadeUp:
-    return MadeUp.start(sandbox, tmp_path)
+def made_up(sandbox: Sandbox, tmp_path: Path) -> MadeUpFailover:
+    return MadeUpFailover.start(sandbox, tmp_path)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def workspace(tmp_path: Path) -> str:
     return (tmp_path / "workspace").as_uri()
 
 
-def moved_by(run: str, made_up: MadeUp, target: KafkaCluster, workspace: str, digest: str) -> Moved:
+def moved_by(run: str, made_up: MadeUpFailover, target: KafkaCluster, workspace: str, digest: str) -> Moved:
     """Commit, as a task of ``run`` does."""
     return move_groups(
         TargetGroups.of(target, workspace),
@@ -51,7 +51,7 @@ def moved_by(run: str, made_up: MadeUp, target: KafkaCluster, workspace: str, di
     )
 
 
-def killed_after_the_delete(made_up: MadeUp, workspace: str) -> str:
+def killed_after_the_delete(made_up: MadeUpFailover, workspace: str) -> str:
     """Leave a group that held something in partition 2 deleted, of a restore that was killed; gives its name."""
     name = made_up.group("cleared")
     made_up.hold({name: {made_up.at(2): Committed(7, "other")}})
@@ -62,13 +62,13 @@ def killed_after_the_delete(made_up: MadeUp, workspace: str) -> str:
     return name
 
 
-def another(made_up: MadeUp, tmp_path: Path) -> MadeUp:
+def another(made_up: MadeUpFailover, tmp_path: Path) -> MadeUpFailover:
     """A failover of other groups to the same cluster, with a run of its own."""
-    return MadeUp(made_up.sandbox, type(made_up.directory)((tmp_path / "other").as_uri()), made_up.topic)
+    return MadeUpFailover(made_up.sandbox, type(made_up.directory)((tmp_path / "other").as_uri()), made_up.topic)
 
 
 def test_another_run_commits_first_what_a_killed_restore_has_deleted(
-    made_up: MadeUp, target: KafkaCluster, workspace: str, tmp_path: Path
+    made_up: MadeUpFailover, target: KafkaCluster, workspace: str, tmp_path: Path
 ) -> None:
     """The killed one may never come back; the other waits until its lease has run out."""
     name = killed_after_the_delete(made_up, workspace)
@@ -85,7 +85,7 @@ def test_another_run_commits_first_what_a_killed_restore_has_deleted(
 
 
 def test_the_retry_of_a_killed_restore_says_itself_who_was_in_a_deleted_group(
-    made_up: MadeUp, target: KafkaCluster, workspace: str
+    made_up: MadeUpFailover, target: KafkaCluster, workspace: str
 ) -> None:
     """What somebody has committed meanwhile stays, and is named by the restore, not only in a log."""
     name, groups = killed_after_the_delete(made_up, workspace), TargetGroups.of(target, workspace)
@@ -104,7 +104,7 @@ def test_the_retry_of_a_killed_restore_says_itself_who_was_in_a_deleted_group(
 
 
 def test_a_person_commits_what_a_killed_restore_has_deleted(
-    made_up: MadeUp, target: KafkaCluster, workspace: str, capsys: pytest.CaptureFixture[str]
+    made_up: MadeUpFailover, target: KafkaCluster, workspace: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without another failover: the list names it, and the command mends it."""
     name = killed_after_the_delete(made_up, workspace)
@@ -125,7 +125,7 @@ def test_a_person_commits_what_a_killed_restore_has_deleted(
     assert made_up.held(name) == {name: {made_up.at(2): Committed(7, "other")}}
 
 
-def test_two_runs_take_turns(made_up: MadeUp, target: KafkaCluster, workspace: str) -> None:
+def test_two_runs_take_turns(made_up: MadeUpFailover, target: KafkaCluster, workspace: str) -> None:
     """The second waits for the first, and where that takes too long, fails and names it."""
     groups, entered, leave = TargetGroups.of(target, workspace), Event(), Event()
 
@@ -148,7 +148,7 @@ def test_two_runs_take_turns(made_up: MadeUp, target: KafkaCluster, workspace: s
 
 
 def test_no_group_is_moved_without_a_journal(
-    made_up: MadeUp, target: KafkaCluster, workspace: str, monkeypatch: pytest.MonkeyPatch
+    made_up: MadeUpFailover, target: KafkaCluster, workspace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The workspace can't be written any more as the move is to begin."""
     name, write = made_up.group("one"), files.write_json
@@ -166,7 +166,7 @@ def test_no_group_is_moved_without_a_journal(
     assert made_up.held(name) == {name: {}}
 
 
-def test_groups_that_are_left_are_named_as_ever(made_up: MadeUp, target: KafkaCluster, workspace: str) -> None:
+def test_groups_that_are_left_are_named_as_ever(made_up: MadeUpFailover, target: KafkaCluster, workspace: str) -> None:
     """The error is the commit's own, what is committed stays, and the next attempt finds the cluster free."""
     here, gone = made_up.group("here"), made_up.group("gone")
     digest = made_up.translate({here: {0: 5}, gone: {0: 6}})

@@ -11,8 +11,10 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from sandbox import Sandbox
-from tests.support.flows.failing_over import FailingOver, commit_groups, rows
-from tests.support.model.mirror_replayed import Replay, of_log, replaying
+from tests.support.flows.failing_over import FailingOver, rows
+from tests.support.flows.groups import commit_groups
+from tests.support.model.mirror_logs import of_log
+from tests.support.model.mirror_replayed import Replay, replaying
 from tests.support.model.mirror_rows import Answer
 from tests.support.model.mirror_world import Ending
 

@@ -16,8 +16,8 @@ from airflow_provider_connect_offsets.operations.stages.offset_stages import Alt
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox, wait_until
-from sandbox.connect import ConnectWorker
 from sandbox.connectors import file_sink_config
+from sandbox.worker import ConnectWorker
 from tests.support.flows.flows import Changer
 
 pytestmark = pytest.mark.processes

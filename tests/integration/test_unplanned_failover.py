@@ -19,16 +19,9 @@ from airflow_provider_connect_offsets.pipeline.flow import readiness_job
 from airflow_provider_connect_offsets.workspace.layout import ledger_root
 from airflow_provider_connect_offsets.workspace.readiness import Kept, ReadinessDirectory
 from sandbox import Sandbox, wait_until
-from tests.support.flows.failing_over import (
-    FailingOver,
-    Flowing,
-    Logs,
-    Positions,
-    cluster,
-    commit_groups,
-    contents,
-    rows,
-)
+from tests.support.flows.both_logs import Logs, contents
+from tests.support.flows.failing_over import FailingOver, Flowing, rows
+from tests.support.flows.groups import Positions, cluster, commit_groups
 
 pytestmark = pytest.mark.mirror
 

@@ -9,19 +9,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.requests.failover import Move, digest_of_sums, row_numbers
-from airflow_provider_connect_offsets.pipeline import shipping
 from airflow_provider_connect_offsets.pipeline.failover import translate_job
-from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.flow_schemas import (
     COMPARE_RANGES,
-    MIRROR_PARTITIONS,
     SAMPLED_CLAIMS,
     TRANSLATION,
 )
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS
 from tests.support.programs.submitting import UserSettings, submit
 from tests.support.rows.written_failover import write_checked_claims, write_digests, write_observation
 
@@ -247,68 +243,7 @@ def test_spark_submit(directory: FailoverDirectory, tmp_path: Path) -> None:
     write_observation(directory, min_coverage=0.3)
     user = UserSettings(tmp_path / "log")
 
-    submit(shipping.translate_job_path(), directory.uri, tmp_path, user.settings)
+    submit("translation", directory.uri, tmp_path, user.settings)
 
     user.assert_kept()
     assert read_json(directory.summary)["commit"] == 2
-
-
-@pytest.fixture
-def final(directory: FailoverDirectory, tmp_path: Path) -> FailoverDirectory:
-    """Where the translation that follows lies."""
-    del directory
-    return FailoverDirectory((tmp_path / "final").as_uri())
-
-
-def test_a_final_translation_that_is_as_its_preview_passes(
-    spark: SparkSession, directory: FailoverDirectory, final: FailoverDirectory
-) -> None:
-    """The gate is what it is without a preview."""
-    for one in (directory, final):
-        write_observation(one, min_coverage=0.3)
-    translate_job.run(spark, directory)
-
-    assert translate_job.run(spark, final, directory)["errors"] == []
-
-
-def test_a_group_that_the_preview_did_not_show_closes_the_gate(
-    spark: SparkSession, directory: FailoverDirectory, final: FailoverDirectory
-) -> None:
-    """Nobody has approved it: it has appeared while the flow was drained."""
-    for one in (directory, final):
-        write_observation(one, min_coverage=0.3)
-    offsets = [row for row in read_dataset(directory.group_offsets, GROUP_OFFSETS) if row["group"] != "between"]
-    write_dataset(directory.group_offsets, GROUP_OFFSETS, offsets)
-    translate_job.run(spark, directory)
-
-    (error,) = translate_job.run(spark, final, directory)["errors"]
-
-    assert error == (
-        "The preview did not show 'between', which would be moved as well. Make a new run, which shows it before "
-        "anything is stopped, or narrow `groups`."
-    )
-
-
-def test_more_rereads_than_the_preview_said_close_the_gate(
-    spark: SparkSession, directory: FailoverDirectory, final: FailoverDirectory
-) -> None:
-    """Of a partition that the preview would have moved; where `max_rereads` allows them, that is the limit."""
-    write_observation(directory, min_coverage=0.2)
-    translate_job.run(spark, directory)
-    before = read_json(directory.summary)["max_rereads"]
-    write_observation(final, min_coverage=0.2)
-    partitions = [
-        {**row, "gapless": False} if row["kafka_partition"] == 0 else row
-        for row in read_dataset(final.mirror_partitions, MIRROR_PARTITIONS)
-    ]
-    write_dataset(final.mirror_partitions, MIRROR_PARTITIONS, partitions)
-
-    summary = translate_job.run(spark, final, directory)
-
-    assert summary["max_rereads"] > before
-    assert len(summary["errors"]) == 1
-    assert summary["errors"][0].startswith("More records would be read again than the preview said: group 'between', ")
-    for allowed, errors in ((summary["max_rereads"], 0), (summary["max_rereads"] - 1, 1)):
-        request = {**read_json(final.request), "max_rereads": allowed}
-        files.write_json(final.request, request)
-        assert len(translate_job.run(spark, final, directory)["errors"]) == errors

@@ -17,10 +17,10 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import GROUP_READIN
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from airflow_provider_connect_offsets.workspace.paths import join
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
-from tests.support.model.mirror_events import Ending, history
-from tests.support.model.mirror_looks import flow_of, write_failover_look, write_readiness_look
+from tests.support.model.mirror_events import history
+from tests.support.model.mirror_observations import flow_of, write_failover_observation, write_readiness_observation
 from tests.support.model.mirror_rows import NOON
-from tests.support.model.mirror_world import Pair, Sync, World
+from tests.support.model.mirror_world import Ending, Pair, Sync, World
 
 HISTORIES = 10
 NOON_MS = int(NOON.timestamp() * 1000)
@@ -34,7 +34,7 @@ def looked(
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """Dataset ``group_readiness`` of a look at the worlds, by group and topic."""
     directory = ReadinessDirectory(join(path.as_uri(), "readiness"))
-    write_readiness_look(directory, worlds, flow_of(syncs_on))
+    write_readiness_observation(directory, worlds, flow_of(syncs_on))
     readiness_job.run(spark, directory)
     return {(row["group"], row["topic"]): row for row in read_dataset(directory.group_readiness, GROUP_READINESS)}
 
@@ -43,7 +43,7 @@ def failed_over(spark: SparkSession, path: Path, worlds: list[World], syncs_on: 
     """What a failover of the same worlds answers, by group and topic; unplanned by what the look has kept."""
     directory = FailoverDirectory(join(path.as_uri(), f"failover-{planned}"))
     ledger = "" if planned else join(path.as_uri(), "readiness", "_history", "ledger")
-    write_failover_look(directory, worlds, flow_of(syncs_on), planned=planned, ledger=ledger)
+    write_failover_observation(directory, worlds, flow_of(syncs_on), planned=planned, ledger=ledger)
     translate_job.run(spark, directory)
     rows = read_dataset(directory.translation, TRANSLATION)
     return {(row["group"], row["source_topic"]): (row["upstream"], *(row[n] for n in _ANSWER)) for row in rows}
@@ -76,7 +76,7 @@ def test_what_a_failover_makes_of_the_ledger(spark: SparkSession, tmp_path: Path
     looked(spark, tmp_path, [world], Side.SOURCE)
     directory = FailoverDirectory(join(tmp_path.as_uri(), "failover"))
     ledger = join(tmp_path.as_uri(), "readiness", "_history", "ledger")
-    write_failover_look(directory, [world], flow_of(Side.SOURCE), planned=False, ledger=ledger, read=True)
+    write_failover_observation(directory, [world], flow_of(Side.SOURCE), planned=False, ledger=ledger, read=True)
 
     summary = translate_job.run(spark, directory)
 
@@ -122,7 +122,7 @@ def test_a_flow_that_runs(spark: SparkSession, tmp_path: Path) -> None:
 def test_ready_for_which_failover(spark: SparkSession, tmp_path: Path) -> None:
     """Groups without a checkpoint are ready for the loss of the source too, as the look has kept where they are."""
     directory = ReadinessDirectory(tmp_path.as_uri())
-    write_readiness_look(directory, [running()], flow_of(Side.TARGET), thresholds={"min_coverage": 0.5})
+    write_readiness_observation(directory, [running()], flow_of(Side.TARGET), thresholds={"min_coverage": 0.5})
 
     summary = readiness_job.run(spark, directory)
 

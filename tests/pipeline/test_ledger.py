@@ -15,10 +15,11 @@ from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translate.ledger import MAPPING, MOST_MAPPINGS, newest, thinned
 from airflow_provider_connect_offsets.workspace.flow_schemas import FLOW_TOPICS, MIRROR_LEDGER
-from tests.support.model.mirror_events import Ending, Event, Trait, drawn, history
+from tests.support.model.mirror_events import drawn, history
+from tests.support.model.mirror_kinds import Event, Trait
 from tests.support.model.mirror_ledger import TOLD, answered_with_ledger, kept_ledger
 from tests.support.model.mirror_rows import NOON, Answer
-from tests.support.model.mirror_world import World
+from tests.support.model.mirror_world import Ending, World
 from tests.support.rows.frames import frame_of
 
 HISTORIES = int(os.environ.get("HISTORIES", "100"))

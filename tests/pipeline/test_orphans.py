@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
 from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan, OrphanRequest
-from airflow_provider_connect_offsets.pipeline import shipping
 from airflow_provider_connect_offsets.pipeline.orphans import orphans_job
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import read_bytes, read_json, write_json
@@ -270,7 +269,7 @@ def test_spark_submit(search: Search, tmp_path: Path) -> None:
     user = UserSettings(tmp_path / "log")
     search.prepare([Record(key("gone"), b"{}"), Record(key("kept"), b"{}")], ["kept"])
 
-    submit(shipping.orphans_job_path(), search.directory.uri, tmp_path, user.settings)
+    submit("orphans", search.directory.uri, tmp_path, user.settings)
 
     user.assert_kept()
     assert search.names() == ["gone"]
@@ -280,4 +279,4 @@ def test_spark_submit(search: Search, tmp_path: Path) -> None:
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """Wrong arguments end before Spark starts."""
     assert orphans_job.JOB.main([]) == 2
-    assert capsys.readouterr().err == "usage: orphans_job.py RUN_DIRECTORY\n"
+    assert capsys.readouterr().err == "usage: job.py orphans RUN_DIRECTORY\n"

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.offsets.requests.request import Request
-from airflow_provider_connect_offsets.pipeline import shipping, unzipped
+from airflow_provider_connect_offsets.pipeline import job, shipping, unzipped
 from airflow_provider_connect_offsets.pipeline.plan import plan_job
 from airflow_provider_connect_offsets.workspace import schemas
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
@@ -130,7 +130,21 @@ def test_a_failed_run_leaves_no_summary(spark: SparkSession, planner: Planner, t
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """Wrong arguments end before Spark starts."""
     assert plan_job.JOB.main([]) == 2
-    assert capsys.readouterr().err == "usage: plan_job.py RUN_DIRECTORY [RUN_DIRECTORY ...]\n"
+    assert capsys.readouterr().err == "usage: job.py plan RUN_DIRECTORY [RUN_DIRECTORY ...]\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["export"], ["plan.plan_job", "run"]])
+def test_an_unknown_job(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The usage names all jobs."""
+    assert job.main(arguments) == 2
+    names = "plan,mirror-reset,translation,readiness,orphans,rehearsal"
+    assert capsys.readouterr().err == f"usage: job.py {{{names}}} RUN_DIRECTORY ...\n"
+
+
+@pytest.mark.parametrize("name", job.JOBS)
+def test_each_job_has_its_name(name: str) -> None:
+    """The name that ``job.py`` takes is the one that its usage and Spark's application show."""
+    assert job.load(name).name == name
 
 
 @pytest.mark.processes
@@ -142,7 +156,7 @@ def test_spark_submit(tmp_path: Path) -> None:
     directory = snapshot(tmp_path / "run", FLOW, to="shift", value="-10")
     user = UserSettings(tmp_path / "log")
 
-    submit(shipping.plan_job_path(), directory.uri, tmp_path, user.settings)
+    submit("plan", directory.uri, tmp_path, user.settings)
 
     user.assert_kept()
     assert [(row.partition, row.after_position) for row in plan_in(directory).rows] == [
@@ -170,7 +184,7 @@ def test_the_zip(tmp_path: Path) -> None:
         "readiness.py",
         "schemas.py",
     ]
-    assert shipping.plan_job_path().is_file()
+    assert shipping.job_path().is_file()
 
 
 def test_a_zip_goes_behind_the_package_that_it_is_a_copy_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,11 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.translate import answers, bounds, elements, records
 from airflow_provider_connect_offsets.pipeline.translate.mappings import created_anew
-from tests.support.model.mirror_events import Ending, Event, Trait, history
+from tests.support.model.mirror_events import history
+from tests.support.model.mirror_kinds import Event, Trait
 from tests.support.model.mirror_logs import Traits
 from tests.support.model.mirror_rows import Answer, ReadFrom, answered, read_from
-from tests.support.model.mirror_world import World
+from tests.support.model.mirror_world import Ending, World
 
 HISTORIES = 150
 _ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}

@@ -1,18 +1,13 @@
-"""What the readiness of a flow's partitions and groups is made of, on small frames."""
+"""The readiness of a flow's partitions, on small frames: lag, loss, verdicts, history and trend."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.readiness import Thresholds
-from airflow_provider_connect_offsets.pipeline.flow.group_readiness import NO_REMOTE_TOPIC, UNSEEN
-from airflow_provider_connect_offsets.pipeline.flow.group_rules import by_group, group_verdicts
 from airflow_provider_connect_offsets.pipeline.flow.readiness import (
     ObservedLogs,
     as_history,
@@ -21,18 +16,15 @@ from airflow_provider_connect_offsets.pipeline.flow.readiness import (
     with_progress,
 )
 from airflow_provider_connect_offsets.pipeline.flow.readiness_rules import partition_verdicts
-from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.workspace.flow_schemas import (
     FLOW_TOPICS,
-    GROUP_READINESS,
     LAG_HISTORY,
     READINESS,
     REMAINING,
 )
-from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, LOG_BOUNDS, OFFSET_SYNCS, Schema
-from tests.support.rows.frames import frame_of
+from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, LOG_BOUNDS, OFFSET_SYNCS
+from tests.support.rows.readiness_frames import NOON, ago, frame, messages, told
 
-NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 NONE = Thresholds(
     max_lag_records=0,
     max_lag_seconds=0,
@@ -42,19 +34,6 @@ NONE = Thresholds(
     min_coverage=0,
     max_rereads=0,
 )
-
-
-def ago(seconds: float) -> datetime:
-    return NOON - timedelta(seconds=seconds)
-
-
-def frame(spark: SparkSession, schema: Schema, rows: Iterable[dict[str, Any]]) -> DataFrame:
-    """Make a dataset; columns that a row leaves out are null."""
-    filled = [tuple(row.get(name) for name in schema.names) for row in rows]
-    shape = struct_type(schema)
-    for field in shape.fields:
-        field.nullable = True
-    return frame_of(spark, filled, shape)
 
 
 def stored(topic: str, position: int | None, partition: int = 0) -> dict[str, Any]:
@@ -74,16 +53,6 @@ def sync(topic: str, upstream: int, downstream: int, number: int, age: float = 0
 def left(topic: str, offset: int, age: float | None) -> dict[str, Any]:
     written_at = None if age is None else ago(age)
     return {"topic": topic, "kafka_partition": 0, "log_offset": offset, "written_at": written_at}
-
-
-def messages(verdicts: DataFrame) -> list[tuple[str, str, str]]:
-    """Severity, rule, and the message without the place it begins with."""
-    return sorted((row["severity"], row["rule"], row["message"].partition(": ")[2]) for row in verdicts.collect())
-
-
-def told(*parts: str) -> str:
-    """A sentence that is longer than a line."""
-    return "".join(parts)
 
 
 @pytest.fixture(scope="module")
@@ -317,98 +286,3 @@ def test_history_and_trend(spark: SparkSession, rows: DataFrame) -> None:
         ("late", noon): (60, 30_000),
         ("late", before): (90, 9),
     }
-
-
-def judged_groups(spark: SparkSession) -> DataFrame:
-    """Groups that either kind of failover translates, or one of them, or none; one ahead on the target."""
-    place = {"kafka_partition": 0, "group_state": "Empty", "position": 50, "planned_max_rereads": 0}
-
-    def at(group: str, topic: str = "t", **told: Any) -> dict[str, Any]:
-        return {**place, "group": group, "topic": topic, "target_topic": f"s.{topic}", **told}
-
-    checkpoint: dict[str, Any] = {"checkpoint_downstream": 50}
-    unseen = {"unplanned_reason": UNSEEN}
-    return frame(
-        spark,
-        GROUP_READINESS,
-        [
-            at("both", **checkpoint, target_state="Stable", planned_downstream=50, target_position=60),
-            at("planned", **unseen),
-            at("neither", planned_reason="no sync tells", **unseen, planned_max_rereads=None),
-            at("several", "bare", planned_reason=NO_REMOTE_TOPIC, unplanned_reason=NO_REMOTE_TOPIC),
-            at("several", "t", **unseen, planned_max_rereads=19),
-            at("several", "u", **checkpoint, checkpoint_behind_since=ago(700)),
-            at("several", "v", **checkpoint, checkpoint_behind_since=ago(600)),
-        ],
-    )
-
-
-def test_what_is_found_of_groups(spark: SparkSession) -> None:
-    """A line for each group and kind of failover, and an example of why a partition is not covered."""
-    thresholds = Thresholds(min_coverage=0.75, max_checkpoint_age=600, max_rereads=15)
-    rows = judged_groups(spark).withColumn("observed_at", F.lit(NOON))
-    totals = by_group(rows, thresholds, ("both|planned|several", "planned"))
-
-    found = messages(group_verdicts(totals, thresholds, connector="c"))
-
-    asked = "partitions, and 75% are asked for. Partition"
-    lost = "were the source lost now, a failover would translate"
-    assert found == [
-        (
-            "error",
-            "checkpoint_old",
-            told(
-                "in 1 partitions its checkpoint has been behind an offset sync that the group has passed for more than "
-                "600 s, so nothing writes checkpoints any more."
-            ),
-        ),
-        ("error", "coverage", f"a planned failover now would translate 0 of 1 {asked} `t-0`: no sync tells."),
-        (
-            "error",
-            "rereads",
-            "after a planned failover now it would read up to 19 records again, more than 15.",
-        ),
-        ("error", "unplanned_coverage", f"{lost} 0 of 1 {asked} `t-0`: {UNSEEN}."),
-        ("error", "unplanned_coverage", f"{lost} 0 of 1 {asked} `t-0`: {UNSEEN}."),
-        ("error", "unplanned_coverage", f"{lost} 2 of 4 {asked} `bare-0`: {NO_REMOTE_TOPIC}."),
-        (
-            "info",
-            "target_group",
-            told(
-                "in 1 partitions the target's group of that name stands further on than a failover "
-                "would put it; it is never put back."
-            ),
-        ),
-        *[
-            (
-                "warning",
-                "checkpoint_missing",
-                told(
-                    "1 of its 1 partitions have no checkpoint. The connector's groups or groups.exclude leave it out."
-                ),
-            )
-        ]
-        * 2,
-        (
-            "warning",
-            "checkpoint_missing",
-            told(
-                "2 of its 4 partitions have no checkpoint. MirrorMaker 2 gives none to a "
-                "group that is behind all its offset syncs, and takes up new groups only every "
-                "refresh.groups.interval.seconds."
-            ),
-        ),
-        (
-            "warning",
-            "coverage",
-            f"a planned failover now would translate 3 of 4 partitions. Partition `bare-0`: {NO_REMOTE_TOPIC}.",
-        ),
-        (
-            "warning",
-            "target_group",
-            told(
-                "somebody is in the group of that name on the target (Stable), so neither a "
-                "failover nor MirrorMaker 2 can commit there for it."
-            ),
-        ),
-    ]

@@ -10,12 +10,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
-from tests.support.model.mirror_events import Ending, Event, Trait, history
+from tests.support.model.mirror_events import history
+from tests.support.model.mirror_kinds import Event, Trait
 from tests.support.model.mirror_logs import Traits
 from tests.support.model.mirror_presumed import misled
 from tests.support.model.mirror_rows import Answer, ReadFrom, answered, partitions_of, searched_mappings, syncs_of
-from tests.support.model.mirror_world import World
+from tests.support.model.mirror_world import Ending, World
 
+pytestmark = pytest.mark.histories
 HISTORIES = int(os.environ.get("HISTORIES", "250"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
 _ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}

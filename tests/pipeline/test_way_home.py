@@ -12,14 +12,16 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated, worth_reading
-from tests.support.model.mirror_events import Ending, Event, Trait, history
+from tests.support.model.mirror_events import history
 from tests.support.model.mirror_home import Place, placed
+from tests.support.model.mirror_kinds import Event, Trait
 from tests.support.model.mirror_logs import Traits
 from tests.support.model.mirror_presumed import looks_alike, misled
 from tests.support.model.mirror_rows import ReadFrom, partitions_of, syncs_of
-from tests.support.model.mirror_world import World
+from tests.support.model.mirror_world import Ending, World
 from tests.support.rows.frames import frame_of
 
+pytestmark = pytest.mark.histories
 HISTORIES = int(os.environ.get("HISTORIES", "250"))
 SEEDS = [int(seed) for seed in os.environ.get("SEEDS", "1").split(",")]
 _ANEW = {Event.SOURCE_ANEW, Event.TARGET_ANEW}

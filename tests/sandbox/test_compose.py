@@ -17,11 +17,12 @@ import yaml  # type: ignore[import-untyped]  # comes with Airflow, without types
 
 from sandbox.airflow import _standalone, airflow_environment
 from sandbox.broker import Secured, _BrokerRecipe
-from sandbox.connect import ConnectAt, Mode, _WorkerRecipe
+from sandbox.connect import ConnectAt
 from sandbox.jars import KAFKA_VERSION, ivy_jar, kafka_jars
 from sandbox.java import java
 from sandbox.kafka import KafkaAt
 from sandbox.parts import PartsAt, airflow_connections
+from sandbox.worker import Mode, _WorkerRecipe
 from tests.support.programs.compose_file import (
     COMPOSED,
     FILE,
@@ -60,13 +61,13 @@ LEFT_TO_THE_IMAGE = {
 
 @pytest.fixture(scope="module")
 def compose() -> list[str]:
-    """A compose; where one has to be, as in CI, its absence is a failure."""
+    """The command of an installed compose; in CI its absence is a failure."""
     if alone := shutil.which("docker-compose"):
         return [alone]
     docker = shutil.which("docker")
     if docker and subprocess.run([docker, "compose", "version"], capture_output=True, check=False).returncode == 0:
         return [docker, "compose"]
-    missing = "There is neither docker-compose nor docker compose here; Debian: sudo apt-get install docker-compose"
+    missing = "Neither docker-compose nor docker compose is installed; install it with: apt-get install docker-compose"
     if os.environ.get("CI"):
         pytest.fail(missing)
     pytest.skip(missing)

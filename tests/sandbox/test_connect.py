@@ -17,7 +17,7 @@ from sandbox.connectors import (
     mirror_heartbeat_config,
     mirror_source_config,
 )
-from tests.support.faults.scripted_worker import Reply, error, scripted_worker
+from tests.support.workers.scripted_worker import Reply, error, scripted_worker
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import pytest
 
 from sandbox import wait_until
 from sandbox.work import work_of_program
-from tests.support.programs.programs import read_to_end
+from tests.support.programs.output import read_to_end
 
 pytestmark = pytest.mark.processes
 # Without the Airflow of these tests.

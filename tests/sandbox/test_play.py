@@ -12,8 +12,8 @@ import pytest
 
 from sandbox import wait_until
 from sandbox.scene import CHECKPOINTS, MIRROR, SINK
-from tests.support.airflow.playing import COMMAND, Playing, make_up
-from tests.support.programs.programs import read_to_end
+from tests.support.airflow.make_up import COMMAND, Playing, make_up
+from tests.support.programs.output import read_to_end
 
 pytestmark = pytest.mark.processes
 DAG = "/dags/connector_offsets_change"
@@ -50,7 +50,7 @@ def test_told_to_end_it_leaves_nothing(playing: Playing) -> None:
     last = read_to_end(playing.process)
 
     assert playing.process.returncode == 0, last
-    assert "Everything is stopped and gone." in last
+    assert "Everything is stopped and its files are removed." in last
     assert psutil.wait_procs(started, timeout=60)[1] == []
     assert not root.exists()
     assert not (playing.directory / ".sandbox").exists()

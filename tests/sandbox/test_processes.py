@@ -15,8 +15,8 @@ import requests
 
 from sandbox import Sandbox, SandboxError, process, wait_until
 from sandbox.broker import Broker
-from sandbox.connect import ConnectWorker
 from sandbox.connectors import file_sink_config
+from sandbox.worker import ConnectWorker
 
 pytestmark = pytest.mark.processes
 OWNER = """

@@ -1,4 +1,4 @@
-"""Waiting ends when the condition is true, or says what was waited for, and what moved meanwhile."""
+"""A wait ends when the condition is true, or reports what it expected and what changed meanwhile."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_value_is_waited_for_and_told(clock: Clock) -> None:
     wait_for(lambda: (clock.now - began) // 50, 4, 60, "it is not there", interval=1)
     assert clock.now == began + 200
 
-    with pytest.raises(NotInTime, match=r"it is not there: 9 was waited for \(waited 110 s, 60 s .* found 5\)"):
+    with pytest.raises(NotInTime, match=r"it is not there: 9 was expected \(waited 110 s, 60 s .* found 5\)"):
         wait_for(lambda: min((clock.now - began) // 50, 5), 9, 60, "it is not there", interval=1)
 
 

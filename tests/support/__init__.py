@@ -1,9 +1,10 @@
 """What the suites share, one package for each kind of thing.
 
-- ``model``: the model of replicated partitions: random histories, what is true of them, and both as datasets.
-- ``airflow``: DAG runs under Airflow: started by its command, its scheduler or its UI, and what Airflow says of them.
-- ``faults``: operations that are broken on purpose, at each step, and what must be true afterwards.
-- ``programs``: what that tests start: processes that die in the midst, Java, shells, ``spark-submit``.
-- ``flows``: connectors and MirrorMaker 2 flows that run in the sandbox, and operations on them without Airflow.
+- ``airflow``: DAG runs by ``airflow``, the scheduler or the UI, DAGs whose tasks break, and the results of runs.
+- ``faults``: operations that are broken at each step, and checks of the state afterwards.
+- ``flows``: connectors, flows and consumer groups of the sandbox, and operations on them without Airflow.
+- ``model``: a model of one replicated partition: random histories, the truth on them, and both as datasets.
+- ``programs``: processes that tests start: ones that die half-way, Java, shells, ``spark-submit``; and compose files.
 - ``rows``: datasets and values that a test makes up.
+- ``workers``: Connect workers that answer by script, and proxies in front of real ones.
 """

@@ -1,30 +1,10 @@
-"""The model of replication that the translation is tested with: what it takes to be true, on histories made by hand."""
+"""What the model of replication takes to be true, on histories made by hand."""
 
 from __future__ import annotations
 
-from collections import Counter
-from random import Random
-
-import pytest
-
-from tests.support.model.mirror_events import Ending, Event, Trait, history
 from tests.support.model.mirror_logs import KEYS, Log, Record, Traits
-from tests.support.model.mirror_truth import best, copies, missing, rereads
-from tests.support.model.mirror_world import LAG_MAX, Pair, World
-
-HISTORIES = 2000
-
-
-def replicated(count: int, traits: Traits | None = None) -> World:
-    """A world in which so many records were produced, all of them different, and replicated."""
-    world = World(traits or Traits())
-    world.produce(*range(count))
-    world.flow.replicate()
-    return world
-
-
-def bests(world: World) -> list[int]:
-    return [best(world, position) for position in range(world.source.end + 1)]
+from tests.support.model.mirror_truth import best, bests, copies, missing, rereads
+from tests.support.model.mirror_world import World, replicated
 
 
 def all_missing(world: World) -> list[int | None]:
@@ -248,86 +228,3 @@ def test_records_that_look_the_same_are_told_apart() -> None:
 
     assert len({(record.content, record.timestamp) for record in world.target.records.values()}) == 1
     assert bests(world) == [1, 2, 3, 4]
-
-
-def test_syncs_follow_mirror_makers_rule() -> None:
-    """One after a start, one every so many records, and one after each gap on the source's side."""
-    world = replicated(8)
-    world.flow.restart()
-    world.produce(8, 9)
-    world.source.append_unseen()
-    world.produce(10)
-    world.flow.replicate()
-
-    found = [(sync.upstream, sync.downstream) for sync in world.syncs]
-    assert found == [(0, 0), (LAG_MAX + 1, LAG_MAX + 1), (8, 8), (11, 10)]
-
-
-def test_the_last_record_gets_a_sync_once_it_is_stored() -> None:
-    """From Kafka 3.7 on; that sync does not put off the next one."""
-    world = World()
-    world.flow.syncs_last = True
-    world.produce(*range(3))
-    world.flow.replicate()
-    world.flow.commit()
-    world.flow.commit()
-    world.produce(*range(3, 8))
-    world.flow.replicate()
-    world.flow.restart()
-
-    assert [sync.upstream for sync in world.syncs] == [0, 2, LAG_MAX + 1, 7]
-
-
-@pytest.mark.parametrize(("position", "downstream"), [(5, 5), (6, 6), (7, 6), (4, 1), (0, 0)])
-def test_checkpoints_follow_mirror_makers_rule(position: int, downstream: int) -> None:
-    """A checkpoint tells of the nearest sync, or one further."""
-    world = replicated(8)
-    world.groups = {"one": position}
-    world.checkpoint()
-
-    assert world.checkpoints == {"one": Pair(position, downstream)}
-
-
-def test_a_reset_keeps_pairs() -> None:
-    """Where the flow was, and where it goes on; the syncs of before are cleared."""
-    world = replicated(10)
-    world.reset(4)
-    world.flow.replicate()
-
-    assert world.kept == [Pair(9, 9), Pair(4, 10)]
-    assert (world.syncs[0].upstream, world.syncs[0].downstream) == (4, 10)
-    assert bests(world)[3:] == [3, 10, 11, 12, 13, 14, 15, 16]
-
-
-def test_all_kinds_occur() -> None:
-    """Each event and each trait in at least one history of twenty, with little beside it."""
-    random = Random(0)
-    happened = Counter[object]()
-    for number in range(HISTORIES):
-        happened.update(history(random, ending=list(Ending)[number % 3]).happened)
-
-    drawn = [kind for kind in (*Event, *Trait) if kind is not Event.LOOK]
-    assert all(happened[kind] >= HISTORIES / 20 for kind in drawn)
-
-
-@pytest.mark.parametrize("event", sorted(set(Event) - {Event.PRODUCE, Event.REPLICATE}))
-def test_only_what_is_asked_for_happens(event: Event) -> None:
-    """A kind can be had alone, and the same seed gives the same history."""
-    implied = {Event.CHECKPOINT: {Event.GROUPS_MOVE}}.get(event, set())
-    for seed in range(20):
-        world = history(Random(seed), ending=Ending.STOPPED, kinds=[event])
-
-        found = {kind for kind in world.happened if isinstance(kind, Event)}
-        assert found == {Event.PRODUCE, Event.REPLICATE, event, *implied}
-        assert world == history(Random(seed), ending=Ending.STOPPED, kinds=[event])
-
-
-def test_endings() -> None:
-    """Drained: nothing is left that the transform lets through. Stopped: its offset is stored, and some is left."""
-    random = Random(0)
-    for _ in range(300):
-        drained, stopped = (history(random, ending=one) for one in (Ending.DRAINED, Ending.STOPPED))
-        records = drained.source.records
-
-        assert not [o for o in drained.flow.left() if drained.traits.transformed(records[o], 0) is not None]
-        assert stopped.flow.left()

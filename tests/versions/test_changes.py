@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS
 from sandbox import Sandbox, wait_until
 from tests.support.faults.reset_cell import RECORDS as RESET
 from tests.support.faults.reset_cell import ResetCell
-from tests.support.flows.every_change import RECORDS, STANDS, Kind, MirrorReader, Reader, SinkReader
+from tests.support.flows.changes_of_each_kind import RECORDS, STANDS, Kind, MirrorReader, Reader, SinkReader
 from tests.support.flows.failing_over import FailingOver, Flowing
 from tests.support.flows.flow_changer import FlowChanger
 from tests.support.flows.flows import Changer

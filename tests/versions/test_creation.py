@@ -45,7 +45,7 @@ def test_it_gets_its_offsets_before_it_runs(sandbox: Sandbox, connect: ConnectRe
     offsets = Offsets.of([Entry.of({"filename": str(file)}, {"position": 5})])
 
     connect.create(NAME, file_source_config(NAME, file), initial_state=State.STOPPED)
-    wait_until(lambda: connect.status(NAME).stands_still, 60, f"{NAME} runs", progress=sandbox.connect.work)
+    wait_until(lambda: connect.status(NAME).is_stopped, 60, f"{NAME} runs", progress=sandbox.connect.work)
     connect.write_offsets(NAME, offsets)
 
     assert connect.read_offsets(NAME).stored() == offsets.stored()

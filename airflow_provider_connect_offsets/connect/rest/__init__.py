@@ -1,5 +1,5 @@
 """Connect's REST API.
 
-``client`` what it can do · ``endpoint`` where the workers are and who asks, ``tokens`` how to log in · ``calls`` how a
-call travels · ``refusals`` what a refusal means, ``releases`` which worker knows which call.
+``client`` the API's methods · ``endpoint`` addresses and credentials, ``tokens`` OAuth · ``calls`` sending, timeouts,
+retries · ``refusals`` errors by answer, ``releases`` which release of Kafka has which call.
 """

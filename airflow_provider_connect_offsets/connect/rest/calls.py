@@ -1,8 +1,8 @@
-"""How a call travels to a Connect cluster: which worker, how long, how often. Time limits and retries stand only here.
+"""Sends calls to the workers of a Connect cluster, with all timeouts and retries of the REST API.
 
-A reading call may be repeated whenever it failed for a passing reason. A changing call is repeated, or sent to the
-next worker, only where it is certain that nothing was done: the connection never came about, or the refusal says so.
-Whatever is not certain becomes :class:`OutcomeUnknown`, and the caller reads back.
+A reading call is repeated whenever it failed for a temporary reason. A changing call is repeated, or sent to the next
+worker, only if certainly nothing was done: there was no connection, or the refusal means so. Any other failure raises
+:class:`OutcomeUnknown`, and the caller reads back.
 """
 
 from __future__ import annotations
@@ -44,15 +44,21 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """A call that succeeded, with its JSON body (None where there is none)."""
+    """A call that succeeded, with its JSON body (None if it has none)."""
 
     body: Any
 
 
 class Transport:
-    """Sends calls to the workers of one Connect cluster and turns what comes back into a body or a typed error.
+    """Sends calls to the workers of one Connect cluster and returns bodies or raises store errors.
 
-    ``timeout``: for how many seconds a call that may be repeated is begun anew (rebalances, workers that start).
+    Args:
+        endpoint: Addresses and credentials of the cluster.
+        timeout: Seconds during which a call that may be repeated is repeated (rebalances, workers that start).
+        clock: Measures the timeout.
+
+    Raises:
+        InvalidInput: A file of the endpoint does not exist.
     """
 
     def __init__(self, endpoint: ConnectEndpoint, *, timeout: float, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -67,7 +73,7 @@ class Transport:
 
     @property
     def url(self) -> str:
-        """The base URL of the worker that answered last."""
+        """Base URL of the worker that answered last."""
         return self._endpoint.urls[self._worker]
 
     def close(self) -> None:
@@ -75,9 +81,10 @@ class Transport:
         self._session.close()
 
     def send(self, call: Call) -> Any:
-        """Send ``call`` and return the JSON body of the answer, None where it has none.
+        """Send ``call`` and return the JSON body of the answer, None if it has none.
 
-        Raises the :class:`StoreError` that fits the refusal.
+        Raises:
+            StoreError: The call was refused or not answered; see :mod:`.refusals`.
         """
         retry = tenacity.retry_if_result(lambda outcome: isinstance(outcome, Refusal) and outcome.repeat)
         repeating = retrying(retry, timeout=self._timeout, clock=self._clock, before_sleep=_log_refusal)
@@ -87,21 +94,21 @@ class Transport:
         return outcome.body
 
     def _send_surely(self, call: Call) -> _Done | Refusal:
-        """Believe no worker at once that it knows no such connector, or none with a status.
+        """Send a call, and confirm an answer that the connector, or its status, is unknown.
 
-        One that starts says so of each, for a moment: it answers before it has read the configurations. What
-        ``if_unknown`` asks for it answers after that (it goes through the herder's queue, as KIP-875's stop does).
+        A starting worker answers so for every connector until it has read the configurations. It answers the call
+        ``if_unknown`` only after that, because that one goes through the herder's queue (as KIP-875's stop does).
         """
         outcome = self._send_once(call)
         if call.if_unknown is None or not isinstance(outcome, Refusal) or not outcome.doubted:
             return outcome
-        told = self._send_once(call.if_unknown)
-        if isinstance(told, _Done):
+        confirmation = self._send_once(call.if_unknown)
+        if isinstance(confirmation, _Done):
             return Refusal(NotReady(f"{outcome.error} It knows the connector, and may still be starting."), repeat=True)
-        return outcome if told.doubted and not outcome.repeat else told
+        return outcome if confirmation.doubted and not outcome.repeat else confirmation
 
     def _send_once(self, call: Call) -> _Done | Refusal:
-        """Ask the workers in turn, the one that answered last first, until one has something to say."""
+        """Send the call to the workers in turn, first to the one that answered last, until one answers."""
         refusals = []
         for number in self._in_turn():
             outcome = self._ask(self._endpoint.urls[number], call)
@@ -132,8 +139,8 @@ class Transport:
         endpoint = self._endpoint
         headers = self._authorization()
         if call.changes:
-            # A change gets a connection of its own: where a worker closes a kept-alive one at that moment, it could
-            # not be told apart from an answer that got lost.
+            # A change gets a new connection: if a worker closed a kept-alive one just then, that would look like a lost
+            # answer.
             self._session.close()
         return self._session.request(
             call.method,
@@ -155,7 +162,7 @@ class Transport:
         return {"Authorization": f"Bearer {auth.token}"} if isinstance(auth, BearerToken) else {}
 
     def _post_form(self, url: str, form: dict[str, str], headers: dict[str, str]) -> requests.Response:
-        # Not through the session: its headers are meant for Connect's workers alone.
+        # Not through the session, whose headers are for Connect's workers alone.
         with requests.Session() as session:
             session.trust_env = False
             session.cert = self._session.cert
@@ -173,8 +180,8 @@ class Transport:
 
 def _session(endpoint: ConnectEndpoint) -> requests.Session:
     session = requests.Session()
-    # With trust_env, REQUESTS_CA_BUNDLE would win over the connection's own ``ca``, and .netrc over having no login.
-    # What is wanted of the environment is taken on purpose: proxies (_proxies) and a CA bundle as a default (_verify).
+    # With trust_env, REQUESTS_CA_BUNDLE would override the connection's ``ca``, and .netrc would add a login. Of the
+    # environment only proxies (_proxies) and a default CA bundle (_verify) are used.
     session.trust_env = False
     session.headers.update({"Accept": "application/json", **endpoint.headers})
     if endpoint.client_cert is not None:
@@ -183,7 +190,7 @@ def _session(endpoint: ConnectEndpoint) -> requests.Session:
 
 
 def _verify(endpoint: ConnectEndpoint) -> str | bool:
-    """Give the CA bundle that counts: the endpoint's own, else the environment's, else what requests ships with."""
+    """Return the CA bundle of the endpoint, else that of the environment, else True for that of requests."""
     for what, path in (("ca", endpoint.ca), ("client_cert", endpoint.client_cert), ("client_key", endpoint.client_key)):
         if path is not None and not Path(path).exists():
             raise InvalidInput(f"File {path}, named as {what} of the Connect endpoint, does not exist on this machine.")
@@ -206,21 +213,21 @@ def _read(url: str, call: Call, response: requests.Response) -> _Done | Refusal:
         try:
             return _Done(json.loads(text) if text else None)
         except (ValueError, RecursionError):
-            log.debug("%s answered %s with something else than JSON", url, response.status_code)
+            log.debug("%s answered %s without JSON", url, response.status_code)
     return refusal_of(call, Answer(url, response.status_code, text, location))
 
 
 def _failure(url: str, call: Call, error: requests.RequestException) -> Refusal:
-    """Tell what it means that no whole answer came."""
+    """Return the refusal for a call without a complete answer."""
     chain = list(_chain(error))
     untrusted = any(isinstance(link, ssl.SSLCertVerificationError) for link in chain)
     unsent = untrusted or isinstance(error, requests.ConnectTimeout | requests.exceptions.ProxyError)
     unsent = unsent or any(isinstance(link, urllib3.exceptions.NewConnectionError) for link in chain)
     what = f"Can't {call.purpose}: {url} gives no answer ({_reason(error, chain)})."
     if call.changes and not unsent:
-        text = "Whether it was done, or still will be, is unknown: read the present state before anything else."
+        text = "It is unknown whether it was done or still will be: read the present state before anything else."
         return Refusal(OutcomeUnknown(f"{what} {text}"))
-    # A proxy that refuses says nothing of the worker behind it.
+    # A proxy that refuses a connection is no evidence about the worker behind it.
     refused = not isinstance(error, requests.exceptions.ProxyError) and any(
         isinstance(link, ConnectionRefusedError) for link in chain
     )
@@ -229,23 +236,23 @@ def _failure(url: str, call: Call, error: requests.RequestException) -> Refusal:
 
 
 def _reason(error: requests.RequestException, chain: list[BaseException]) -> str:
-    """Say in a few words why; the libraries' own texts are long, and show what was sent."""
+    """Return a short reason; the messages of the libraries are long and show what was sent."""
     if isinstance(error, requests.ConnectTimeout):
         return "no connection within the connect timeout"
     if isinstance(error, requests.ReadTimeout):
-        return "none came within the read timeout"
+        return "no answer within the read timeout"
     for link in chain:
         if isinstance(link, ssl.SSLCertVerificationError):
             return f"its certificate is not trusted: {link.verify_message}; check ca"
         if isinstance(link, OSError) and link.strerror and not isinstance(link, requests.RequestException):
             return str(link.strerror).lower()
-    return "the connection broke off" if isinstance(error, requests.ConnectionError) else type(error).__name__
+    return "the connection was lost" if isinstance(error, requests.ConnectionError) else type(error).__name__
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Walk to the causes that requests and urllib3 wrapped.
+    """Yield an error and the causes that requests and urllib3 wrapped in it.
 
-    Not along ``__context__``: that leads into whatever the caller was handling when it called.
+    ``__context__`` is not followed: it may be an error that the caller was handling.
     """
     yield error
     for inner in (*error.args, getattr(error, "reason", None), error.__cause__):
@@ -254,13 +261,13 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _nobody(call: Call, refusals: list[Refusal]) -> Refusal:
-    """Make one refusal of those of all workers."""
+    """Combine the refusals of all workers."""
     start = f"Can't {call.purpose}: "
-    told = " ".join(str(refusal.error).removeprefix(start) for refusal in refusals)
+    reasons = " ".join(str(refusal.error).removeprefix(start) for refusal in refusals)
     repeat = any(refusal.repeat for refusal in refusals)
     if any(isinstance(refusal.error, NotReady) for refusal in refusals):
-        return Refusal(NotReady(start + told), repeat=repeat)
+        return Refusal(NotReady(start + reasons), repeat=repeat)
     refused = all(isinstance(refusal.error, ConnectionRefused) for refusal in refusals)
     kind = ConnectionRefused if refused else Unreachable
     advice = "Check host, port and scheme of the connection, and that Kafka Connect runs there."
-    return Refusal(kind(f"{start}{told} {advice}"), repeat=repeat)
+    return Refusal(kind(f"{start}{reasons} {advice}"), repeat=repeat)

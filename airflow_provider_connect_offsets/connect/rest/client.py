@@ -34,16 +34,16 @@ from airflow_provider_connect_offsets.offsets.families import ConnectorType, are
 
 Read = TypeVar("Read")
 
-# How Connect's answer to a change goes on where the connector doesn't implement ``alterOffsets``.
+# Part of Connect's reply to a change if the connector does not implement ``alterOffsets``.
 _EXTERNALLY_MANAGED = "if this connector manages offsets externally"
 
-# Characters that Jetty (12, Kafka 4) accepts in no path, encoded or not.
+# Characters that Jetty (12, Kafka 4) refuses in paths, encoded or not.
 _JETTY_REFUSES = re.compile(r"[\x00-\x1f\x7f%\\]")
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerVersion:
-    """Who answers: Kafka's version, the commit it was built from, and the id of the worker's Kafka cluster."""
+    """A worker's Kafka version, the commit it was built from, and the id of its Kafka cluster."""
 
     version: str
     commit: str
@@ -53,11 +53,17 @@ class WorkerVersion:
 class ConnectRest:
     """The REST API of one Connect cluster: an :class:`OffsetStore` and a :class:`ConnectorControl`.
 
-    Calls that ask for a state return as soon as the worker accepted them; waiting is the caller's. Every method raises
-    :class:`~.exceptions.StoreError` by meaning: ``Unreachable``, ``NotReady``, ``AccessDenied``, ``UnknownConnector``,
-    ``RebalanceInProgress``, ``Rejected``, and ``Unsupported`` by a worker that is too old; changing ones also
-    ``NotStopped`` and ``OutcomeUnknown`` (read back then).
-    ``timeout``: how many seconds rebalances and starting workers are waited for. Use it as a context manager.
+    Use it as a context manager. Calls that request a state return when the worker has accepted them; the caller waits.
+
+    Args:
+        endpoint: Addresses and credentials of the cluster.
+        timeout: Seconds to wait for the end of a rebalance and for starting workers.
+        clock: Measures the timeout.
+
+    Raises:
+        StoreError: From every method, by meaning: ``Unreachable``, ``NotReady``, ``AccessDenied``,
+            ``UnknownConnector``, ``RebalanceInProgress``, ``Rejected``, ``Unsupported`` (the worker is too old); from
+            changing ones also ``NotStopped`` and ``OutcomeUnknown`` (read back then).
     """
 
     def __init__(self, endpoint: ConnectEndpoint, *, timeout: float = 60.0, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -65,59 +71,56 @@ class ConnectRest:
         self._transport = Transport(endpoint, timeout=timeout, clock=clock)
 
     def __enter__(self) -> Self:
-        """Give the store itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close the connections."""
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close all connections."""
         self._transport.close()
 
     def version(self) -> WorkerVersion:
-        """Ask a worker who it is."""
-        call = Call("GET", "/", "ask the worker for its version")
+        """Return the version of a worker."""
+        call = Call("GET", "/", "read the worker's version")
         return self._read(call, lambda body: WorkerVersion(body["version"], body["commit"], body["kafka_cluster_id"]))
 
     def connectors(self) -> list[str]:
-        """Names of all connectors, sorted."""
+        """Return the names of all connectors, sorted."""
         return self._read(Call("GET", "/connectors", "list the connectors"), _names)
 
     def info(self, connector: str) -> ConnectorInfo:
-        """Type and configuration (with its secrets: mask them before they leave the process)."""
+        """Return type and configuration, which has secrets: mask them before they leave the process."""
         return self._read(_info_call(connector), _info)
 
     def status(self, connector: str) -> ConnectorStatus:
-        """State of the connector and of its tasks; for a connector created a moment ago the state it gets at last."""
+        """Return the state of the connector and of its tasks; waits for that of a connector that was just created."""
         call = _call("GET", connector, "/status", "read the state of")
         return _shaped(call, _status, self._transport.send(call))
 
     def require_offset_changes(self) -> None:
-        """Raise :class:`Unsupported` where the worker's Kafka is too old to change offsets."""
+        """Raise :class:`Unsupported` if the worker's Kafka is too old to change offsets."""
         self._require(Feature.CHANGE_OFFSETS)
 
     def stop(self, connector: str) -> None:
-        """Ask for STOPPED."""
+        """Request STOPPED."""
         self._send(_call("PUT", connector, "/stop", "stop", needs=Feature.STOP))
 
     def pause(self, connector: str) -> None:
-        """Ask for PAUSED; from STOPPED no task starts."""
+        """Request PAUSED; a STOPPED connector starts no task then."""
         self._transport.send(_call("PUT", connector, "/pause", "pause"))
 
     def resume(self, connector: str) -> None:
-        """Ask for RUNNING."""
+        """Request RUNNING."""
         self._transport.send(_call("PUT", connector, "/resume", "resume"))
 
     def read_offsets(self, connector: str) -> Offsets:
-        """Read all offsets: of a source the last *flushed*, of a sink the committed ones of its group.
+        """Return all offsets: of a source the last *flushed*, of a sink the committed ones of its group.
 
-        A source's are asked for twice: a worker lists the partitions that it knows, and only then reads its offsets
-        topic to the end for their offsets (``ConnectorOffsetBackingStore``), so that one answer may lack a partition
-        that was written a moment ago, and the next one has it.
+        A source's are read twice: a worker lists the partitions it knows before it reads its offsets topic to the end
+        (``ConnectorOffsetBackingStore``), so the first answer may lack a partition that was just written.
         """
         call = _call("GET", connector, "/offsets", "read the offsets of", needs=Feature.READ_OFFSETS)
         offsets = self._read(call, parse_rest)
@@ -126,24 +129,30 @@ class ConnectRest:
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         """Overwrite the listed partitions (offset None removes); the connector must be STOPPED without tasks.
 
-        Whatever is raised, read back: where a sink's changes hold alters and removals, a part may have been applied.
+        Read back after any error: of a sink's changes that alter and remove, a part may have been applied.
         """
         body = changes.as_json()
         call = _call("PATCH", connector, "/offsets", "change the offsets of", body=body, needs=Feature.CHANGE_OFFSETS)
         return self._read(call, _reply)
 
     def reset_offsets(self, connector: str) -> WriteReply:
-        """Remove all offsets; the connector must be STOPPED without tasks. Whatever is raised, read back."""
+        """Remove all offsets; the connector must be STOPPED without tasks. Read back after any error."""
         return self._read(
             _call("DELETE", connector, "/offsets", "reset the offsets of", needs=Feature.CHANGE_OFFSETS), _reply
         )
 
     def create(self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING) -> ConnectorInfo:
-        """Create a connector; STOPPED lets it get its offsets before it first runs.
+        """Create a connector.
 
-        Raises :class:`Rejected` where one of that name exists, or the configuration is not valid,
-        :class:`InvalidInput` for a name that no later call could reach, and :class:`Unsupported` where a worker before
-        Kafka 3.7 would have to create it in another state than RUNNING.
+        Args:
+            name: Its name.
+            config: Its configuration.
+            initial_state: STOPPED allows to write offsets before it first runs.
+
+        Raises:
+            Rejected: A connector of that name exists, or the configuration is invalid.
+            InvalidInput: No later call could reach that name.
+            Unsupported: A worker before Kafka 3.7 can only create RUNNING connectors.
         """
         body: dict[str, Any] = {"name": name, "config": dict(config)}
         _refuse_out_of_reach(name)
@@ -154,13 +163,13 @@ class ConnectRest:
         return _shaped(call, _info, self._transport.send(call))
 
     def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
-        """Replace the whole configuration; the state stays. Raises :class:`UnknownConnector` rather than create one."""
+        """Replace the whole configuration; the state stays. Raises :class:`UnknownConnector` if there is none."""
         self.info(name)
         call = _call("PUT", name, "/config", "change the configuration of", body=dict(config))
         return _shaped(call, _info, self._transport.send(call))
 
     def delete(self, name: str) -> None:
-        """Delete a connector; a source's offsets stay behind."""
+        """Delete a connector; the offsets of a source stay stored."""
         self._transport.send(_call("DELETE", name, "", "delete"))
 
     def _read(self, call: Call, read: Callable[[Any], Read]) -> Read:
@@ -175,7 +184,7 @@ class ConnectRest:
             raise
 
     def _require(self, feature: Feature, *, refused: Unsupported | None = None) -> None:
-        """Raise :class:`Unsupported` by the worker's version, where that has no such feature."""
+        """Raise :class:`Unsupported` if the worker's version lacks a feature."""
         version = self.version().version
         if not feature.is_in(version):
             raise Unsupported(
@@ -205,17 +214,17 @@ def _info_call(connector: str) -> Call:
 
 
 def _segment(connector: str) -> str:
-    """Encode a name as one segment of a path; raises :class:`InvalidInput` for one that would end at another path."""
+    """Encode a name as one path segment; raises :class:`InvalidInput` for a name that leads to another path."""
     if not connector.strip() or connector in (".", "..") or "/" in connector:
         raise InvalidInput(
-            f"Kafka Connect's REST API can't be asked about a connector named {connector!r}: "
-            "no path reaches a name that is empty, '.', '..' or holds '/'."
+            f"Kafka Connect's REST API can't reach a connector named {connector!r}: "
+            "no path reaches a name that is empty, '.', '..' or has '/' in it."
         )
     return quote(connector, safe="")
 
 
 def _refuse_out_of_reach(name: str) -> None:
-    """Raise :class:`InvalidInput` for a name that Connect would take, and then could never be asked about."""
+    """Raise :class:`InvalidInput` for a name that Connect accepts and no later call can reach."""
     _segment(name)
     if _JETTY_REFUSES.search(name):
         raise InvalidInput(
@@ -225,11 +234,11 @@ def _refuse_out_of_reach(name: str) -> None:
 
 
 def _shaped(call: Call, read: Callable[[Any], Read], body: Any) -> Read:
-    """Read a body; raises :class:`NotReady` or :class:`OutcomeUnknown` for one that no Connect worker would send."""
+    """Parse a body; raises :class:`NotReady` or :class:`OutcomeUnknown` for one that is not Connect's."""
     try:
         return read(body)
     except (InvalidDocument, AttributeError, KeyError, TypeError, ValueError) as error:
-        text = f"Can't {call.purpose}: what came back is no answer of Kafka Connect. Check the base URL."
+        text = f"Can't {call.purpose}: the answer is not one of Kafka Connect. Check the base URL."
         raise (OutcomeUnknown if call.changes else NotReady)(text) from error
 
 
@@ -243,7 +252,7 @@ def _info(body: Any) -> ConnectorInfo:
     name, kind = body["name"], body["type"]
     if kind not in set(ConnectorType):
         raise Rejected(
-            f"The worker can't tell whether connector {name!r} is a source or a sink (type {kind!r}): "
+            f"The worker does not know whether connector {name!r} is a source or a sink (type {kind!r}): "
             "most likely its plugin is not installed there."
         )
     return ConnectorInfo(name, ConnectorType(kind), dict(body["config"]))

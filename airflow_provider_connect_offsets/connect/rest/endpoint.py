@@ -1,4 +1,4 @@
-"""A Connect cluster's REST API: its workers' addresses, who asks, and how long to wait. A value; nothing is opened."""
+"""Addresses, credentials and timeouts of a Connect cluster's REST API, as a value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidInput
 
 log = logging.getLogger(__name__)
 
-# A worker gives up on a change after 90 s; whoever stops listening earlier never learns what became of it.
+# A worker ends a change after 90 s; with a shorter timeout its outcome would stay unknown.
 WORKER_TIMEOUT = 90.0
 
 
@@ -33,7 +33,7 @@ class BearerToken:
 
 @dataclass(frozen=True, slots=True)
 class OAuthClient:
-    """OAuth 2 client credentials (RFC 6749, 4.4): a token is fetched at ``token_url`` and renewed before it expires."""
+    """OAuth 2 client credentials (RFC 6749, 4.4), with which tokens are fetched at ``token_url``."""
 
     token_url: str
     client_id: str
@@ -41,7 +41,7 @@ class OAuthClient:
     scope: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an address that is none; raises :class:`InvalidInput`."""
+        """Raise :class:`InvalidInput` for an invalid ``token_url``."""
         _web_address(self.token_url, what="the OAuth token URL")
 
 
@@ -50,11 +50,19 @@ Auth: TypeAlias = BasicAuth | BearerToken | OAuthClient
 
 @dataclass(frozen=True, slots=True)
 class ConnectEndpoint:
-    """Where the workers of one Connect cluster listen, and how to talk to them.
+    """Addresses of the workers of one Connect cluster, and how to call them.
 
-    ``urls``: base URLs of workers, tried in turn. ``ca``, ``client_cert``, ``client_key``: paths of PEM files.
-    ``read_timeout``: how long one reading call may take; ``change_timeout``: the same for a changing one, longer than
-    the 90 s after which the worker itself gives up.
+    Attributes:
+        urls: Base URLs of workers, tried in turn.
+        auth: Credentials; None for none.
+        ca: Path of a PEM file with trusted certificate authorities; None for the environment's or the default.
+        client_cert: Path of a PEM file with the client's certificate; None for none.
+        client_key: Path of a PEM file with its key; None if ``client_cert`` has it.
+        headers: Headers of every call.
+        connect_timeout: Seconds to wait for a connection.
+        read_timeout: Seconds to wait for the answer to a reading call.
+        change_timeout: Seconds to wait for the answer to a changing call; more than the 90 s after which a worker ends
+            it.
     """
 
     urls: tuple[str, ...]
@@ -68,7 +76,7 @@ class ConnectEndpoint:
     change_timeout: float = WORKER_TIMEOUT + 10
 
     def __post_init__(self) -> None:
-        """Normalise the URLs; raises :class:`InvalidInput` for what can't work."""
+        """Normalise the URLs; raises :class:`InvalidInput` for invalid values."""
         if not self.urls:
             raise InvalidInput("A Connect endpoint needs the URL of at least one worker, like http://connect:8083.")
         object.__setattr__(self, "urls", tuple(_base_url(url) for url in self.urls))
@@ -78,30 +86,37 @@ class ConnectEndpoint:
             raise InvalidInput("Timeouts of a Connect endpoint must be greater than 0 seconds.")
         _check_headers(self.headers)
 
-    def at(self, found: tuple[str, ...], *, configured: tuple[str, ...]) -> ConnectEndpoint:
-        """The endpoint of workers whose addresses were ``found`` in Kafka, where more people write than log in here.
+    def at(self, urls: tuple[str, ...], *, configured: tuple[str, ...]) -> ConnectEndpoint:
+        """Return the endpoint of workers whose URLs were read from Kafka, and so may be anyone's.
 
-        Login, token and headers go to hosts of the ``configured`` URLs alone, and over http to those alone that are
-        configured with it. Where any of ``found`` is such a one, only these are asked; else all of them, without
-        credentials. Raises :class:`InvalidInput` for a URL that can't be one.
+        Credentials and headers are sent only to hosts of the configured URLs, and over http only to hosts that are
+        configured with it.
+
+        Args:
+            urls: URLs read from Kafka. If any of them may get credentials, only those are kept; else all of them,
+                without credentials.
+            configured: URLs that a person configured.
+
+        Raises:
+            InvalidInput: A URL is invalid.
         """
-        there, known = replace(self, urls=found), [urlsplit(_base_url(url)) for url in configured]
+        observed, known = replace(self, urls=urls), [urlsplit(_base_url(url)) for url in configured]
         if self.auth is None and not self.headers:
-            return there
-        trusted = tuple(url for url in there.urls if _is_trusted(urlsplit(url), known))
+            return observed
+        trusted = tuple(url for url in observed.urls if _is_trusted(urlsplit(url), known))
         if trusted:
-            return replace(there, urls=trusted)
+            return replace(observed, urls=trusted)
         log.warning(
-            "Login, token and headers are not sent to %s: this was read from Kafka, and no URL that is configured "
+            "Login, token and headers are not sent to %s: this address was read from Kafka, and no configured URL "
             "names that host (with https, or both with http). Configure the workers' own URLs.",
-            ", ".join(there.urls),
+            ", ".join(observed.urls),
         )
-        return replace(there, auth=None, headers={})
+        return replace(observed, auth=None, headers={})
 
 
-def _is_trusted(found: SplitResult, configured: list[SplitResult]) -> bool:
-    schemes = {one.scheme for one in configured if one.hostname == found.hostname}
-    return bool(schemes) and (found.scheme == "https" or "http" in schemes)
+def _is_trusted(url: SplitResult, configured: list[SplitResult]) -> bool:
+    schemes = {one.scheme for one in configured if one.hostname == url.hostname}
+    return bool(schemes) and (url.scheme == "https" or "http" in schemes)
 
 
 def _base_url(url: str) -> str:
@@ -115,7 +130,7 @@ def _web_address(url: str, *, what: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, or brackets that don't close
+    except ValueError:  # a port that is no number, or unbalanced brackets
         valid = False
     if not valid:
         raise InvalidInput(f"{without_secrets(url)!r} can't be {what}: it must look like http://host:port.")
@@ -135,7 +150,7 @@ def _check_headers(headers: Mapping[str, str]) -> None:
 
 
 def without_secrets(url: str) -> str:
-    """Give ``url`` as it may be shown: without login, password, query and fragment."""
+    """Return ``url`` without login, password, query and fragment, so that it may be shown."""
     head, slashes, rest = url.partition("://")
     rest = rest if slashes else head
     authority, slash, path = rest.partition("/")

@@ -1,7 +1,7 @@
-"""What a refusing answer of a Connect worker means, and whether the call may be repeated.
+"""The meaning of a Connect worker's refusal, and whether the call may be repeated.
 
-Connect says much by text alone: the same 500 stands for "try again", "your offset is wrong" and "it may still happen".
-This is the only place that reads those texts (Kafka 3.5 to 4.3; ``make test-versions`` runs workers of them).
+Often only Connect's text has the meaning: the same 500 means "try again", "your offset is wrong" or "it may still
+happen". Only this module reads those texts (of Kafka 3.5 to 4.3; ``make test-versions`` runs workers of them).
 """
 
 from __future__ import annotations
@@ -27,9 +27,16 @@ _LONGEST_TEXT = 4000
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One REST call: what is sent, and in people's words what for (``purpose``: "stop connector 'x'").
+    """One REST call.
 
-    ``needs``: what older workers lack of it. ``if_unknown``: asked where a worker says that it knows no such connector.
+    Attributes:
+        method: HTTP method.
+        path: Path after the base URL.
+        purpose: What the call is for, for messages ("stop connector 'x'").
+        connector: Name of the connector; None if the call is on none.
+        body: JSON body; None for none.
+        needs: Feature that older workers lack; None if all have it.
+        if_unknown: Call that confirms an answer that the connector is unknown.
     """
 
     method: str
@@ -42,13 +49,13 @@ class Call:
 
     @property
     def changes(self) -> bool:
-        """Whether the call changes anything, so that it may not be sent twice without a look in between."""
+        """Whether the call changes anything, so that it is not repeated without reading back."""
         return self.method != "GET"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A worker's answer as it came: who gave it, its status, its body."""
+    """A raw answer: the worker's URL, HTTP status, body and header ``Location``."""
 
     url: str
     status: int
@@ -57,7 +64,7 @@ class Answer:
 
     @property
     def message(self) -> str | None:
-        """The sentence in Connect's error body; None where the body is not Connect's (Jetty's page, a proxy's)."""
+        """The message in Connect's error body; None if the body is not Connect's (but Jetty's, or a proxy's)."""
         try:
             body = json.loads(self.text)
         except (ValueError, RecursionError):
@@ -71,8 +78,11 @@ class Answer:
 class Refusal:
     """A call that did not succeed.
 
-    ``repeat``: it may be sent again; ``elsewhere``: another worker may know better; ``doubted``: the worker knows no
-    such connector, or no status of it, which is also what it says while it starts.
+    Attributes:
+        error: The error to raise.
+        repeat: Whether the call may be sent again.
+        elsewhere: Whether another worker may answer differently.
+        doubted: Whether the answer is that the connector or its status is unknown, which a starting worker answers too.
     """
 
     error: StoreError
@@ -82,19 +92,19 @@ class Refusal:
 
 
 def refusal_of(call: Call, answer: Answer) -> Refusal:
-    """Tell what it means that a worker, or what stands before it, answered ``call`` with ``answer``."""
+    """Return the meaning of ``answer``, of a worker or a proxy before it, to ``call``."""
     cannot = f"Can't {call.purpose}: {answer.url}"
     if answer.status in _DENIED:
         return Refusal(AccessDenied(f"{cannot} {_DENIED[answer.status]}"))
     if answer.message is not None:
         said = _Said(call, answer.url, answer.message, f"{cannot} says: {answer.message}")
         return _BY_STATUS.get(answer.status, _server_error if answer.status >= 500 else _bad_request)(said)
-    return _by_something_else(call, answer, cannot)
+    return _not_by_connect(call, answer, cannot)
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What Connect itself said: its ``message``, and the whole ``sentence`` for people."""
+    """An answer of Connect itself: its ``message``, and a ``sentence`` for people."""
 
     call: Call
     url: str
@@ -127,7 +137,7 @@ def _no_such_call(said: _Said) -> Refusal:
     needs = said.call.needs
     if needs is None:
         return Refusal(Rejected(f"{said.sentence}. It has no such call: check the base URL."))
-    causes = f"{needs.need}; where it is, check the base URL and what stands between"
+    causes = f"{needs.need}; if it is, check the base URL and any proxy before the worker"
     return Refusal(Unsupported(f"{said.sentence}. It has no such call: {causes}."))
 
 
@@ -143,7 +153,7 @@ def _rebalance(said: _Said) -> Refusal:
 
 
 def _server_error(said: _Said) -> Refusal:
-    if "a rebalance is expected" in said.message:  # the herder's own check, which reads answer as 500
+    if "a rebalance is expected" in said.message:  # the herder's own check, which reading calls answer with 500
         return _rebalance(said)
     if said.message.startswith("No connector `"):  # a standalone worker
         return _unknown_connector(said)
@@ -165,17 +175,17 @@ _BY_STATUS = {
 }
 
 _DENIED = {
-    401: "wants other credentials (401). Check login and password, or the token, of the connection.",
-    403: "does not allow this to these credentials (403). Ask for the right, or use another connection.",
+    401: "refuses the credentials (401). Check login and password, or the token, of the connection.",
+    403: "does not allow this with these credentials (403). Get the permission, or use another connection.",
 }
 
-# The worker's own time ran out, or it handed the call to the leader and lost it there: it may still be carried out.
+# The worker's timeout ended, or it forwarded the call to the leader and lost it there: it may still be carried out.
 _UNFINISHED = (
     "Request timed out",
     "Timed out while",
     "trying to forward REST request",
     "handling forwarded request",
-    # It waits 30 seconds for its own record, which a broker that comes back later may still get
+    # The worker waits 30 seconds for its own record, which a broker may still get later
     # (``KafkaConfigBackingStore``).
     "Error writing target state to Kafka",
     "Error writing connector configuration to Kafka",
@@ -200,16 +210,16 @@ _HINTS = (
 )
 
 
-def _by_something_else(call: Call, answer: Answer, cannot: str) -> Refusal:
-    """Read an answer without Connect's body: Jetty before the worker has started, a proxy, another server."""
+def _not_by_connect(call: Call, answer: Answer, cannot: str) -> Refusal:
+    """Return the meaning of an answer without Connect's body: of Jetty before the worker started, or of a proxy."""
     if answer.status >= 500 or (answer.status < 300 and call.changes):
-        return _lost(call, f"{cannot} answers {answer.status}, and it isn't Kafka Connect that says so.")
+        return _lost(call, f"{cannot} answers {answer.status} without Connect's JSON.")
     if answer.status == 404:
         text = "answers, but no Connect worker does, or it is still starting (404 without Connect's JSON)."
         return Refusal(NotReady(f"{cannot} {text} Check the base URL."), repeat=True, elsewhere=True)
     if answer.status >= 400:
-        text = f"answers {answer.status}, and it isn't Kafka Connect that says so."
-        advice = "Check the base URL, and the connector's name: Jetty lets no '%', '\\' or control character through."
+        text = f"answers {answer.status} without Connect's JSON."
+        advice = "Check the base URL, and the connector's name: Jetty refuses '%', '\\' and control characters."
         return Refusal(Rejected(f"{cannot} {text} {advice}"))
     where = f"redirects to {answer.location or 'another address'}" if answer.status >= 300 else "answers"
     return Refusal(NotReady(f"{cannot} {where}, and is no Connect worker ({answer.status}). Correct the base URL."))
@@ -217,6 +227,6 @@ def _by_something_else(call: Call, answer: Answer, cannot: str) -> Refusal:
 
 def _lost(call: Call, sentence: str) -> Refusal:
     if call.changes:
-        text = "Whether it was done, or still will be, is unknown: read the present state before anything else."
+        text = "It is unknown whether it was done or still will be: read the present state before anything else."
         return Refusal(OutcomeUnknown(f"{sentence} {text}"))
     return Refusal(NotReady(f"{sentence} Nothing was changed; try again later."), repeat=True, elsewhere=True)

@@ -1,4 +1,4 @@
-"""Which release of Kafka Connect's REST API has which call, and what to do where a worker is older."""
+"""Which release of Kafka has which call of Connect's REST API, and what to do with older workers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,13 @@ _BEFORE_IT_EXISTS = (
 
 
 class Feature(Enum):
-    """Calls that older workers lack: what they are for, the first release that has them, and what to do without."""
+    """Calls that older workers lack.
+
+    Attributes:
+        purpose: What they are for, as part of a sentence.
+        since: The first release that has them (major, minor).
+        advice: What to do without them.
+    """
 
     READ_OFFSETS = ("reading offsets", (3, 5), _THROUGH_STORAGE)
     STOP = ("stopping a connector", (3, 5), _THROUGH_STORAGE)
@@ -35,19 +41,19 @@ class Feature(Enum):
 
     @property
     def need(self) -> str:
-        """What it needs, as a part of a sentence."""
+        """The required release, as part of a sentence."""
         return f"{self.purpose} over the REST API needs Kafka {self.since[0]}.{self.since[1]} or later"
 
     def is_in(self, version: str) -> bool:
-        """Whether a worker of that version has it; true of a version that can't be read, as the call itself shows."""
+        """Whether a worker of that version has the feature; True if the version can't be parsed."""
         release = release_of(version)
         return release is None or release >= self.since
 
 
 def release_of(version: str) -> tuple[int, int] | None:
-    """Read Kafka's release, (major, minor), from what a worker says its version is; None where it can't be read."""
-    found = _VERSION.match(version)
-    if found is None:
+    """Return Kafka's release (major, minor) from a worker's version; None if it can't be parsed."""
+    match = _VERSION.match(version)
+    if match is None:
         return None
-    major, minor = int(found[1]), int(found[2])
-    return (major - _CONFLUENT_AHEAD, minor) if _CONFLUENT.fullmatch(found["rest"]) else (major, minor)
+    major, minor = int(match[1]), int(match[2])
+    return (major - _CONFLUENT_AHEAD, minor) if _CONFLUENT.fullmatch(match["rest"]) else (major, minor)

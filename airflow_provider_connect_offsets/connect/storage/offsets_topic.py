@@ -76,13 +76,13 @@ class OffsetsTopic(TopicReader):
         stored, places = self._latest()
         pairs: dict[bytes, bytes | None] = {}
         for connector, wanted in changes.items():
-            pairs |= stored.changed(connector, wanted)
+            pairs |= stored.records_for(connector, wanted)
         return self._write(", ".join(changes), pairs, places)
 
     def reset_offsets(self, connector: str) -> WriteReply:
         """Write a tombstone for every partition of ``connector``, also where its offset can't be read."""
         stored, places = self._latest()
-        return self._write(connector, stored.changed(connector, stored.removal_of(connector)), places)
+        return self._write(connector, stored.records_for(connector, stored.removal_of(connector)), places)
 
     @contextmanager
     def _readable(self, connector: str) -> Iterator[None]:

@@ -58,15 +58,15 @@ class StandaloneFile:
     def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
         """Write the changes of several connectors at once."""
         stored = self.stored()
-        pairs = dict(stored.pairs)
+        pairs = dict(stored.records)
         for connector, wanted in changes.items():
-            pairs |= stored.changed(connector, wanted)
+            pairs |= stored.records_for(connector, wanted)
         return self._write(pairs)
 
     def reset_offsets(self, connector: str) -> WriteReply:
         """Remove all offsets of ``connector``, also those that can't be read."""
         stored = self.stored()
-        return self._write({**stored.pairs, **stored.changed(connector, stored.removal_of(connector))})
+        return self._write({**stored.records, **stored.records_for(connector, stored.removal_of(connector))})
 
     def stored(self) -> StoredOffsets:
         """Read what the file holds; nothing where it is not there yet."""

@@ -119,7 +119,7 @@ class StorageControl:
 
     def refuse_running(self, connectors: Iterable[str]) -> None:
         """Raise :class:`NotStopped` that names the first one that is not down, who runs it, and what to do."""
-        running = {name: status for name, status in self.statuses(connectors).items() if not status.stands_still}
+        running = {name: status for name, status in self.statuses(connectors).items() if not status.is_stopped}
         if running:
             name, status = next(iter(running.items()))
             more = f" (and {len(running) - 1} more are not STOPPED)" if len(running) > 1 else ""

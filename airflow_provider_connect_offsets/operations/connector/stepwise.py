@@ -57,7 +57,7 @@ def begin(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *,
 def refuse_unless_stopped(clients: Clients, connector: str) -> None:
     """Raise :class:`NotStopped` for a connector that runs."""
     status = clients.control.status(connector)
-    if not status.stands_still:
+    if not status.is_stopped:
         raise NotStopped(
             f"Nothing was written: {connector!r} is {status.state} with {len(status.tasks)} tasks. Stop it first."
         )

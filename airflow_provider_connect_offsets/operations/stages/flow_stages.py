@@ -104,7 +104,7 @@ class EmptyTopics(Stage):
         del undoing
         is_touched = self.find(captured).found is not Found.BEFORE
         for one in _topics_in(captured):
-            self._clusters[one.side].put_back(one.topic, one.policy)
+            self._clusters[one.side].restore_policy(one.topic, one.policy)
         if not is_touched:
             return ""
         return (

@@ -67,7 +67,7 @@ def stop(clients: Clients, connector: str) -> None:
 
 def await_stopped(clients: Clients, connector: str) -> None:
     """Wait until a connector that was requested to stop is stopped; raises as :func:`stop` does."""
-    status = clients.settle(lambda: clients.control.status(connector), until=lambda one: one.stands_still)
+    status = clients.settle(lambda: clients.control.status(connector), until=lambda one: one.is_stopped)
     refuse_unless_in(status, connector, State.STOPPED, timeout=clients.timeout)
     group = clients.control.info(connector).group_id
     if group is None or clients.groups is None:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients
 from airflow_provider_connect_offsets.hooks.reports import report_url
+from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
+from airflow_provider_connect_offsets.parameters.taking import TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import PartParams, RunParams, WaitingParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -30,6 +36,35 @@ def owner_of(context: Context) -> Owner:
     from airflow_provider_connect_offsets.saga.lease import Owner
 
     return Owner.here(run=run_key(context), task=str(context["ti"].task_id))
+
+
+def new_directory(operator: TakesParameters, context: Context) -> RunDirectory:
+    """Return the directory that this task writes to; raises :class:`InvalidInput`."""
+    return directory_of(context, part=operator.given(PartParams).part)
+
+
+def run_at(run_uri: str) -> RunDirectory:
+    """Return the directory of a change."""
+    from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+
+    return RunDirectory(run_uri)
+
+
+def run_of(operator: TakesParameters) -> RunDirectory:
+    """Return the directory of the change that ``operator`` was given; raises :class:`InvalidInput`."""
+    return run_at(operator.given(RunParams).run_uri)
+
+
+def open_connect(
+    connections: ConnectorConnectionParams, waiting: WaitingParams | None = None
+) -> AbstractContextManager[ConnectCluster]:
+    """Open the clients of a connector's Connect cluster; raises as ``hooks.clients.open_clients``."""
+    return open_clients(
+        connections.connect_conn_id,
+        connections.kafka_conn_id or None,
+        control=connections.control,
+        timeout=(waiting or WaitingParams()).timeout,
+    )
 
 
 def page_of(run: RunDirectory, *, pending: Pending | None = None) -> str:

@@ -8,7 +8,7 @@ import tempfile
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
@@ -16,30 +16,30 @@ from airflow_provider_connect_offsets.hooks.clients import class_archive
 from airflow_provider_connect_offsets.hooks.connections import connection_of
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import RunParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class OffsetsJobOperator(SparkSubmitOperator):
+class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
     """Run one of this package's jobs on a run directory, then judge what it found; a ``SparkSubmitOperator``.
 
-    ``run_uri`` is what the snapshot returned. All other arguments are those of ``SparkSubmitOperator``, except
+    All other arguments are those of ``SparkSubmitOperator``, except
     ``application``, ``py_files`` and ``application_args``, which are the job's own. Fails where the Spark connection is
     missing: the Spark hook would go to YARN instead.
     """
 
-    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "run_uri", "_conn_id")
+    parameters: ClassVar[Models] = (RunParams,)
+    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "_conn_id")
     operator_extra_links = (ReportLink(),)
-    application_name: str
+    #: Name of the Spark job (``pipeline.job``).
+    job: str
 
     def __init__(self, *, run_uri: str, **kwargs: Any) -> None:
-        super().__init__(**{"name": self.application_name, "multiple_outputs": True, **kwargs})
+        super().__init__(**{"name": f"connect-offsets-{self.job}", "multiple_outputs": True, **kwargs})
         self.run_uri = run_uri
-
-    @abstractmethod
-    def job(self) -> Path:
-        """The file that ``spark-submit`` runs."""
 
     @abstractmethod
     def judged(self) -> dict[str, Any]:
@@ -53,6 +53,7 @@ class OffsetsJobOperator(SparkSubmitOperator):
         """Submit the job, then show and judge what it found."""
         from airflow_provider_connect_offsets.pipeline.class_archive import quick_start
         from airflow_provider_connect_offsets.pipeline.shipping import (
+            job_path,
             spark_submit_path,
             write_py_files,
         )
@@ -69,9 +70,9 @@ class OffsetsJobOperator(SparkSubmitOperator):
                 # The Python that runs this task has what the job needs; the path may lead to another one.
                 here |= {"PYSPARK_PYTHON": sys.executable}
             self.env_vars = {**here, **(self.env_vars or {})}
-            self.application = str(self.job())
+            self.application = str(job_path())
             self.py_files = str(write_py_files(Path(scratch, "connect_offsets.zip")))
-            self.application_args = self.directories()
+            self.application_args = [self.job, *self.directories()]
             # Where one is on the path, the connection may name another one.
             beside = None if shutil.which("spark-submit") else spark_submit_path()
             self._spark_binary = self._spark_binary or beside

@@ -8,14 +8,9 @@ in its ``errors``; the exit code says only whether the job ran. A final translat
 from __future__ import annotations
 
 import json
-import sys
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
-
-from airflow_provider_connect_offsets.pipeline.unzipped import is_copy
-
-sys.path.sort(key=is_copy)
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
@@ -216,13 +211,9 @@ def _run(spark: SparkSession, arguments: list[str]) -> None:
 
 
 JOB = Job(
-    name="connect-offsets translation",
-    usage="translate_job.py RUN_DIRECTORY [PREVIEW_DIRECTORY]",
+    name="translation",
+    usage="RUN_DIRECTORY [PREVIEW_DIRECTORY]",
     run=_run,
     takes={1, 2},
     defaults=DEFAULTS,
 )
-
-
-if __name__ == "__main__":
-    sys.exit(JOB.main(sys.argv[1:]))

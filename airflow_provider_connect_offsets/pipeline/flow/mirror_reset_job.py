@@ -8,13 +8,8 @@ of the flow's own topics and the bounds of its remote topics as well, writes ``r
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from typing import Any
-
-from airflow_provider_connect_offsets.pipeline.unzipped import is_copy
-
-sys.path.sort(key=is_copy)
 
 from pyspark.sql import SparkSession
 
@@ -82,13 +77,9 @@ def _beside(
 
 
 JOB = Job(
-    name="connect-offsets mirror reset",
-    usage="mirror_reset_job.py RUN_DIRECTORY",
+    name="mirror-reset",
+    usage="RUN_DIRECTORY",
     run=lambda spark, arguments: run(spark, ResetDirectory(*arguments)),
     takes={1},
     defaults=DEFAULTS,
 )
-
-
-if __name__ == "__main__":
-    sys.exit(JOB.main(sys.argv[1:]))

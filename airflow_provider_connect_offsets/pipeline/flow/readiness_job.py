@@ -9,14 +9,9 @@ says only whether it ran.
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
-
-from airflow_provider_connect_offsets.pipeline.unzipped import is_copy
-
-sys.path.sort(key=is_copy)
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -230,13 +225,9 @@ def _run(spark: SparkSession, arguments: list[str]) -> None:
 
 
 JOB = Job(
-    name="connect-offsets readiness",
-    usage="readiness_job.py RUN_DIRECTORY [KEEP]",
+    name="readiness",
+    usage="RUN_DIRECTORY [KEEP]",
     run=_run,
     takes={1, 2},
     defaults=DEFAULTS,
 )
-
-
-if __name__ == "__main__":
-    sys.exit(JOB.main(sys.argv[1:]))

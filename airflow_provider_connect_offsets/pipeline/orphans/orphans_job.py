@@ -8,13 +8,8 @@ exit code says only whether the job ran.
 from __future__ import annotations
 
 import json
-import sys
 from datetime import UTC, datetime
 from typing import Any
-
-from airflow_provider_connect_offsets.pipeline.unzipped import is_copy
-
-sys.path.sort(key=is_copy)
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -92,13 +87,9 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
 
 
 JOB = Job(
-    name="connect-offsets orphans",
-    usage="orphans_job.py RUN_DIRECTORY",
+    name="orphans",
+    usage="RUN_DIRECTORY",
     run=lambda spark, arguments: run(spark, OrphansDirectory(*arguments)),
     takes={1},
     defaults=DEFAULTS,
 )
-
-
-if __name__ == "__main__":
-    sys.exit(JOB.main(sys.argv[1:]))

@@ -13,10 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow_provider_connect_offsets.pipeline.unzipped import is_copy
-
-sys.path.sort(key=is_copy)
-
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
@@ -105,13 +101,9 @@ def _run_all(spark: SparkSession, uris: list[str]) -> None:
 
 
 JOB = Job(
-    name="connect-offsets plan",
-    usage="plan_job.py RUN_DIRECTORY [RUN_DIRECTORY ...]",
+    name="plan",
+    usage="RUN_DIRECTORY [RUN_DIRECTORY ...]",
     run=_run_all,
     takes=range(1, sys.maxsize),
     defaults=DEFAULTS,
 )
-
-
-if __name__ == "__main__":
-    sys.exit(JOB.main(sys.argv[1:]))

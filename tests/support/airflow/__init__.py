@@ -1,1 +1,1 @@
-"""DAG runs under Airflow: started by its command, its scheduler or its UI, and what Airflow says of them."""
+"""DAG runs by ``airflow``, the scheduler or the UI, DAGs whose tasks break, and the results of runs."""

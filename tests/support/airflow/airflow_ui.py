@@ -1,4 +1,4 @@
-"""Airflow's UI, used as a person does: by clicks and keys in headless Chromium."""
+"""Clicks and keys in Airflow's UI, in headless Chromium."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ENDED = re.compile("Success|Failed")
 
 @contextmanager
 def chromium_page(*, width: int = 1280, height: int = 1000) -> Iterator[Page]:
-    """Start Debian's Chromium and give a page of its own."""
+    """Start Debian's Chromium and give a new page."""
     path = shutil.which("chromium")
     assert path, "Chromium is missing: sudo apt-get install chromium"
     with sync_playwright() as playwright:
@@ -55,12 +55,12 @@ class AirflowUi:
     pictures: Path
 
     def picture(self, name: str) -> None:
-        """Keep what is seen."""
+        """Save a screenshot."""
         self.pictures.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=self.pictures / f"{name}.png")
 
     def trigger(self, dag_id: str, fields: Mapping[str, str | bool], *, picture: str | None = None) -> DagRunUi:
-        """Fill in the DAG's form and click Trigger; gives the run that comes of it."""
+        """Fill in the DAG's form and click Trigger; return the DAG run."""
         before = self._runs(dag_id)
         form = self.open_form(dag_id)
         for name, value in fields.items():
@@ -120,18 +120,18 @@ class AirflowUi:
 
 @dataclass(frozen=True)
 class TriggerForm:
-    """The form of a DAG; its fields are in folds, of which one is open at a time."""
+    """The form of a DAG; its fields are in sections, of which one is open at a time."""
 
     dialog: Locator
     dag_id: str
 
     @property
     def button(self) -> Locator:
-        """What starts the run."""
+        """The button that starts the run."""
         return self.dialog.get_by_role("button", name="Trigger", exact=True)
 
     def fill(self, name: str, *, value: str | bool) -> None:
-        """Open the field's fold, and type, pick or switch."""
+        """Open the field's section, and type, select or switch."""
         param = self._param(name)
         self._open(param.schema["section"])
         field = self.dialog.locator(f"[name=element_{name}]")
@@ -149,7 +149,7 @@ class TriggerForm:
             field.press("Tab")
 
     def _type(self, field: Locator, value: str) -> None:
-        """Type ``value``, and once more where the form shows another: drawn anew meanwhile, it loses keys."""
+        """Type ``value``, and retry if the form shows another: a form that is drawn again loses keys."""
         for _ in range(_TYPED_AT_MOST):
             field.click()
             field.press("ControlOrMeta+a")
@@ -171,7 +171,7 @@ class TriggerForm:
 
 @dataclass(frozen=True)
 class DagRunUi:
-    """A run, as its pages show it."""
+    """A DAG run as the UI shows it."""
 
     ui: AirflowUi
     dag_id: str
@@ -186,7 +186,7 @@ class DagRunUi:
         self.page.goto("/".join((self.ui.url, "dags", self.dag_id, "runs", self.run_id, *more)))
 
     def end(self) -> str:
-        """Wait until it has ended; gives its state."""
+        """Wait until the run has ended, and return its state."""
         self.page.goto(f"{self.ui.url}/dags/{self.dag_id}/runs")
         row = self.page.locator("tbody tr").filter(has_text=self.run_id)
         state = row.locator("[data-testid=table-cell-state]")
@@ -197,7 +197,7 @@ class DagRunUi:
 
     @property
     def _work(self) -> Progress:
-        """What moves while the run goes on; the pages may lag behind."""
+        """The run's progress; the UI may lag behind."""
         path = f"/dags/{self.dag_id}/dagRuns/{self.run_id}/taskInstances"
         return {"tasks": lambda: [task["state"] for task in AirflowAt(self.ui.url).call("GET", path)["task_instances"]]}
 
@@ -214,7 +214,7 @@ class DagRunUi:
         return found
 
     def open_question(self) -> None:
-        """Wait until it asks, and open the question from the list of required actions."""
+        """Wait for the approval question, and open it from the list of required actions."""
         row = self.page.locator("tbody tr").filter(has_text=self.run_id)
 
         def is_listed() -> bool:  # the list doesn't refresh itself
@@ -227,7 +227,7 @@ class DagRunUi:
         self.page.get_by_role("button", name="Approve").wait_for()
 
     def answer(self, button: str) -> None:
-        """Click Approve or Reject below the question, once the scheduler has heard that the task has asked it.
+        """Click Approve or Reject below the question, once the scheduler knows that the task waits.
 
         A person reads it for longer than that; before, the answer can fail the task (docs/seen.md).
         """
@@ -251,7 +251,7 @@ class DagRunUi:
 
 
 def follow(link: Locator) -> Page:
-    """Click a link, and give the page that it leads to: one of its own, or the same."""
+    """Click a link, and return the page that it opens, which may be a new one."""
     if link.get_attribute("target") != "_blank":
         link.click()
         link.page.wait_for_url("**/report.html")

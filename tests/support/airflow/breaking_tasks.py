@@ -1,4 +1,4 @@
-"""Tasks of a DAG that break as its run's configuration says, in Airflow's own processes.
+"""Ready DAGs whose tasks break as the run's configuration requests, in Airflow's own processes.
 
 ``{"broken": {"change.apply": {"fault": "killed", "writes": [2, 0]}}}``: the first attempt of ``change.apply`` is killed
 right after its second write to a worker or broker, the second attempt before it does anything; later ones are left
@@ -31,7 +31,7 @@ _LATE = 2.0
 
 
 class Fault(StrEnum):
-    """What happens to a task."""
+    """How a task breaks."""
 
     FAILED = "failed"
     TIMED_OUT = "timed out"
@@ -39,7 +39,7 @@ class Fault(StrEnum):
 
 
 def breakable(dag_id: str) -> DAG:
-    """A ready DAG of which the run's configuration says what breaks; many runs of it go on at once."""
+    """A ready DAG whose tasks break as the run's configuration requests; many runs at once are allowed."""
     dag: DAG = getattr(dags, dag_id)(max_active_runs=16)
     for task in dag.tasks:
         if task.execution_timeout is None:
@@ -77,7 +77,7 @@ def _strike(fault: Fault) -> None:
 
 @contextmanager
 def _after_write(number: int, strike: Callable[[], None]) -> Iterator[None]:
-    """Call ``strike`` once that many writes were made, before whoever made the last one hears of it."""
+    """Call ``strike`` after that many writes, before the caller gets the answer to the last one."""
     from airflow_provider_connect_offsets.connect.rest.calls import Transport
     from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
     from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster

@@ -1,4 +1,4 @@
-"""What a test sees of a DAG run."""
+"""The result of a DAG run: state, tasks, directory and output."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Ran:
 
     @cached_property
     def outcome(self) -> Outcome | None:
-        """How the change ended, as far as it got."""
+        """The outcome of the change, as far as it was written."""
         return Outcome.read(self.directory.outcome)
 
 
 def connections_in(workspace: str, connector: str) -> set[str]:
-    """The Airflow connections that the journals of a connector name, in any of its sagas."""
+    """The Airflow connections that a connector's journal names, in any saga."""
     found = [
         one for one in journals(journal_root(workspace)) if one.uri.rpartition("/")[2] == unique_segment(connector)
     ]

@@ -1,4 +1,4 @@
-"""Airflow's simple auth manager, and on top of it users who may read some DAGs only, as other auth managers have."""
+"""Airflow's simple auth manager with users who may read single DAGs only, as other auth managers have."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 
 
 class PerDagAuthManager(SimpleAuthManager):
-    """``reader-of-<dag_id>`` reads that DAG and no other; everyone else is what their role makes of them."""
+    """``reader-of-<dag_id>`` may read that DAG and no other; all other users have the rights of their role."""
 
     def is_authorized_dag(self, *, user: SimpleAuthManagerUser, details: Any = None, **asked: Any) -> bool:
-        """Ask the simple auth manager, and look at the name."""
+        """Ask the simple auth manager, and check the user's name."""
         _, _, only = user.username.partition("reader-of-")
         if only and (details is None or details.id != only):
             return False

@@ -1,4 +1,4 @@
-"""Which task breaks, how, and what its run comes to: a cell for each task of each task group and each fault."""
+"""Cells of the task matrix: each task of each task group with each fault, and the ending of its DAG run."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _dag = cache(breakable)
 
 @dataclass(frozen=True)
 class Shape:
-    """What the wiring of a DAG says: which task applies, and the teardown that undoes it, where there is one."""
+    """Two tasks of a DAG: the one that applies, and the teardown that undoes it, if there is one."""
 
     applies: str
     teardown: str = ""
 
     @classmethod
     def of(cls, dag_id: str) -> Shape:
-        """Read it from the DAG."""
+        """Read the shape of a DAG."""
         teardowns = [task for task in _dag(dag_id).tasks if task.is_teardown]
         if not teardowns:
             return cls(_executed(dag_id)[-1])
@@ -52,7 +52,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Cell:
-    """A task that breaks; ``after_death``: the task that applies has died before, in the midst of it, and for good."""
+    """A task that breaks; ``after_death``: the applying task was killed before, half-way and without a retry."""
 
     dag_id: str
     task: str
@@ -64,13 +64,13 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The task, as the table has it."""
+        """The name of the task in the table."""
         short = self.task.rpartition(".")[2]
         return f"{short} after a death" if self.after_death else short
 
     @property
     def broken(self) -> dict[str, Any]:
-        """What the run's configuration says of its tasks."""
+        """The entry of the run's configuration that breaks tasks."""
         writes = [1] * (RETRIES + 1) if self.is_lasting else [2]
         told = {self.task: {"fault": self.fault, "writes": writes}}
         if self.after_death:
@@ -80,7 +80,7 @@ class Cell:
 
     @property
     def is_lasting(self) -> bool:
-        """Whether each attempt breaks. A task is killed once, so that its next attempt has to go on from there."""
+        """Whether each attempt breaks. A task is killed once only, so that its next attempt must recover."""
         return self.fault is not Fault.KILLED
 
     @property
@@ -90,18 +90,18 @@ class Cell:
 
     @property
     def state(self) -> str:
-        """How its run has to end: well only where every task has succeeded."""
+        """The expected state of the run: success only if every task has succeeded."""
         return "success" if self.is_made_good and not self.after_death else "failed"
 
     def stands(self, ended: Ended) -> Stands:
-        """How much of the operation has to stand after its run."""
+        """How much of the operation must be in effect after the run."""
         state = ended.tasks[Shape.of(self.dag_id).applies]
         if state == "success":
             return Stands.ALL
         return SCENES[self.dag_id][0].after_death if state == "failed" else Stands.NONE
 
     def make(self, scene: Scene, runs: Runs) -> str:
-        """Run it, look at what has come of it, and say so; where the teardown is lost, the next run has to mend it."""
+        """Run the cell, check the result and return its ending; if the teardown was lost, the next run must recover."""
         params = {**scene.prepare(), "approval": False}
         ended = runs.run(self.dag_id, {**params, BROKEN: self.broken})
         with runs.explaining(ended):
@@ -129,7 +129,7 @@ class Cell:
 
 
 def cells() -> Iterator[Cell]:
-    """All of them, as the DAGs' tasks are."""
+    """All cells, read from the DAGs' tasks."""
     for dag_id in SCENES:
         of_it = [*_of(dag_id)]
         yield from (of_it[turn] for turn in range(len(of_it)) if dag_id not in _IN_TURN or _has_its_turn(turn))
@@ -164,6 +164,6 @@ def _has_its_turn(place: int) -> bool:
 
 
 def _executed(dag_id: str) -> list[str]:
-    """The tasks that a worker executes, in their order; an ``EmptyOperator`` is none, the scheduler marks it alone."""
+    """The tasks that a worker executes, in order; the scheduler marks an ``EmptyOperator`` without a worker."""
     tasks = _dag(dag_id).topological_sort()  # type: ignore[no-untyped-call]
     return [task.task_id for task in tasks if not task.inherits_from_empty_operator]

@@ -1,4 +1,4 @@
-"""Consumer groups that DAG runs with a broken task move, and offsets of connectors that are gone."""
+"""Scenes for broken tasks of failovers, failbacks and orphan removals."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from tests.support.airflow.task_runs import Ended, Runs
 from tests.support.airflow.task_scenes import Scene, Stands
 from tests.support.faults.orphan_cell import LINES, Cell
 from tests.support.flows.failing_back import Leading, away_positions, merged, produce
-from tests.support.flows.failing_over import Flowing, Positions, commit_groups, rows, standing
+from tests.support.flows.failing_over import Flowing, rows
+from tests.support.flows.groups import Positions, commit_groups, standing
 
 _GROUPS = 2
 
 
 @dataclass
 class Failovers(Scene):
-    """A flow whose groups go to its target, two new ones with each run."""
+    """A flow whose groups fail over to its target, two new groups per run."""
 
     # What is committed stays, whatever becomes of the run.
     after_death = Stands.ALL
@@ -45,7 +46,7 @@ class Failovers(Scene):
 
     @property
     def connectors(self) -> list[str]:
-        """What is stopped."""
+        """The connectors that are stopped."""
         return [self.flowing.source_connector, self.flowing.checkpoint_connector]
 
     @property
@@ -55,19 +56,19 @@ class Failovers(Scene):
 
     @property
     def goes_to(self) -> Broker:
-        """The cluster that they go to."""
+        """The cluster that the groups move to."""
         return self.flowing.sandbox.target
 
     @property
     def asked(self) -> dict[str, Any]:
-        """Which flow it is."""
+        """The Params that select the flow."""
         return {
             "source_connector": self.flowing.source_connector,
             "checkpoint_connector": self.flowing.checkpoint_connector,
         }
 
     def somewhere(self) -> Positions:
-        """Where groups may be on the cluster that they leave."""
+        """Random positions of groups on the cluster that they leave."""
         return self.flowing.random_positions(_GROUPS, Random(uuid4().hex))
 
     def prepare(self) -> dict[str, Any]:
@@ -102,7 +103,7 @@ class Failovers(Scene):
 
 @dataclass
 class Failbacks(Failovers):
-    """Groups that go home from there, while another flow leads back what was produced beside the remote topics."""
+    """Groups that fail back, while a second flow replicates the records produced on the target."""
 
     back: Leading | None = None
 
@@ -149,7 +150,7 @@ class Failbacks(Failovers):
 
 @dataclass
 class Orphans(Scene):
-    """A Connect cluster of its own, in whose offsets topic connectors that are gone have left offsets."""
+    """A Connect cluster of its own whose deleted connectors left offsets in its topic."""
 
     # A removal that was begun, after someone approved it, is finished.
     after_death = Stands.ALL

@@ -1,4 +1,4 @@
-"""Many DAG runs at once under a real scheduler, and what Airflow says of them."""
+"""Many DAG runs at once under a real scheduler, polled together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _IN_BETWEEN = ("scheduled", "queued", "running", "up_for_retry", "deferred", "re
 
 @dataclass(frozen=True)
 class Ended:
-    """A DAG run that has ended: its state, and by their ids those of its tasks, and how often each was tried."""
+    """A DAG run that has ended: its state, and the state and number of attempts of each task by its id."""
 
     dag_id: str
     run_id: str
@@ -36,7 +36,7 @@ class Ended:
 
 @dataclass
 class Runs:
-    """The DAG runs of an Airflow; one look at all of them serves all who wait for theirs. Once closed, nobody waits."""
+    """The DAG runs of an Airflow, polled together for all waiting threads, until closed."""
 
     airflow: Airflow
     workspace: str
@@ -48,7 +48,7 @@ class Runs:
     _moving: tuple[str, ...] = ()
 
     def close(self) -> None:
-        """Let nobody wait any more."""
+        """End all waits."""
         self.closed = True
 
     def run(self, dag_id: str, conf: Mapping[str, Any]) -> Ended:
@@ -68,7 +68,7 @@ class Runs:
         return self._ended(dag_id, run_id)
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """Make a request of Airflow's REST API; one at a time, and again where its database was locked."""
+        """Make a request of Airflow's REST API; one at a time, and again if its database was locked."""
         answer: list[Any] = []
 
         def is_answered() -> bool:
@@ -96,7 +96,7 @@ class Runs:
 
     @contextmanager
     def explaining(self, ended: Ended) -> Iterator[None]:
-        """Add to an error what the tasks of that run have logged."""
+        """Add the logs of the run's tasks to an error."""
         try:
             yield
         except Exception as error:

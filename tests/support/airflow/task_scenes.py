@@ -1,4 +1,4 @@
-"""What DAG runs with a broken task work on, and what must be true of it once such a run has ended."""
+"""Connectors and groups that DAG runs with a broken task change, and checks of their state after such a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.faults.reset_cell import ResetCell
 
 
 class Stands(StrEnum):
-    """How much of an operation stands after its run."""
+    """How much of an operation is in effect after its run."""
 
     ALL = "all"
     NONE = "none"
@@ -28,7 +28,7 @@ class Stands(StrEnum):
 
 
 class Scene(ABC):
-    """Connectors and groups that runs of one DAG change, one run after the other.
+    """Connectors and groups that the runs of one DAG change, one run after the other.
 
     after_death: how much stands where the task that applies was begun, and did not succeed. writes: of so many writes
     the last comes before the most is left to a teardown. is_planned_anew: whether a teardown that breaks then leaves
@@ -42,24 +42,24 @@ class Scene(ABC):
     @classmethod
     @abstractmethod
     def start(cls, sandbox: Sandbox, runs: Runs) -> Self:
-        """Create all of it."""
+        """Create the scene."""
 
     @abstractmethod
     def prepare(self) -> dict[str, Any]:
-        """Bring all of it into order, remember how it stands, and give the next run's Params."""
+        """Restore the scene, note its state, and return the next run's Params."""
 
     @abstractmethod
     def check(self, ended: Ended, stands: Stands, params: Mapping[str, Any]) -> None:
-        """Hold a run to what it promises: nothing half done, nothing else changed, and nothing STOPPED that ran."""
+        """Check a run: nothing half done, nothing else changed, and no connector STOPPED that ran."""
 
     @abstractmethod
     def close(self) -> None:
-        """Remove it."""
+        """Remove the scene."""
 
 
 @dataclass
 class Sinks(Scene):
-    """FileStreamSinks of one topic with three partitions, of which the runs rewind two."""
+    """FileStreamSinks of one topic with three partitions, two of which the runs rewind."""
 
     sandbox: Sandbox
     count: int = 1
@@ -90,7 +90,7 @@ class Sinks(Scene):
 
     @property
     def asked(self) -> dict[str, Any]:
-        """Which connectors are changed."""
+        """The Params that select the connectors."""
         return {"connector": self.names[0]}
 
     def file(self, name: str) -> Path:
@@ -134,7 +134,7 @@ class Sinks(Scene):
 
 @dataclass
 class Fleet(Sinks):
-    """Two of them, changed together; one that is not changed leaves the other alone."""
+    """Two sinks that are changed together; if one is refused, the other is not changed."""
 
     after_death = Stands.EITHER
     count: int = 2
@@ -146,7 +146,7 @@ class Fleet(Sinks):
 
 @dataclass
 class Resets(Scene):
-    """A flow of MirrorMaker 2 that the runs reset, so that it replicates all of its records again."""
+    """A MirrorMaker 2 flow that the runs reset, so that it replicates all records again."""
 
     # Both connectors are stopped, offsets are written, the cleanup policy is switched.
     writes = 4

@@ -1,1 +1,1 @@
-"""Operations that are broken on purpose, at each step, and what must be true afterwards."""
+"""Operations that are broken at each step, and checks of the state afterwards."""

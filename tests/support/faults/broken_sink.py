@@ -1,4 +1,4 @@
-"""A sink, the operations that move where it resumes, and what may be found after one was broken."""
+"""Operations on a sink that are broken at one call, and the states allowed afterwards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox, wait_until
 from tests.support.faults.fault_table import Ending
 from tests.support.faults.faulty_clients import Fault, Faults, Killed, Outage
-from tests.support.faults.successors import Successor
+from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.flows.flows import RECORDS, Changer, SinkFlow
 from tests.support.flows.sink_operations import Asked, Operation, Told, change, hold, run_elsewhere, single_steps, write
 
@@ -36,7 +36,7 @@ AGAIN = RECORDS - SET_TO
 
 @dataclass
 class SinkCase:
-    """A sink, and a plan that moves it back; it is made ready anew for each cell."""
+    """A sink, and a plan that rewinds it; prepared again for each cell."""
 
     flow: SinkFlow
     changer: Changer
@@ -46,7 +46,7 @@ class SinkCase:
     @classmethod
     @contextmanager
     def opened(cls, sandbox: Sandbox, spark: SparkSession, folder: Path, *, timeout: float) -> Iterator[SinkCase]:
-        """Create it, and plan."""
+        """Create the sink and the plan."""
         flow = SinkFlow.start(sandbox)
         with ConnectRest(ConnectEndpoint((sandbox.connect.url,))) as connect:
             cluster = connect.version().kafka_cluster_id  # by which the shell finds journals
@@ -59,12 +59,12 @@ class SinkCase:
 
     @property
     def asked(self) -> Asked:
-        """What an operation is to do."""
+        """The input of an operation."""
         where = f'{{"kafka_partition":0,"kafka_topic":"{self.flow.topic}"}}'
         return Asked(self.plan, Offsets.of([Entry(where, f'{{"kafka_offset":{SET_TO}}}')]))
 
     def prepare(self, state: State) -> None:
-        """The position that the plan was made from, and that state."""
+        """Set the position from which the plan was made, and that state."""
         connect, name = self.flow.sandbox.connect, self.flow.name
         connect.stop(name)
         where = {"kafka_topic": self.flow.topic, "kafka_partition": 0}
@@ -78,11 +78,11 @@ class SinkCase:
             connect.wait_state(name, "PAUSED")
 
     def resume(self) -> None:
-        """As someone else does."""
+        """Resume the sink as another user would."""
         self.flow.sandbox.connect.resume(self.flow.name)
 
     def is_applied(self, states: frozenset[State], *, most: int = AGAIN) -> bool:
-        """Whether the plan stands; fails where neither it nor what was before does, and in any other state.
+        """Whether the plan is applied; fails on neither the plan's nor the prior offsets, and on another state.
 
         ``most``: records that may be delivered again where it does.
         """
@@ -97,7 +97,7 @@ class SinkCase:
         return position == SET_TO
 
     def _state_of(self, states: frozenset[State]) -> State:
-        """One of ``states``, in which it comes to rest; a running one with its task."""
+        """The state in which the sink settles, one of ``states``; RUNNING with its task."""
 
         def found() -> str:
             told = self.flow.sandbox.connect.status(self.flow.name)
@@ -113,14 +113,14 @@ class SinkCase:
 
 @dataclass(frozen=True)
 class Broken:
-    """An operation that is broken: the prior states that it may meet, and who may come after it.
+    """An operation that is broken: the possible prior states, and who may recover it.
 
     ``moves``: whether it changes the connector's position.
     """
 
     operation: Operation
     states: tuple[State, ...] = (State.STOPPED, State.PAUSED, State.RUNNING)
-    successors: tuple[Successor, ...] = tuple(Successor)
+    successors: tuple[RecoveredBy, ...] = tuple(RecoveredBy)
     moves: bool = True
 
 
@@ -128,26 +128,26 @@ OPERATIONS = {
     "change": Broken(change),
     "offsets without a plan": Broken(write, states=(State.STOPPED,)),
     # Airflow tries one step again, never all of them.
-    "single steps": Broken(single_steps, successors=(Successor.TEARDOWN, Successor.STRANGER, Successor.PERSON)),
+    "single steps": Broken(single_steps, successors=(RecoveredBy.TEARDOWN, RecoveredBy.OTHER_RUN, RecoveredBy.PERSON)),
     "held by a failover": Broken(hold, moves=False),
 }
 
 
 @dataclass
 class SinkCell:
-    """One operation, broken at one call in one way; ``over`` waits until the fault is over."""
+    """One operation, broken at one call in one way; ``over`` waits for the end of the fault."""
 
     case: SinkCase
     clients: Clients
     broken: Broken
     faults: Faults
     state: State
-    successor: Successor
+    successor: RecoveredBy
     over: Callable[[], None] = lambda: None
     owner: Owner = field(default_factory=lambda: Owner.here(run=f"test/{uuid4().hex}", task="apply"))
 
     def run(self) -> Ending | None:
-        """All of it or nothing, in the state it had; None where the fault did not happen, as there is no such call."""
+        """Applied or not, in the prior state; None if the fault did not happen, as there is no such call."""
         self.case.prepare(self.state)
         changer, error = elsewhere(self.case), None
         journal = changer.journal(self.case.flow.name)
@@ -164,7 +164,7 @@ class SinkCell:
         self.over()
         # Whoever comes next has connections of its own, which know nothing of the outage.
         with changer.clients() as self.clients:
-            if self.successor is Successor.RETRY and self.faults.fault is not Fault.THEIRS:  # whose it is now
+            if self.successor is RecoveredBy.RETRY and self.faults.fault is not Fault.THEIRS:  # whose it is now
                 self.broken.operation(self.case.asked, self.clients, journal, self.owner)
                 assert self._is_applied() is self.broken.moves
                 return Ending.APPLIED if error is None else Ending.NEXT
@@ -203,11 +203,11 @@ class SinkCell:
 
     def _settle(self, changer: Changer, journal: Journal) -> None:
         """As a teardown of the same run does, a person, or another run: refused as long as the connector is held."""
-        if self.successor is Successor.PERSON:
+        if self.successor is RecoveredBy.PERSON:
             systems = recovering.Systems(changer.worker, kafka=changer.kafka.bootstrap)
             recovering.recover(changer.workspace, journal.connector, systems, toward=Toward.BACK, run=self.owner.run)
             return
-        if self.successor is Successor.STRANGER:
+        if self.successor is RecoveredBy.OTHER_RUN:
             stranger = Owner.here(run=f"test/{uuid4().hex}", task="apply")
             with suppress(Overlap), journal.claim(stranger) as entry:
                 recovery.recover(entry, Toward.FORWARD, self.clients)
@@ -217,7 +217,7 @@ class SinkCell:
 
 
 def calls_of(case: SinkCase, broken: Broken, clients: Clients) -> list[str]:
-    """The calls of a clean run."""
+    """The calls of a run without a fault."""
     case.prepare(broken.states[0])
     counted = Faults()
     owner = Owner.here(run=f"test/{uuid4().hex}", task="apply")
@@ -227,5 +227,5 @@ def calls_of(case: SinkCase, broken: Broken, clients: Clients) -> list[str]:
 
 
 def elsewhere(case: SinkCase) -> Changer:
-    """With a workspace, and so journals, of its own."""
+    """The same with a workspace and journals of its own."""
     return replace(case.changer, workspace=f"{case.changer.workspace}/{uuid4().hex}")

@@ -1,4 +1,4 @@
-"""A commit or a restore of groups in a process of its own, which kills itself right before one of its writes.
+"""Commit or restore groups in a process that kills itself right before one of its writes.
 
 usage: dying_writes.py commit|restore BOOTSTRAP RUN_DIRECTORY DIGEST WRITES WORKSPACE [waits]
 
@@ -30,14 +30,14 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 
 class Writes:
-    """How many files and groups may still be written; ``waits``: it does not die before the next one."""
+    """How many files and groups may still be written; ``waits``: wait before the next write instead of dying."""
 
     left = 0
     waits = False
 
     @classmethod
     def one(cls) -> None:
-        """Count one, or die."""
+        """Count a write, or die."""
         cls.left -= 1
         if cls.left >= 0:
             return
@@ -50,14 +50,14 @@ class Writes:
 
 
 class Dying(ConsumerGroups):
-    """Each group that is committed or deleted is a write."""
+    """A groups client whose commits and deletes count as writes."""
 
-    def _asked_to_commit(self, group: str, offsets: Mapping[TopicPartition, int | Committed]) -> Any:
+    def _request_commit(self, group: str, offsets: Mapping[TopicPartition, int | Committed]) -> Any:
         Writes.one()
-        return super()._asked_to_commit(group, offsets)
+        return super()._request_commit(group, offsets)
 
     def delete(self, group: str) -> None:
-        """Delete it, and perhaps die before."""
+        """Delete the group, or die before."""
         Writes.one()
         super().delete(group)
 
@@ -65,7 +65,7 @@ class Dying(ConsumerGroups):
 def killed(
     action: str, bootstrap: str, directory: FailoverDirectory, *, digest: str = "", writes: int, workspace: str = ""
 ) -> bool:
-    """Run it with so many writes; whether it was killed. It ends well where it needs no more of them."""
+    """Run it with so many writes, and return whether it was killed; with enough writes it succeeds."""
     told = _command(action, bootstrap, directory, digest, str(writes), workspace)
     code = subprocess.run(told, check=False, cwd=Path.cwd(), env=_environment()).returncode
     assert code in {0, -signal.SIGKILL}
@@ -82,7 +82,7 @@ def interrupted(
     workspace: str,
     world: Callable[[], None],
 ) -> bool:
-    """Run it, and let ``world`` happen before the write of that number; whether there was one, however it ended."""
+    """Run it, call ``world`` before the write of that number, and return whether there was such a write."""
     told = _command(action, bootstrap, directory, digest, str(writes), workspace, "waits")
     pipe = subprocess.PIPE
     with subprocess.Popen(told, cwd=Path.cwd(), env=_environment(), stdin=pipe, stdout=pipe, text=True) as program:

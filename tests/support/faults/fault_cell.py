@@ -1,4 +1,4 @@
-"""A cell of the fault matrix: one step, one fault, one kind of connector; and what may come of it."""
+"""Cells of the fault matrix: one step, one fault, one kind of connector, and the allowed endings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from sandbox import Sandbox
 from tests.support.faults.fault_flow import AGAIN, FaultFlow, MirrorFaults, SinkFaults, Told, told
 from tests.support.faults.fault_table import Ending
-from tests.support.faults.gate import Fate, Gate, Point, Side, open_gate
 from tests.support.flows.flows import Changer
+from tests.support.workers.gate import Fate, Gate, Point, Side, open_gate
 
 STEPS = {
     "before stop": Point("PUT", "/stop", Side.BEFORE),
@@ -37,14 +37,14 @@ STEPS = {
 
 
 class Kind(StrEnum):
-    """What is changed."""
+    """The kind of connector that is changed."""
 
     SINK = "sink"
     MIRROR = "MirrorSource"
 
 
 def each(steps: Iterable[str | int]) -> list[ParameterSet]:
-    """Each step with each kind of connector; all but one of the kinds, which take turns, are ``long``.
+    """Each step with each kind of connector. Per step one kind, in turn, is not ``long``.
 
     With ``FAULT_SHARE=3`` only every third of the others is not ``long``; ``FAULT_SEED`` tells which.
     """
@@ -74,7 +74,7 @@ class Scene:
 
 @dataclass
 class Scenes:
-    """The connectors of all cells: each begins where the one before has caught up, or with a new one."""
+    """The connectors of all cells: a cell uses the connector of the cell before if it has caught up, or a new one."""
 
     sandbox: Sandbox
     spark: SparkSession
@@ -82,13 +82,13 @@ class Scenes:
     _kept: dict[Kind, Scene] = field(default_factory=dict)
 
     def ready(self, kind: Kind) -> Scene:
-        """A connector that runs and has delivered all; what an earlier cell left in disorder is replaced."""
+        """A connector that runs and has delivered all records; one that does not is replaced."""
         scene = self._kept.get(kind)
         self._kept[kind] = self.new(kind) if scene is None else self.in_order(scene, kind)
         return self._kept[kind]
 
     def in_order(self, scene: Scene, kind: Kind) -> Scene:
-        """The same, or a new one in its place where it does not run or has not delivered all."""
+        """The scene, or a new one if its connector does not run or has not delivered all records."""
         if scene.flow.is_caught_up():
             return scene
         self._remove(scene)
@@ -101,7 +101,7 @@ class Scenes:
         return Scene(flow, flow.plan(changer, self.folder), self.folder)
 
     def close(self) -> None:
-        """Remove them."""
+        """Delete the connectors."""
         for scene in self._kept.values():
             self._remove(scene)
 
@@ -111,7 +111,7 @@ class Scenes:
 
 
 class Cell:
-    """Makes the change with a fault at a step, and looks at what has come of it.
+    """Makes a change with a fault at a step, and checks the result.
 
     ``most``: how many records may be delivered again where the plan is applied. More than ``AGAIN`` only where the
     worker dies while the connector runs on the new offsets, as Connect delivers at least once.
@@ -141,17 +141,17 @@ class Cell:
         return ended
 
     def again(self) -> Told:
-        """Run the same task once more, with nothing in its way."""
+        """Run the same task again, without a fault."""
         with self._changing(self.flow.sandbox.connect.url) as process:
             return told(process)
 
     def delivered_again(self) -> int:
-        """Wait until the connector has caught up, and count what it has delivered since the cell began."""
+        """Wait until the connector has caught up, and count the records delivered since the cell began."""
         self.flow.wait_until_caught_up()
         return self.flow.delivered() - self._delivered
 
     def settle(self, ended: Told) -> Ending:
-        """Hold the change to its word, run it again where it was not applied, and say how it ended.
+        """Check the change, run it again if it was not applied, and return its ending.
 
         Applied means all of the plan, restored none of it, and the connector runs either way; what was left STOPPED
         is stopped, and says what to do.

@@ -1,4 +1,4 @@
-"""Connectors whose changes are broken on purpose, and what a test may find afterwards."""
+"""Running connectors whose changes tests break, and checks of their state afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sandbox import Broker, Connect, Progress, RestRefusal, Sandbox, wait_until
 from sandbox.connectors import file_sink_config, mirror_source_config
 from tests.support.flows.flows import Changer
 from tests.support.programs import change_process
-from tests.support.programs.programs import read_to_end
+from tests.support.programs.output import read_to_end
 
 PARTITIONS, RECORDS = 3, 30
 # Of partition 0 the records from 10 on are delivered again, of partition 1 all, of partition 2 none.
@@ -28,7 +28,7 @@ AGAIN = RECORDS - SET_TO + RECORDS
 
 @dataclass(frozen=True)
 class Told:
-    """What a process that made the change said at its end; nothing, where it was killed."""
+    """The result that the changing process printed; empty if it was killed."""
 
     ended: str = "killed"
     message: str = ""
@@ -36,7 +36,7 @@ class Told:
 
 @dataclass(frozen=True)
 class FaultFlow(ABC):
-    """A running connector of a topic with three partitions, which has delivered all of it."""
+    """A running connector that has delivered all records of a topic with three partitions."""
 
     sandbox: Sandbox
     connect: Connect
@@ -67,11 +67,11 @@ class FaultFlow(ABC):
 
     @abstractmethod
     def entry(self, partition: int, position: int) -> dict[str, Any]:
-        """A position as the REST API has it."""
+        """A position in the form of the REST API."""
 
     @abstractmethod
     def positions(self) -> dict[int, int]:
-        """Where it resumes, by partition; one without an offset is left out."""
+        """The stored positions by partition, without partitions that have no offset."""
 
     @abstractmethod
     def delivered(self) -> int:
@@ -95,7 +95,7 @@ class FaultFlow(ABC):
     def changing(
         self, run: RunDirectory, *, workspace: str, url: str, timeout: float
     ) -> Iterator[subprocess.Popen[str]]:
-        """Make the change in a process of its own, through ``url``; the process is gone at the end."""
+        """Make the change in a process of its own, through ``url``; the process is ended with the block."""
         command = [sys.executable, "-m", change_process.__name__]
         servers = [self.kafka.bootstrap, self.kafka_of_groups.bootstrap]
         arguments = [run.uri, url, *servers, workspace, str(timeout)]
@@ -107,7 +107,7 @@ class FaultFlow(ABC):
 
     @property
     def kafka_of_groups(self) -> Broker:
-        """Where a sink's group is."""
+        """The cluster of a sink's consumer group."""
         return self.sandbox.target
 
     def move(self, partition: int, position: int) -> None:
@@ -131,7 +131,7 @@ class FaultFlow(ABC):
 
     @property
     def work(self) -> Progress:
-        """What moves while it catches up."""
+        """Its progress while it catches up."""
         own = {"its state": self.state, "positions": self.positions, "records delivered": self.delivered}
         return {**own, **self.connect.work}
 
@@ -149,7 +149,7 @@ class SinkFaults(FaultFlow):
 
     @property
     def file(self) -> Path:
-        """What it writes."""
+        """The file that it writes."""
         return self.sandbox.data / f"{self.name}.txt"
 
     @property
@@ -198,7 +198,7 @@ class MirrorFaults(FaultFlow):
 
 
 def told(process: subprocess.Popen[str]) -> Told:
-    """Wait for the end of a change, and read what it said."""
+    """Wait for the end of a change, and read its result."""
     printed = read_to_end(process)
     if not printed:
         return Told()

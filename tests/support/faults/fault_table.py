@@ -1,4 +1,4 @@
-"""The fault matrix as a table."""
+"""The fault matrix as a Markdown table."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Ending(StrEnum):
 LEGEND = {
     Ending.APPLIED: "applied and proved by the attempt that met the fault",
     Ending.NEXT: "killed, so it said nothing; the next attempt applied the plan, once",
-    Ending.RESTORED: "prior offsets and state were put back; the next attempt applied the plan, once",
-    Ending.STOPPED: "left STOPPED, and the error says what stands and what to do; the next attempt applied the plan",
+    Ending.RESTORED: "prior offsets and state were restored; the next attempt applied the plan, once",
+    Ending.STOPPED: "left STOPPED, and the error says what is stored and what to do; the next attempt applied the plan",
     Ending.DRIFT: "drift: nothing was written, and the error names the partition",
     Ending.THEIRS: "someone else resumed or deleted it: the error says so, and it stays as they wanted it",
 }
 
 
 class Note(Protocol):
-    """Writes into the table how a cell ended."""
+    """Notes the ending of a cell for the table."""
 
     def __call__(self, fault: str, step: str, kind: str, ending: Ending) -> None:
         """Of one fault at one step, with one kind of connector."""

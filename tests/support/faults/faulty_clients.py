@@ -1,4 +1,4 @@
-"""Doors through which a fault happens at one call that an operation makes, whichever call that is.
+"""Clients that count the calls of an operation and break one of them.
 
 A clean run counts the calls; each of them is then broken, before it reaches the real system and after it did. Looks
 that follow each other count as one, as their number is a matter of how fast the machine is.
@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.workspace import files
 CHANGES = frozenset(
     {
         *("stop", "pause", "resume", "write_offsets", "reset_offsets", "write_all"),  # of Connect and its offsets
-        *("empty", "put_back", "remove_keys"),  # of topics
+        *("empty", "restore_policy", "remove_keys"),  # of topics
         *("commit", "delete"),  # of consumer groups
     }
 )
@@ -33,7 +33,7 @@ Value = TypeVar("Value")
 
 
 class Fault(StrEnum):
-    """What happens at a call."""
+    """How a call breaks."""
 
     KILLED = "SIGKILL"
     INTERRUPTED = "on_kill"
@@ -44,7 +44,7 @@ class Fault(StrEnum):
 
 
 class Outage(StrEnum):
-    """Which of the systems goes away at a call, and comes back."""
+    """The system that fails at a call and comes back."""
 
     WORKER_KILLED = "worker killed and restarted"
     WORKER_LEFT = "worker stopped in order and restarted"
@@ -53,12 +53,12 @@ class Outage(StrEnum):
 
 
 class Killed(BaseException):
-    """SIGKILL, as far as this process can play it: nothing is done any more, whoever catches it."""
+    """A simulated SIGKILL: nothing is done after it, whoever catches it."""
 
 
 @dataclass
 class Faults:
-    """Where the fault is put: at the call of that number, before it or after it; none: calls are only counted.
+    """The fault, and the number of the call before or after which it happens; without a fault, calls are only counted.
 
     world: lets happen there what is no fault of this process, as an outage is.
     """
@@ -74,7 +74,7 @@ class Faults:
     _changing: threading.Lock = field(default_factory=threading.Lock)
 
     def clients(self, clients: Clients) -> Clients:
-        """The same doors, with the fault behind them."""
+        """The same clients, with the fault."""
         wrapped = {side: self.around(cluster) for side, cluster in clients.clusters.items()}
         behind = {name: self.around(getattr(clients, name)) for name in ("offsets", "control", "logs", "groups")}
         return replace(clients, clusters=wrapped, **behind)
@@ -92,7 +92,7 @@ class Faults:
 
     @contextmanager
     def files(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        """Let the dead write no file, and nobody where the workspace is unwritable."""
+        """Refuse writes of files after a simulated kill, and all writes if the workspace is unwritable."""
         write = files._replace_local
 
         def replace_local(path: Path, content: bytes) -> None:
@@ -108,7 +108,7 @@ class Faults:
 
     @contextmanager
     def naming(self, operation: str, successor: str) -> Iterator[None]:
-        """Let whatever is raised say which cell it was, and what the operation had called by then."""
+        """Add the cell, and the calls made so far, to any error."""
         try:
             yield
         except BaseException as error:
@@ -117,7 +117,7 @@ class Faults:
             raise
 
     def mend(self) -> None:
-        """Let whoever comes next do as they like, once what comes late has come."""
+        """End the fault, after requests that arrive late have arrived."""
         self.dead = self.unwritable = False
         with self._changing:
             return
@@ -141,7 +141,7 @@ class Faults:
         return answer
 
     def refuse_dead(self) -> None:
-        """The end of whoever is dead, and does something all the same."""
+        """Raise if the simulated process is dead."""
         if self.dead:
             raise Killed
 

@@ -1,4 +1,4 @@
-"""A Connect cluster of its own, whose connectors are deleted and leave their offsets behind."""
+"""A Connect cluster whose deleted connectors leave offsets behind."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoi
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.offsets.storage import parse_key
 from sandbox import Progress, Sandbox, wait_for
-from sandbox.connect import ConnectWorker
 from sandbox.connectors import file_source_config
+from sandbox.worker import ConnectWorker
 
 LINES = "one\ntwo\n"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A Connect cluster with FileStreamSources, most of which are deleted."""
+    """A Connect cluster whose FileStreamSources are created and deleted by tests."""
 
     sandbox: Sandbox
     worker: ConnectWorker
@@ -32,20 +32,20 @@ class Cell:
         return self.sandbox.data / f"{self.name}-{connector}.txt"
 
     def create(self, connector: str) -> None:
-        """Create a connector that reads two lines, and wait until it has stored where it is."""
+        """Create a connector that reads two lines, and wait until its offset is stored."""
         self.file(connector).write_text(LINES)
         self.worker.create(connector, file_source_config(f"{self.name}-lines", self.file(connector)))
         told = f"{connector} has stored nothing"
         wait_for(lambda: self.position(connector), len(LINES), 60, told, progress=self.work)
 
     def position(self, connector: str) -> int | None:
-        """Where the worker says that a connector is."""
+        """The position of a connector by the worker's REST API."""
         stored = self.worker.offsets(connector)
         return stored[0]["offset"]["position"] if stored else None
 
     @property
     def work(self) -> Progress:
-        """What moves while its connectors read."""
+        """Progress of its connectors."""
         return {"delivered": self.delivered, **self.worker.work}
 
     def gone(self, *connectors: str) -> None:
@@ -55,17 +55,17 @@ class Cell:
             self.worker.delete(connector)
 
     def delivered(self) -> int:
-        """How many lines were read by all connectors together."""
+        """The number of lines that all connectors have read."""
         return self.sandbox.target.log_bounds(f"{self.name}-lines")[0][1]
 
     def ends(self) -> dict[int, int]:
-        """Where the offsets topic ends."""
+        """The log end offsets of the offsets topic."""
         return {number: end for number, (_, end) in self.sandbox.target.log_bounds(self.topic).items()}
 
     def standing(self) -> dict[str, bytes]:
         """The last value of each connector that has one."""
         found: dict[str, bytes] = {}
-        for raw, value in OffsetsTopic(self.sandbox.target.client_settings(), self.topic).stored().pairs.items():
+        for raw, value in OffsetsTopic(self.sandbox.target.client_settings(), self.topic).stored().records.items():
             key = parse_key(raw)
             if key is not None and value is not None:
                 found[key.connector] = value

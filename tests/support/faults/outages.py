@@ -1,4 +1,4 @@
-"""A worker or a broker that goes away in the midst of something, and comes back by itself."""
+"""Outages of a worker or broker that end by themselves."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.support.faults.faulty_clients import Outage
 
 @dataclass
 class Outages:
-    """Lets outages begin, those of workers where there are two; each is over by itself, as :meth:`wait` waits for."""
+    """Starts outages of brokers, and of workers if there are two; each ends by itself, see :meth:`wait`."""
 
     sandbox: Sandbox
     _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=1))
     _under_way: Future[None] | None = None
 
     def begin(self, outage: Outage) -> None:
-        """Let it happen; what was gone is starting again when this returns."""
+        """Begin an outage; on return the server is starting again."""
         first, second = self.sandbox.workers[0].process, self.sandbox.workers[-1].process
         broker = self.sandbox.target.process
         away: dict[Outage, tuple[Callable[[], None], tuple[ServerProcess, ...]]] = {
@@ -35,18 +35,18 @@ class Outages:
         self._under_way = self._pool.submit(_back, gone)
 
     def wait(self) -> None:
-        """Wait until it is over."""
+        """Wait until the outage is over."""
         if self._under_way is not None:
             self._under_way.result()
             wait_until(self.sandbox.target.serves_groups, 60, "no coordinator of groups answers")
 
     def close(self) -> None:
-        """Let nothing run on."""
+        """End all threads."""
         self._pool.shutdown()
 
 
 def _back(gone: tuple[ServerProcess, ...]) -> None:
-    """Start the first again, and have all others leave in order and come back one after the other."""
+    """Start the first worker again, and restart all others one after the other."""
     for process in gone:
         if process.is_alive:
             process.stop()
@@ -55,7 +55,7 @@ def _back(gone: tuple[ServerProcess, ...]) -> None:
 
 @contextmanager
 def two_workers(sandbox: Sandbox) -> Iterator[Outages]:
-    """One more worker for as long as the block lasts."""
+    """A second worker during the block."""
     sandbox.add_worker()
     outages = Outages(sandbox)
     try:

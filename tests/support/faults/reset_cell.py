@@ -1,4 +1,4 @@
-"""A whole MirrorMaker 2 flow with a consumer group, which tests reset; its aliases, and so its topics, are its own."""
+"""A MirrorMaker 2 flow with topics and a consumer group of its own, which tests reset."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ResetCell:
 
     @property
     def params(self) -> dict[str, Any]:
-        """What a run of the DAG is told."""
+        """The Params of a run of the DAG."""
         return {"source_connector": self.source_connector, "checkpoint_connector": self.checkpoint_connector}
 
     @property
@@ -94,7 +94,7 @@ class ResetCell:
             self.sandbox.source.produce(topic, values, partition=partition)
 
     def positions(self) -> dict[tuple[str, int], int]:
-        """Where the MirrorSource resumes."""
+        """The positions of the MirrorSource."""
         return {
             (entry["partition"]["topic"], entry["partition"]["partition"]): entry["offset"]["offset"] + 1
             for entry in self.sandbox.connect.offsets(self.source_connector)
@@ -102,7 +102,7 @@ class ResetCell:
         }
 
     def wait_until_caught_up(self) -> None:
-        """Wait until all is replicated, and the stored positions say so."""
+        """Wait until all records are replicated and the positions stored."""
         ends = {
             (topic, partition): end
             for topic in self.topics
@@ -132,13 +132,13 @@ class ResetCell:
             self.sandbox.connect.wait_state(name, "RUNNING", tasks=1)
 
     def wait_for_group_on_target(self, wanted: Mapping[tuple[str, int], int], *, group: str = "") -> None:
-        """Wait until MirrorMaker 2 has put the group there on the target, and nowhere else."""
+        """Wait until MirrorMaker 2 has committed exactly these offsets of the group on the target."""
         told = f"the group is not where {self.checkpoint_connector} is to put it"
         wait_for(lambda: self.group_on_target(group), wanted, 60, told, progress=self.work)
 
     @property
     def work(self) -> Progress:
-        """What moves while the flow does its work."""
+        """Progress of the flow."""
         ends = {
             "remote topics": lambda: [
                 self.sandbox.target.log_bounds(self.remote_partition(topic)) for topic in self.topics
@@ -169,16 +169,16 @@ class ResetCell:
         return [policy_of(broker, topic) for broker, topic in places]
 
     def commit(self, topic: str, positions: Mapping[int, int], *, group: str = "") -> None:
-        """Let the consumer group stand at these positions of the source."""
+        """Commit these positions of the consumer group on the source."""
         commit(self.sandbox.source, group or self.group, topic, positions)
 
     def group_on_target(self, group: str = "") -> dict[tuple[str, int], int]:
-        """Where MirrorMaker 2 has put the group on the target."""
+        """The offsets that MirrorMaker 2 has committed for the group on the target."""
         with ConsumerGroups(self.sandbox.target.client_settings()) as groups:
             return {(where.topic, where.partition): at for where, at in groups.offsets(group or self.group).items()}
 
     def set_by_hand(self, topic: str, partition: int, position: int) -> None:
-        """Rewind as people do: the MirrorSource's offset alone."""
+        """Rewind only the MirrorSource's offsets, as people do by hand."""
         where = {"cluster": self.flow.source_alias, "topic": topic, "partition": partition}
         self.sandbox.connect.stop(self.source_connector)
         offset = {"offset": position - 1} if position else None

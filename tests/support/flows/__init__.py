@@ -1,1 +1,1 @@
-"""Connectors and flows of MirrorMaker 2 that really run in the sandbox, and operations on them without Airflow."""
+"""Connectors, flows and consumer groups of the sandbox, and operations on them without Airflow."""

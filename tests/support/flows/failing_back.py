@@ -1,4 +1,4 @@
-"""Consumer groups that go home again, as a DAG's tasks do it, without Airflow."""
+"""Failbacks of consumer groups by the same calls as the DAG's tasks, without Airflow."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from airflow_provider_connect_offsets.pipeline.failover import translate_job
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Broker, wait_for
 from sandbox.connectors import mirror_source_config
-from tests.support.flows.failing_over import FailingOver, Flowing, Positions, cluster, rows
+from tests.support.flows.failing_over import FailingOver, Flowing, rows
+from tests.support.flows.groups import Positions, cluster
 
 
 @dataclass(frozen=True)
 class Leading:
-    """A MirrorSource that leads back: from the target of a flow to its source."""
+    """A MirrorSource from the target of a flow to its source."""
 
     forward: Flowing
     topic: str
@@ -87,14 +88,14 @@ class Leading:
 
 @dataclass(frozen=True)
 class FailingBack:
-    """The tasks of a failback; ``back`` is None where no flow leads back."""
+    """The tasks of a failback; ``back`` is None without a flow from the target to the source."""
 
     there: FailingOver
     back: Leading | None
 
     @contextmanager
     def clients(self) -> Iterator[FailoverClients]:
-        """Open what a failback goes through."""
+        """Open the clients of a failback."""
         sandbox = self.there.flowing.sandbox
         with (
             ConnectRest(ConnectEndpoint((sandbox.connect.url,)), timeout=60) as connect,
@@ -105,7 +106,7 @@ class FailingBack:
             yield FailoverClients(Clusters(away, home), clients, clients)
 
     def request(self, **asked: Any) -> FailoverRequest:
-        """Ask for a failback of the flow's groups."""
+        """The request of a failback of the flow's groups."""
         flowing = self.there.flowing
         given = {"groups": f"{flowing.mark}-.*", "source_connector": self.back.connector if self.back else ""}
         flow = flowing.flow.reversed()
@@ -113,7 +114,7 @@ class FailingBack:
         return FailoverRequest.parse(**{"planned": True, "flow": flow, **own, **given, **asked})
 
     def translate(self, **asked: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
-        """Preview, drain, stop, and translate what stands then."""
+        """Preview, drain, stop, and translate the final offsets."""
         request, before, after = self.request(**asked), self.there.directory(), self.there.directory()
         with self.clients() as clients:
             failover.observe_failover(request, clients, before)
@@ -129,7 +130,7 @@ class FailingBack:
         return after, translate_job.run(self.there.spark, after)
 
     def commit(self, directory: FailoverDirectory, digest: str) -> Moved:
-        """Commit what was translated, at home."""
+        """Commit the translation on the source."""
         with self.clients() as clients:
             return commit_translation(directory, clients.clusters, digest=digest)
 
@@ -148,7 +149,7 @@ class Home:
         return cls(_values(sandbox.target, away), _values(sandbox.source, home))
 
     def told_right(self, directory: FailoverDirectory) -> list[str]:
-        """What is wrong with a translation; nothing, where no record is passed and no more are read again than told."""
+        """The errors of a translation; empty if no record is skipped and no more are read again than predicted."""
         return [told for row in rows(directory) if row["action"] == "commit" for told in self._wrong(row)]
 
     def _wrong(self, row: Mapping[str, Any]) -> Iterator[str]:
@@ -166,7 +167,7 @@ class Home:
 
 
 def away_positions(flowing: Flowing, topic: str, groups: int, random: Random) -> dict[str, dict[TopicPartition, int]]:
-    """Somewhere between the beginning and the end of a topic of the target, of each group in each partition."""
+    """A random position of each group in each partition of a topic of the target."""
     ends = {number: end for number, (_start, end) in flowing.sandbox.target.log_bounds(topic).items()}
     return {
         f"{flowing.mark}-{number}": {TopicPartition(topic, part): random.randint(0, end) for part, end in ends.items()}
@@ -175,7 +176,7 @@ def away_positions(flowing: Flowing, topic: str, groups: int, random: Random) ->
 
 
 def at_the_ends(flowing: Flowing, *topics: str) -> dict[TopicPartition, int]:
-    """Who has read all of them."""
+    """The groups that have read all records."""
     return {
         TopicPartition(topic, number): end
         for topic in topics
@@ -193,7 +194,7 @@ def merged(*positions: Positions) -> dict[str, dict[TopicPartition, int]]:
 
 
 def produce(broker: Broker, topic: str, count: int, *, mark: str) -> None:
-    """So many records more in each partition, of which no two are alike."""
+    """Produce more records to each partition, all different."""
     for partition, (_start, end) in broker.log_bounds(topic).items():
         broker.produce(
             topic, [f"{mark}:{partition}:{number}" for number in range(end, end + count)], partition=partition
@@ -201,7 +202,7 @@ def produce(broker: Broker, topic: str, count: int, *, mark: str) -> None:
 
 
 def in_another_run(there: FailingOver, run: str) -> FailingOver:
-    """The same, as a run of its own."""
+    """The same in another run."""
     return replace(there, run=run)
 
 

@@ -1,20 +1,18 @@
-"""Consumer groups that go from one cluster of the sandbox to the other, as a DAG's tasks do it, without Airflow."""
+"""Failovers of consumer groups by the same calls as the DAG's tasks, without Airflow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 from uuid import uuid4
 
-from confluent_kafka import Consumer
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
-from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster, open_cluster
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow import failover
 from airflow_provider_connect_offsets.observe.flow.failover import FailoverClients
@@ -30,15 +28,14 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, journal_root
-from sandbox import Broker, Sandbox, wait_for, wait_until
+from sandbox import Sandbox, wait_for
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
-
-Positions = Mapping[str, Mapping[TopicPartition, int]]
+from tests.support.flows.groups import cluster, commit_groups
 
 
 @dataclass(frozen=True)
 class Flowing:
-    """A MirrorSource and a MirrorCheckpoint that replicate one topic, of records that hold ``partition:number``."""
+    """A MirrorSource and a MirrorCheckpoint of one topic whose values are ``partition:number``."""
 
     sandbox: Sandbox
     mark: str
@@ -88,7 +85,7 @@ class Flowing:
         return self.flow.target_topic(self.topic)
 
     def produce(self, count: int) -> None:
-        """So many records more in each partition."""
+        """Produce more records to each partition."""
         for partition, (_start, end) in self.sandbox.source.log_bounds(self.topic).items():
             values = [f"{partition}:{number}" for number in range(end, end + count)]
             self.sandbox.source.produce(self.topic, values, partition=partition)
@@ -100,7 +97,7 @@ class Flowing:
         wait_for(self.stored, ends, 90, told, progress={"replicated": self._replicated, **self.sandbox.connect.work})
 
     def stored(self) -> dict[int, int]:
-        """One after the last replicated offset, by partition."""
+        """The offset after the last replicated one, by partition."""
         return {
             entry["partition"]["partition"]: entry["offset"]["offset"] + 1
             for entry in self.sandbox.connect.offsets(self.source_connector)
@@ -111,11 +108,11 @@ class Flowing:
         return self.sandbox.target.log_bounds(self.target_topic)
 
     def restart_task(self) -> None:
-        """The task ends, and another one begins, with the syncs that a new task sends."""
+        """Restart the task; the new one sends syncs at its start."""
         self.sandbox.connect.call("POST", f"/connectors/{self.source_connector}/tasks/0/restart")
 
     def rewind(self, position: int) -> None:
-        """Set every partition back by hand."""
+        """Rewind every partition by hand."""
         connect = self.sandbox.connect
         connect.stop(self.source_connector)
         offset = {"offset": position - 1} if position else None
@@ -127,7 +124,7 @@ class Flowing:
         connect.resume(self.source_connector)
 
     def live_through(self, produced: int, *, restart_with: int = 0, rewind_to: int, more: int) -> None:
-        """Replicate records, with a restart of the task, where more come then, and a rewind in between."""
+        """Replicate records, with a restart of the task and a rewind in between."""
         self.produce(produced)
         self.wait_until_replicated()
         if restart_with:
@@ -139,7 +136,7 @@ class Flowing:
         self.wait_until_replicated()
 
     def random_positions(self, groups: int, random: Random) -> dict[str, dict[TopicPartition, int]]:
-        """Somewhere between the beginning and the end, of each group in each partition."""
+        """A random position of each group in each partition."""
         ends = {number: end for number, (_start, end) in self.sandbox.source.log_bounds(self.topic).items()}
         return {
             f"{self.mark}-{number}": {
@@ -156,7 +153,7 @@ class Flowing:
 
 @dataclass(frozen=True)
 class FailingOver:
-    """The tasks of a failover; ledger: where looks at the flow's readiness have kept theirs."""
+    """The tasks of a failover; ledger: the directory of the ledger that readiness runs keep."""
 
     spark: SparkSession
     workspace: str
@@ -166,7 +163,7 @@ class FailingOver:
 
     @contextmanager
     def clients(self, *, source: bool = True) -> Iterator[FailoverClients]:
-        """Open what a failover goes through."""
+        """Open the clients of a failover."""
         sandbox = self.flowing.sandbox
         with (
             ConnectRest(ConnectEndpoint((sandbox.connect.url,)), timeout=60) as connect,
@@ -180,7 +177,7 @@ class FailingOver:
                 yield FailoverClients(Clusters(opened, target), clients)
 
     def request(self, **asked: Any) -> FailoverRequest:
-        """Ask for a failover of the flow's groups."""
+        """The request of a failover of the flow's groups."""
         flowing = self.flowing
         given = {"planned": True, "groups": f"{flowing.mark}-.*", "source_connector": flowing.source_connector}
         return FailoverRequest.parse(**{"flow": flowing.flow, **given, **asked})
@@ -190,14 +187,14 @@ class FailingOver:
         return FailoverDirectory(f"{self.workspace}/{name or uuid4().hex}")
 
     def preview(self, **asked: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
-        """Look and translate, while the flow runs."""
+        """Observe and translate while the flow runs."""
         directory = self.directory()
         with self.clients(source=asked.get("planned", True)) as clients:
             failover.observe_failover(self.request(**asked), clients, directory)
         return directory, translate_job.run(self.spark, directory)
 
     def translate(self, **asked: Any) -> tuple[FailoverDirectory, dict[str, Any]]:
-        """Preview, drain, stop, and translate what stands then."""
+        """Preview, drain, stop, and translate the final offsets."""
         before, summary = self.preview(**asked)
         assert summary["errors"] == []
         request, after = self.request(**asked), self.directory()
@@ -211,7 +208,7 @@ class FailingOver:
         return after, translate_job.run(self.spark, after)
 
     def commit(self, directory: FailoverDirectory, digest: str) -> Moved:
-        """Commit what was translated."""
+        """Commit the translation."""
         with self.clients() as clients:
             return commit_translation(directory, clients.clusters, digest=digest)
 
@@ -220,89 +217,10 @@ class FailingOver:
         return Journal(journal_root(self.workspace), cluster="sandbox", connector=connector)
 
     def owner(self) -> Owner:
-        """Who does it."""
+        """The owner of the saga."""
         return Owner.here(run=self.run, task="begin")
-
-
-@contextmanager
-def cluster(broker: Broker) -> Iterator[KafkaCluster]:
-    """Open a cluster of the sandbox."""
-    with open_cluster({"bootstrap.servers": broker.bootstrap}) as opened:
-        yield opened
-
-
-def commit_groups(broker: Broker, positions: Positions) -> None:
-    """Let groups have read so far; a broker that has just started may lose the first commit without saying so."""
-    left: list[str] = []
-
-    def committed() -> bool:
-        with cluster(broker) as opened:
-            assert opened.groups.commit(positions) == {}
-        found = standing(broker, positions)
-        left[:] = [name for name, offsets in positions.items() if not offsets.items() <= found[name].items()]
-        return not left
-
-    wait_until(committed, 60, "the groups were not committed", progress={"groups left": lambda: len(left)})
-
-
-def standing(broker: Broker, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
-    """What the groups have committed."""
-    with cluster(broker) as opened:
-        found = opened.groups.offsets_of(groups)
-    return {name: {where: one.offset for where, one in offsets.items()} for name, offsets in found.items()}
-
-
-@contextmanager
-def member(broker: Broker, group: str, topic: str) -> Iterator[None]:
-    """Someone who is in a group, for as long as the block lasts."""
-    config = {"bootstrap.servers": broker.bootstrap, "group.id": group, "enable.auto.commit": False}
-    consumer = Consumer({**config, "auto.offset.reset": "latest"})
-    consumer.subscribe([topic])
-    try:
-        wait_until(lambda: bool(consumer.poll(0.1) or consumer.assignment()), 60, "no partition was assigned")
-        yield
-    finally:
-        consumer.close()
 
 
 def rows(directory: FailoverDirectory) -> list[dict[str, Any]]:
     """Dataset ``translation``."""
     return read_dataset(directory.translation, TRANSLATION)
-
-
-@dataclass(frozen=True)
-class Logs:
-    """The values in both logs of a topic, by partition."""
-
-    source: Mapping[int, list[bytes | None]]
-    remote_partition: Mapping[int, list[bytes | None]]
-
-    @classmethod
-    def read(cls, flowing: Flowing) -> Logs:
-        """Read both."""
-        return cls(
-            contents(flowing.sandbox.source, flowing.topic), contents(flowing.sandbox.target, flowing.target_topic)
-        )
-
-    def read_again(self, partition: int, *, position: int, place: int) -> int:
-        """How many records are read again by a group that was at ``position`` and goes on at ``place``.
-
-        None that it has not read is missed there, as far as it was replicated.
-        """
-        left = set(self.source[partition][position:])
-        read = self.remote_partition[partition][place:]
-        assert left & set(self.remote_partition[partition]) <= set(read)
-        return sum(value not in left for value in read)
-
-    def goes_on(self, partition: int, *, position: int, place: int) -> bool:
-        """Whether the first record there is the next one."""
-        return self.remote_partition[partition][place : place + 1] == self.source[partition][position : position + 1]
-
-
-def contents(broker: Broker, topic: str) -> dict[int, list[bytes | None]]:
-    """The values of a topic without gaps, by partition."""
-    found: dict[int, list[bytes | None]] = {number: [] for number in broker.log_bounds(topic)}
-    for record in broker.consume(topic):
-        assert record.offset == len(found[record.partition])
-        found[record.partition].append(record.value)
-    return found

@@ -1,4 +1,4 @@
-"""Resets of flows as the tasks of the DAG make them, without Airflow."""
+"""Resets of flows by the same calls as the DAG's tasks, without Airflow."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class FlowChanger:
 
     @classmethod
     def on(cls, sandbox: Sandbox, workspace: str, spark: SparkSession | None = None) -> FlowChanger:
-        """On a sandbox, with its worker."""
+        """A changer of the sandbox's own worker."""
         servers = sandbox.source.bootstrap, sandbox.target.bootstrap
         return cls(workspace, sandbox.connect.url, *servers, spark)
 
     @contextmanager
     def clients(self) -> Iterator[Clients]:
-        """Open the doors to the worker and to both clusters."""
+        """Open the clients of the worker and of both clusters."""
         with (
             ConnectRest(ConnectEndpoint((self.worker,)), timeout=60) as connect,
             self.cluster({"bootstrap.servers": self.source}) as source,
@@ -70,7 +70,7 @@ class FlowChanger:
     def plan(
         self, asked: dict[str, Any], to: str = "earliest", value: str = "", **selection: str
     ) -> tuple[ResetDirectory, dict[str, Any]]:
-        """Take a snapshot and plan; gives the run's directory and the plan's summary."""
+        """Take a snapshot and plan; returns the run's directory and the plan's summary."""
         run = ResetDirectory(run_directory(self.workspace, dag_id="test", run_id=uuid4().hex).uri)
         now = datetime.now(tz=UTC)
         request = Request.parse(connector=asked["source_connector"], to=to, value=value, now=now, **selection)
@@ -81,14 +81,14 @@ class FlowChanger:
         return run, mirror_reset_job.run(self.spark, run)
 
     def apply(self, run: ResetDirectory, *, name: str = "test/run") -> Outcome:
-        """Make the reset that was planned."""
+        """Apply the planned reset."""
         plan = read_reset(run)
         owner = Owner.here(run=name, task="apply")
         with self.clients() as clients:
             return reset_flow(plan, clients, self.held(plan.reset), owner, run, sync_timeout=60)
 
     def take_back(self, run: ResetDirectory, *, name: str = "test/run") -> Outcome | None:
-        """Restore what an earlier task of the run left unfinished."""
+        """Undo what an earlier task of the run left unfinished."""
         plan = read_reset(run)
         with self.clients() as clients:
             return undo_reset(plan, clients, self.held(plan.reset), Owner.here(run=name, task="restore"))
@@ -105,5 +105,5 @@ class FlowChanger:
         return Journal(journal_root(self.workspace), cluster=self.cluster_id, connector=name)
 
     def through(self, cluster: type[MirrorCluster]) -> FlowChanger:
-        """The same, with another door to either cluster."""
+        """The same with another client of either cluster."""
         return replace(self, cluster=cluster)

@@ -1,4 +1,4 @@
-"""Connectors that really run in the sandbox, and changes of where they resume, as tests speak of them."""
+"""A running MirrorSource and a running sink, and changes of their offsets without Airflow."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RECORDS = 100
 
 @dataclass(frozen=True)
 class Address:
-    """Workers' REST APIs, and the cluster that the positions refer to; ``timeout`` in seconds."""
+    """URLs of workers, and the cluster that the positions refer to; ``timeout`` in seconds."""
 
     workers: tuple[str, ...]
     bootstrap: str
@@ -45,7 +45,7 @@ class Address:
 
     @contextmanager
     def opened(self) -> Iterator[Clients]:
-        """Open the doors."""
+        """Open the clients."""
         config = {"bootstrap.servers": self.bootstrap}
         with (
             ConnectRest(ConnectEndpoint(self.workers), timeout=self.timeout) as connect,
@@ -57,7 +57,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Changer:
-    """Plans and applies changes as the tasks of a DAG do, without Airflow; ``others``: more workers' addresses."""
+    """Plans and applies changes as the tasks of a DAG do, without Airflow; ``others``: URLs of more workers."""
 
     spark: SparkSession
     workspace: str
@@ -69,17 +69,17 @@ class Changer:
 
     @contextmanager
     def clients(self) -> Iterator[Clients]:
-        """Open the doors to the worker and to the cluster that the positions refer to."""
+        """Open the clients of the worker and of the cluster that the positions refer to."""
         with self.address.opened() as clients:
             yield clients
 
     @property
     def address(self) -> Address:
-        """Where the doors lead, for another process."""
+        """The addresses for another process."""
         return Address((self.worker, *self.others), self.kafka.bootstrap, self.cluster, self.timeout)
 
     def plan(self, connector: str, to: str, value: str = "", **selection: str) -> tuple[RunDirectory, dict[str, Any]]:
-        """Take a snapshot and plan; gives the run's directory and the plan's summary."""
+        """Take a snapshot and plan; returns the run's directory and the plan's summary."""
         run = run_directory(self.workspace, dag_id="test", run_id=uuid4().hex)
         request = Request.parse(connector=connector, to=to, value=value, now=datetime.now(tz=UTC), **selection)
         with self.clients() as clients:
@@ -87,13 +87,13 @@ class Changer:
         return run, plan_job.run(self.spark, run)
 
     def apply(self, run: RunDirectory, *, name: str = "test/run") -> Outcome:
-        """Apply what was planned."""
+        """Apply the plan."""
         plan = read_plan(run)
         with self.clients() as clients:
             return apply_plan(plan, clients, self.journal(plan.connector), Owner.here(run=name, task="apply"))
 
     def take_back(self, run: RunDirectory, *, name: str) -> Outcome | None:
-        """Restore what an earlier task of the run left unfinished."""
+        """Undo what an earlier task of the run left unfinished."""
         plan = read_plan(run)
         with self.clients() as clients:
             owner = Owner.here(run=name, task="restore")
@@ -122,7 +122,7 @@ class Changer:
 
 @dataclass(frozen=True)
 class MirrorFlow:
-    """A MirrorSource of one topic with two partitions of records that hold ``partition:offset``."""
+    """A MirrorSource of one topic with two partitions, whose values are ``partition:offset``."""
 
     sandbox: Sandbox
     name: str
@@ -152,7 +152,7 @@ class MirrorFlow:
         }
 
     def positions(self) -> dict[int, int]:
-        """Where the connector resumes, by partition; one without an offset is left out."""
+        """The stored positions by partition, without partitions that have no offset."""
         return {
             entry["partition"]["partition"]: entry["offset"]["offset"] + 1
             for entry in self.sandbox.connect.offsets(self.name)
@@ -165,7 +165,7 @@ class MirrorFlow:
         wait_for(self.positions, ends, 60, f"{self.name} has not caught up", progress=self._work)
 
     def first_replicated_after(self, change: Any) -> str:
-        """Make ``change`` while the connector is stopped, resume, and give the first record it replicates next."""
+        """Call ``change`` while the connector is stopped, resume, and return the next record it replicates."""
         self.sandbox.connect.stop(self.name)
         change()
         end = self.target_ends()[0]
@@ -186,7 +186,7 @@ class MirrorFlow:
 
 @dataclass(frozen=True)
 class SinkFlow:
-    """A FileStreamSink of one topic with one partition of records that hold their offset."""
+    """A FileStreamSink of one topic with one partition, whose values are the offsets."""
 
     sandbox: Sandbox
     name: str
@@ -218,11 +218,11 @@ class SinkFlow:
         wait_for(self.position, self.end(), 60, f"{self.name} has not caught up", progress=self._work)
 
     def lines(self) -> list[str]:
-        """What the sink has written."""
+        """The lines of the sink's file."""
         return self.file.read_text().splitlines() if self.file.exists() else []
 
     def first_written_after(self, change: Any) -> str:
-        """Make ``change`` while the connector is stopped, resume, and give the first record it writes next."""
+        """Call ``change`` while the connector is stopped, resume, and return the next record it writes."""
         self.sandbox.connect.stop(self.name)
         change()
         written = len(self.lines())
@@ -239,21 +239,21 @@ class SinkFlow:
 
 @dataclass(frozen=True)
 class World:
-    """All connectors with their states, tasks and offsets: what a request that is refused must leave alone."""
+    """State, tasks and offsets of all connectors, which a refused request must not change."""
 
     sandbox: Sandbox
     offsets: dict[str, list[dict[str, Any]]]
     states: dict[str, tuple[str, ...]]
 
     def assert_stands(self) -> None:
-        """All is as it was: the offsets at once, the states as soon as the worker tells those of all its tasks."""
+        """Assert that nothing changed: offsets at once, states as soon as the worker lists all its tasks."""
         assert _offsets(self.sandbox) == self.offsets
         told = "connectors and tasks are in other states than before"
         wait_for(lambda: _states(self.sandbox), self.states, 60, told)
 
 
 def world(sandbox: Sandbox) -> World:
-    """Look at all connectors."""
+    """Observe all connectors."""
     return World(sandbox, _offsets(sandbox), _states(sandbox))
 
 

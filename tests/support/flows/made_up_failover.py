@@ -1,4 +1,4 @@
-"""A failover whose translation is made up, so that real groups go wherever a test wants them, without a flow."""
+"""A failover whose translation a test makes up: real groups move to any offset, without a flow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS, TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
-from tests.support.flows.failing_over import cluster
+from tests.support.flows.groups import cluster
 from tests.support.rows.written_reports import failover_row
 
 PARTITIONS = 4
@@ -34,7 +34,7 @@ Held = Mapping[str, Mapping[TopicPartition, Committed]]
 
 
 @dataclass(frozen=True)
-class MadeUp:
+class MadeUpFailover:
     """One topic on both clusters under the same name, and the directory of a run."""
 
     sandbox: Sandbox
@@ -42,7 +42,7 @@ class MadeUp:
     topic: str
 
     @classmethod
-    def start(cls, sandbox: Sandbox, path: Path) -> MadeUp:
+    def start(cls, sandbox: Sandbox, path: Path) -> MadeUpFailover:
         """Create the topics, empty."""
         topic = f"orders-{uuid4().hex[:8]}"
         for broker in (sandbox.source, sandbox.target):
@@ -54,11 +54,11 @@ class MadeUp:
         return TopicPartition(self.topic, partition)
 
     def group(self, name: str) -> str:
-        """A name that no other test has."""
+        """A group name that no other test has."""
         return f"{self.topic}-{name}"
 
     def translate(self, moves: Mapping[str, Mapping[int, int]], **told: Any) -> str:
-        """Write that groups go to these offsets, from where they are now; gives the digest. ``told``: of each row."""
+        """Write a translation that moves groups to these offsets; returns its digest. ``told``: more columns."""
         with cluster(self.sandbox.target) as target:
             present = groups_named(target, moves)
         request = FailoverRequest.parse(planned=True, flow=Flow(), groups=".*", source_connector="flow")
@@ -77,29 +77,29 @@ class MadeUp:
         return digest_of_sums(sums)
 
     def commit(self, digest: str) -> Moved:
-        """Commit what was translated."""
+        """Commit the translation."""
         with cluster(self.sandbox.source) as source, cluster(self.sandbox.target) as target:
             return commit_translation(self.directory, Clusters(source, target), digest=digest)
 
     def restore(self) -> Restored:
-        """Restore what was committed."""
+        """Undo the commit."""
         with cluster(self.sandbox.target) as target:
             return restore_groups(self.directory, target)
 
     def hold(self, wanted: Held) -> None:
-        """Let groups hold this, as their consumers or an administrator would have committed it."""
+        """Commit offsets of groups, as consumers or an administrator would."""
         with cluster(self.sandbox.target) as target:
             assert target.groups.commit(wanted) == {}
             found = target.groups.offsets_of(wanted)
             assert all(found[name].items() >= offsets.items() for name, offsets in wanted.items())
 
     def held(self, *groups: str) -> dict[str, dict[TopicPartition, Committed]]:
-        """All that groups hold."""
+        """All committed offsets of the groups."""
         with cluster(self.sandbox.target) as target:
             return target.groups.offsets_of(groups)
 
     def listed(self) -> set[str]:
-        """The groups that there are."""
+        """The existing groups."""
         with cluster(self.sandbox.target) as target:
             return set(target.groups.list_groups(f"{self.topic}-.*"))
 

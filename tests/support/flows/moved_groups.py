@@ -1,9 +1,11 @@
-"""What must be true of consumer groups after a planned failover, compared by content."""
+"""A check that consumer groups miss no record after a planned failover, by the records' values."""
 
 from __future__ import annotations
 
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from tests.support.flows.failing_over import FailingOver, Logs, Positions, commit_groups, rows, standing
+from tests.support.flows.both_logs import Logs
+from tests.support.flows.failing_over import FailingOver, rows
+from tests.support.flows.groups import Positions, commit_groups, standing
 
 
 def assert_groups_go_on(moving: FailingOver, positions: Positions) -> None:

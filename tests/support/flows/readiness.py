@@ -1,4 +1,4 @@
-"""A MirrorMaker 2 flow of several topics with checkpoints, and looks at its readiness, without Airflow."""
+"""A MirrorMaker 2 flow of several topics with checkpoints, and its readiness, without Airflow."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from airflow_provider_connect_offsets.workspace.readiness import Kept, Readiness
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
 from sandbox import Broker, Sandbox, wait_for, wait_until
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
-from tests.support.flows.failing_over import commit_groups
+from tests.support.flows.groups import commit_groups
 
 DAG_ID = "mirror_readiness"
 RECORDS = 100
@@ -35,13 +35,13 @@ KINDS = ("late", "retained", "recreated", "dropped")
 
 
 def commit(broker: Broker, group: str, offsets: Mapping[str, int]) -> None:
-    """Let a group without members stand at ``offsets``, by topic, in partition 0."""
+    """Commit ``offsets`` of a group without members, by topic, for partition 0."""
     commit_groups(broker, {group: {TopicPartition(topic, 0): offset for topic, offset in offsets.items()}})
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What a look has found: its summary, messages by severity and rule, rows by topic, and by group and topic."""
+    """The result of a readiness run: summary, messages by severity and rule, rows by topic, and by group and topic."""
 
     directory: ReadinessDirectory
     summary: dict[str, Any]
@@ -51,7 +51,7 @@ class Judged:
 
     @classmethod
     def read(cls, directory: ReadinessDirectory, summary: dict[str, Any]) -> Judged:
-        """Read the datasets, which a later look may remove."""
+        """Read the datasets, which a later run may remove."""
         messages: dict[str, dict[str, list[str]]] = {severity.value: {} for severity in Severity}
         for row in read_dataset(directory.verdicts, VERDICTS):
             messages[row["severity"]].setdefault(row["rule"], []).append(row["message"])
@@ -97,7 +97,7 @@ class WatchedFlow:
     @classmethod
     @contextmanager
     def start(cls, sandbox: Sandbox) -> Iterator[WatchedFlow]:
-        """Create it, and wait until all is replicated and its group has a checkpoint."""
+        """Create the flow, and wait until all is replicated and its group has a checkpoint."""
         flow = cls(sandbox, f"watched-{uuid4().hex[:8]}")
         for kind in KINDS:
             sandbox.source.create_topic(flow.topic(kind))
@@ -124,7 +124,7 @@ class WatchedFlow:
         return mirror_checkpoint_config(self.sandbox, groups=f"{self.name}.*", overrides=overrides)
 
     def positions(self) -> dict[str, int | None]:
-        """Where the MirrorSource resumes, by kind of topic; None: nothing stored."""
+        """The positions of the MirrorSource by kind of topic; None without a stored offset."""
         stored = {entry["partition"]["topic"]: entry["offset"] for entry in self.sandbox.connect.offsets(self.name)}
         found = {kind: stored.get(self.topic(kind)) for kind in KINDS}
         return {kind: None if offset is None else offset["offset"] + 1 for kind, offset in found.items()}
@@ -140,14 +140,14 @@ class WatchedFlow:
 
 @dataclass(frozen=True)
 class Lookout:
-    """Looks at flows as the tasks of the DAG do."""
+    """Observes flows as the tasks of the DAG do."""
 
     sandbox: Sandbox
     workspace: str
     spark: SparkSession
 
     def look(self, flow: WatchedFlow, *, keep: int = 10, **thresholds: object) -> Judged:
-        """Take a snapshot, judge it, and forget what is too old."""
+        """Take a snapshot, compute its readiness, and remove old history."""
         directory = ReadinessDirectory(run_directory(self.workspace, dag_id=DAG_ID, run_id=uuid4().hex).uri)
         request = ReadinessRequest.parse(
             source_connector=flow.name,

@@ -1,4 +1,4 @@
-"""Operations that move where a sink resumes, here or in a process of their own."""
+"""Operations that change where a sink resumes, in this process or in another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HERE, _GO_ON = "here", "go on"
 
 @dataclass(frozen=True)
 class Asked:
-    """A plan, and the same as offsets."""
+    """The input of an operation: a plan, and the same as offsets."""
 
     plan: OffsetPlan
     changes: Offsets
@@ -36,21 +36,21 @@ Operation = Callable[[Asked, Clients, Journal, Owner], object]
 
 
 def change(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
-    """A change by a plan."""
+    """Change the sink by a plan."""
     return apply_plan(asked.plan, clients, journal, owner)
 
 
 def write(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
-    """Offsets that are named, without a plan."""
+    """Write offsets without a plan."""
     return direct.alter(clients, journal, owner, asked.changes)
 
 
 def single_steps(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
-    """A change in steps, each a task of its own."""
+    """Change the sink in single steps, each a task of its own."""
     plan, name = asked.plan, asked.plan.connector
     prior = stepwise.begin(plan, clients, journal, owner, seconds=60)
     clients.control.stop(name)
-    clients.settle(lambda: clients.control.status(name), until=lambda seen: seen.stands_still)
+    clients.settle(lambda: clients.control.status(name), until=lambda seen: seen.is_stopped)
     stepwise.alter(plan, clients, journal, owner, seconds=60)
     stepwise.read_back(clients, journal, owner, seconds=60)
     if prior is not State.STOPPED:
@@ -59,7 +59,7 @@ def single_steps(asked: Asked, clients: Clients, journal: Journal, owner: Owner)
 
 
 def hold(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> object:
-    """A connector that is held STOPPED, as a failover does, and given back."""
+    """Keep the sink STOPPED between tasks, as a failover does, and resume it."""
     del asked
     members = [stopped.Member(clients, journal)]
     stopped.stop_for_run(members, owner, seconds=60)
@@ -69,7 +69,7 @@ def hold(asked: Asked, clients: Clients, journal: Journal, owner: Owner) -> obje
 
 @dataclass(frozen=True)
 class Told:
-    """What another process is to do, and at which call it waits for something to happen."""
+    """The order for another process: an operation, and the call at which it waits."""
 
     operation: Operation
     asked: Asked
@@ -79,7 +79,7 @@ class Told:
     at: int
 
     def carry_out(self, faults: Faults) -> None:
-        """Do it, with a journal as in the tests' own process."""
+        """Run the operation with a journal, as in the tests' own process."""
         connector = self.asked.plan.connector
         journal = Journal(journal_root(self.workspace), cluster=self.address.cluster, connector=connector)
         with self.address.opened() as clients:
@@ -87,7 +87,7 @@ class Told:
 
 
 def run_elsewhere(told: Told, *, after: bool, world: Callable[[], None]) -> None:
-    """Let another process do it, and ``world`` happen before or after the call, if it comes to that.
+    """Run an operation in another process, and call ``world`` before or after the call, if it is reached.
 
     Raises what it raised, and :class:`Killed` where it ended itself.
     """

@@ -1,1 +1,1 @@
-"""The model of replicated partitions: histories made up at random, what is true of them, and both as datasets."""
+"""A model of one replicated partition: random histories, the truth on them, and both as datasets."""

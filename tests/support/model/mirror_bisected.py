@@ -1,4 +1,4 @@
-"""Mappings that bisecting finds in the logs of a made-up world, by the code that reads real logs."""
+"""Offset mappings that bisecting finds in the logs of a made-up world."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.model.mirror_world import Pair, World
 
 
 def known_in(world: World, row: Mapping[str, object], kept: list[Pair]) -> list[OffsetMapping]:
-    """Mappings that are known without any record; as ``found_in`` has it."""
+    """Mappings that are known without reading a record; arguments as of ``found_in``."""
     syncs = [OffsetMapping(sync.upstream, sync.downstream) for sync in world.syncs]
     return current(_remote_partition(world, row), syncs, [OffsetMapping(*pair) for pair in kept])
 

@@ -1,4 +1,4 @@
-"""Histories of a replicated partition, made up at random: a few awkward things each, so that causes can be told apart.
+"""Random histories of a replicated partition, with a few awkward events each, so that causes can be told apart.
 
 ``history`` makes one. What happened in it, and what held for it, is in the ``happened`` of the world it returns.
 """
@@ -6,55 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from enum import StrEnum
 from random import Random
 
+from tests.support.model.mirror_kinds import Event, Trait
 from tests.support.model.mirror_logs import KEYS, Traits
 from tests.support.model.mirror_world import Ending, Flow, Pair, World
-
-__all__ = ["Ending", "Event", "Trait", "history"]
-
-
-class Event(StrEnum):
-    """What may happen."""
-
-    PRODUCE = "produce"
-    TRANSACTION = "transaction"
-    ABORTED = "aborted"
-    REPLICATE = "replicate"
-    CRASH = "crash"
-    RESTART = "restart"
-    REWIND = "rewind"
-    FORWARD = "forward"
-    PAUSE = "pause"
-    PARTITION_ADDED = "partition_added"
-    COMPACT_SOURCE = "compact_source"
-    COMPACT_TARGET = "compact_target"
-    RETAIN_SOURCE = "retain_source"
-    RETAIN_TARGET = "retain_target"
-    SOURCE_ANEW = "source_anew"
-    TARGET_ANEW = "target_anew"
-    FOREIGN = "foreign"
-    SECOND_FLOW = "second_flow"
-    SYNCS_LOST = "syncs_lost"
-    STALE_SYNCS = "stale_syncs"
-    GROUPS_MOVE = "groups_move"
-    CHECKPOINT = "checkpoint"
-    RESET = "reset"
-    LOOK = "look"
-
-
-class Trait(StrEnum):
-    """What may hold for all of a history; each is a field of ``Traits``."""
-
-    REPEATS = "repeats"
-    LOG_APPEND_TIME = "log_append_time"
-    DROPS = "drops"
-    CHANGES = "changes"
-    COMPACTED = "compacted"
-    TRANSACTIONS = "transactions"
-    EXACTLY_ONCE = "exactly_once"
-
 
 _ORDINARY = (Event.PAUSE, Event.GROUPS_MOVE, Event.CHECKPOINT)
 _IMPLIED: Mapping[Event, Trait] = {
@@ -79,7 +35,7 @@ def history(
     traits: Collection[Trait] | None = None,
     looks: int = 0,
 ) -> World:
-    """Make one up.
+    """Make up a random history.
 
     kinds: the events that it has beside records that are produced and replicated (None: a few, at random); traits:
     what holds for it, beside what its events imply (None: at random too, or nothing if ``kinds`` are given); looks: how
@@ -96,7 +52,7 @@ def history(
 
 
 def drawn(random: Random) -> tuple[list[Event], set[Trait]]:
-    """Draw a few of what is awkward, and now and then some of what is not."""
+    """Draw a few awkward events and traits, and now and then ordinary ones."""
     drawn = random.sample(_AWKWARD, random.choice(_HOW_MANY))
     ordinary = [event for event in _ORDINARY if random.random() < 0.15]
     return [*ordinary, *(one for one in drawn if isinstance(one, Event))], {t for t in drawn if isinstance(t, Trait)}
@@ -135,7 +91,7 @@ class _Course:
         self.end()
 
     def end(self) -> None:
-        """Come to the end that the world has."""
+        """End the history as the world requires."""
         world = self.world
         if world.ending is not Ending.STOPPED:
             world.absent = False
@@ -162,7 +118,7 @@ class _Course:
         self.world.happened.add(Event.PRODUCE)
 
     def contents(self, count: int) -> list[int]:
-        """Make up contents: of a few that come again, or each a new one with any key."""
+        """Make up contents: from a few that are repeated, or all new with random keys."""
         if self.alphabet is not None:
             return [self.some(0, self.alphabet - 1) for _ in range(count)]
         self.number += count
@@ -207,7 +163,7 @@ class _Course:
         self.produce(2, 10)
 
     def partition_added(self) -> None:
-        """MirrorMaker 2 adds it to the remote topic, if it comes to it before it is stopped."""
+        """MirrorMaker 2 adds the partition to the remote topic, unless it is stopped before."""
         self.world.absent = self.world.ending is Ending.STOPPED and self.random.random() < 0.5
 
     def compact_source(self) -> None:
@@ -251,7 +207,7 @@ class _Course:
         del syncs[: self.some(1, len(syncs))]
 
     def stale_syncs(self) -> None:
-        """From here on no sync can be written, so that those that are there grow old."""
+        """Let no more syncs be written, so that the stored ones grow old."""
         self.world.flow.silent = True
 
     def leave_syncs(self) -> None:
@@ -263,7 +219,7 @@ class _Course:
         self.world.happened.add(Event.STALE_SYNCS)
 
     def look(self) -> None:
-        """Its readiness is looked at, and what can be seen is kept."""
+        """Run the readiness check, and keep what it observes."""
         self.world.look()
 
     def groups_move(self) -> None:

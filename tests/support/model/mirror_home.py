@@ -1,4 +1,4 @@
-"""Positions of the remote topic placed at home, and held against what is true of them."""
+"""Translations back to the source of a made-up world, compared with the truth."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _POSITIONS = "topic string, kafka_partition int, position long"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What is answered for one position; ``start`` is where a group would resume at home."""
+    """The answer for one position; ``start`` is where a group would resume on the source."""
 
     world: World
     position: int
@@ -30,7 +30,7 @@ class Place:
 
     @property
     def wrong(self) -> str:
-        """Name the first thing that is not true of it; empty if all is."""
+        """The first false part of the answer; empty if all is true."""
         start = self._start
         if start is None:
             return ""
@@ -51,7 +51,7 @@ class Place:
 
 
 def placed(spark: SparkSession, worlds: Sequence[World], read: ReadFrom) -> list[Place]:
-    """Ask for every position of every remote topic, of flows that stand still."""
+    """Translate every position of every remote topic, of stopped flows."""
     # Whatever is left at home, nothing comes behind what is stored.
     partitions = partitions_of(spark, worlds, read).withColumn("drained", F.col("stored").isNotNull())
     digests = None if read is ReadFrom.NONE else digests_of(spark, worlds, read)

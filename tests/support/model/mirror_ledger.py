@@ -1,4 +1,4 @@
-"""Worlds whose source was lost, and what looks at their readiness have kept until then."""
+"""Worlds whose source is lost, and the ledger that readiness runs kept of them before."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TOLD = (
 
 
 def kept_ledger(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
-    """Dataset ``mirror_ledger``, as the looks at each world have left it, one after the other."""
+    """Dataset ``mirror_ledger`` after the readiness runs of each world."""
     rows = frame_of(spark, [], struct_type(MIRROR_LEDGER))
     for number in range(max(len(world.looks) for world in worlds)):
         seen = {at: world.looks[number] for at, world in enumerate(worlds) if number < len(world.looks)}
@@ -55,7 +55,7 @@ def kept_ledger(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
 
 
 def observed(spark: SparkSession, seen: dict[int, World], number: int) -> LedgerInput:
-    """What look ``number`` sees of the worlds."""
+    """What readiness run ``number`` observes of the worlds."""
     worlds = [seen.get(at, World()) for at in range(max(seen) + 1)]
     there = [str(at) for at in seen]
     partitions = [partition_row(at, world, ReadFrom.NONE, there=True) for at, world in seen.items()]
@@ -83,7 +83,7 @@ def observed(spark: SparkSession, seen: dict[int, World], number: int) -> Ledger
 
 
 def positions_of(world: World) -> list[int]:
-    """Positions of the groups, anywhere in the source."""
+    """Random positions of the groups in the source."""
     log = world.source
     return sorted({Random(world.seed + at).randint(log.start, log.end) for at in range(GROUPS)})
 
@@ -103,7 +103,7 @@ def topics_of(spark: SparkSession, worlds: dict[int, World]) -> DataFrame:
 
 
 def answered_with_ledger(spark: SparkSession, worlds: Sequence[World]) -> list[Answer]:
-    """Translate the positions that the last look at each world has seen; the sources are lost."""
+    """Translate the positions that the last readiness run observed; the sources are lost."""
     assert all(world.ending is Ending.BROKEN for world in worlds)
     left = Left(kept_ledger(spark, worlds), topics_of(spark, dict(enumerate(worlds))))
     partitions = partitions_of(spark, worlds, ReadFrom.NONE).withColumn("target_from", F.col("target_start"))

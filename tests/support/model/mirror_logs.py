@@ -1,4 +1,4 @@
-"""Logs of a partition that is replicated, their records, and what a transform makes of a record on its way."""
+"""The two logs of a replicated partition, their records, and what a transform makes of a record."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 # A record's key is its content modulo this.
 KEYS = 10
+
+Seen = dict[int, tuple[int, int]]
 
 
 class Origin(NamedTuple):
@@ -30,7 +32,7 @@ class Record:
 
     @property
     def key(self) -> int:
-        """What compaction goes by."""
+        """The key by which compaction works."""
         return self.content % KEYS
 
 
@@ -57,7 +59,7 @@ class Log:
         return offset
 
     def append_unseen(self, count: int = 1) -> None:
-        """Write what takes up offsets and is no record to consumers: markers, and records of aborted transactions."""
+        """Use offsets without a visible record, as markers and aborted transactions do."""
         self.end += count
 
     def retain(self, start: int) -> None:
@@ -74,13 +76,13 @@ class Log:
         self.records = {offset: record for offset, record in self.records.items() if offset not in taken}
 
     def anew(self) -> Log:
-        """Give the log of a new topic of the same name."""
+        """The log of a new topic of the same name."""
         return Log(self.incarnation + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What holds for all of a history.
+    """The properties of a whole history.
 
     repeats: contents and timestamps come again; log_append_time: the remote topic sets timestamps itself; drops,
     changes: what a transform does; compacted: both topics; transactions: the source has transactional producers, whose
@@ -99,10 +101,16 @@ class Traits:
     identity: bool = False
 
     def transformed(self, record: Record, now: int) -> Record | None:
-        """Give the record as the remote topic gets it; None if it is dropped. Equal contents have equal fates."""
+        """The record in the remote topic; None if it is dropped. Equal contents are treated alike."""
         mixed = record.content * 2654435761 >> 5
         if self.drops and mixed % 4 == 0:
             return None
         if self.changes and mixed % 3 == 0:
             record = replace(record, content=record.content + KEYS)
         return replace(record, timestamp=now) if self.log_append_time else record
+
+
+def of_log(log: Log) -> tuple[tuple[int, int], Seen]:
+    """The bounds of a log, and each record by its offset: content and timestamp."""
+    there = {offset: (record.content, record.timestamp) for offset, record in log.records.items()}
+    return (log.start, log.end), there

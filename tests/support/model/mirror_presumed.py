@@ -1,4 +1,4 @@
-"""What offset mappings presume where nobody reads the records, and whether it is true in a world."""
+"""What offset mappings presume if nobody reads the records, and whether it is true in a world."""
 
 from __future__ import annotations
 

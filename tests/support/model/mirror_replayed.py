@@ -1,4 +1,4 @@
-"""Made-up histories that happen to real topics as well, so that what the model takes to be true can be looked up.
+"""Made-up histories replayed on real topics, to check what the model assumes.
 
 Each topic has one partition and its world; one flow replicates all of them. What happens to a topic, happens to both.
 """
@@ -20,17 +20,15 @@ from airflow_provider_connect_offsets.offsets.flow import Flow
 from sandbox import Broker, Sandbox, wait_for
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
 from tests.support.flows.failing_over import Flowing
-from tests.support.model.mirror_logs import KEYS, Log, Traits
+from tests.support.model.mirror_logs import KEYS, Log, Seen, Traits
 from tests.support.model.mirror_truth import copies
 from tests.support.model.mirror_world import LAG_MAX, Pair, World
 from tests.support.rows.written_failover import text
 
-Seen = dict[int, tuple[int, int]]
-
 
 @dataclass(slots=True)
 class Replayed:
-    """One topic, and the world that it is to be like.
+    """One topic, and the world that it must resemble.
 
     number: of contents that were made up; copied: all that was replicated, in that order, of topics that are gone too;
     moved_to: where its flow is put before it resumes
@@ -57,7 +55,7 @@ class Replay:
         return self.flowing.sandbox
 
     def run(self, rounds: int) -> None:
-        """Let something happen to each topic while the flow runs, and something else while it is stopped; and again."""
+        """Per round, let one event happen to each topic while the flow runs, and one while it is stopped."""
         for _ in range(rounds):
             self._each(_WHILE_IT_RUNS)
             self.wait_until_replicated()
@@ -71,13 +69,13 @@ class Replay:
             self.random.choice(happens)(self, one)
 
     def stop(self) -> None:
-        """In order: what was replicated is stored."""
+        """Stop the flow in order, so that the offsets of replicated records are stored."""
         self.sandbox.connect.stop(self.flowing.source_connector)
         for one in self.played:
             one.world.flow.commit()
 
     def resume(self) -> None:
-        """Put the flow where it is to go on, and let it run."""
+        """Set the flow's offsets, and resume it."""
         moves = {one.topic: one.moved_to for one in self.played if one.moved_to is not None}
         connect, alias = self.sandbox.connect, self.flowing.flow.source_alias
         entries = [
@@ -98,7 +96,7 @@ class Replay:
         connect.resume(self.flowing.source_connector)
 
     def wait_until_replicated(self) -> None:
-        """Wait until the remote topics end where the worlds say, and as much is stored."""
+        """Wait until the remote topics and the stored offsets are those of the worlds."""
         for one in self.played:
             before = one.world.target.end
             one.world.flow.replicate()
@@ -129,13 +127,13 @@ class Replay:
         return [KEYS * number for number in range(one.number - count, one.number)]
 
     def produce(self, one: Replayed, count: int) -> None:
-        """So many records more at the source."""
+        """Produce more records to the source."""
         before = one.world.source.end
         one.world.produce(*self.contents(one, count), each=_each(one))
         self._write(self.sandbox.source, one.topic, one.world.source, before)
 
     def write_foreign(self, one: Replayed, count: int) -> None:
-        """Somebody else's records in the remote topic, as it stands once all is replicated."""
+        """Write foreign records to the remote topic after all is replicated."""
         self.wait_until_replicated()
         before = one.world.target.end
         one.world.write_foreign(*self.contents(one, count), each=_each(one))
@@ -151,7 +149,7 @@ class Replay:
         )
 
     def transaction(self, one: Replayed, count: int, *, aborted: int) -> None:
-        """A transaction of so many records, and one that is aborted, if it has any."""
+        """Produce a committed transaction, and an aborted one if it has records."""
         before = one.world.source.end
         one.world.produce(*self.contents(one, count), each=_each(one))
         producer = Producer(self.sandbox.source.client_settings() | {"transactional.id": one.topic})
@@ -173,12 +171,12 @@ class Replay:
         wait_for(lambda: self.sandbox.source.log_bounds(one.topic)[0][1], end, 60, "a transaction has not ended")
 
     def retain(self, broker: Broker, topic: str, log: Log, start: int) -> None:
-        """Retention takes what lies before an offset."""
+        """Delete the records before an offset, as retention does."""
         log.retain(start)
         broker.delete_records(topic, {0: log.start})
 
     def seen(self, broker: Broker, topic: str) -> tuple[tuple[int, int], Seen]:
-        """What a consumer is given of a log: its bounds; of each offset the content and the time since it began."""
+        """What a consumer reads of a log: its bounds, and content and time of each offset."""
         found = {
             record.offset: (int((record.value or b"").decode()), record.timestamp_ms - self.began)
             for record in broker.consume(topic)
@@ -199,12 +197,6 @@ def _each(one: Replayed) -> int:
     return 1000 if one.world.traits.repeats else 1
 
 
-def of_log(log: Log) -> tuple[tuple[int, int], Seen]:
-    """The same of a log of the model."""
-    there = {offset: (record.content, record.timestamp) for offset, record in log.records.items()}
-    return (log.start, log.end), there
-
-
 def _nothing(_replay: Replay, _one: Replayed) -> None:
     pass
 
@@ -223,7 +215,7 @@ def _foreign(replay: Replay, one: Replayed) -> None:
 
 
 def _retain_source(replay: Replay, one: Replayed) -> None:
-    """While the flow is stopped, that may take what was never replicated."""
+    """Delete source records while the flow is stopped, possibly ones that were never replicated."""
     replay.produce(one, replay.random.randint(0, 6))
     log = one.world.source
     replay.retain(replay.sandbox.source, one.topic, log, replay.random.randint(log.start, log.end))
@@ -278,7 +270,7 @@ _WHILE_IT_IS_STOPPED = (
 
 @contextmanager
 def replaying(sandbox: Sandbox, topics: int, seed: int) -> Iterator[Replay]:
-    """So many topics with a flow of their own that runs; the first records are in them, and replicated."""
+    """Create topics with first records and a running flow of their own."""
     random, mark = Random(seed), uuid4().hex[:8]
     aliases: dict[str, Any] = {"source_alias": f"here{mark}", "target_alias": f"there{mark}"}
     # What the model takes for granted, beside the rule for syncs: aborted records are not replicated.

@@ -1,4 +1,4 @@
-"""Worlds as the datasets that the translation works on, and its answers held against what is true of them.
+"""Made-up worlds as datasets of the translation, and its answers compared with the truth.
 
 World ``i`` is topic ``str(i)``, partition 0.
 """
@@ -31,7 +31,7 @@ _POSITIONS = "topic string, kafka_partition int, position long"
 
 
 class ReadFrom(StrEnum):
-    """What was read: both logs whole, the remote topic whole and some of the source's end, some of both, nothing."""
+    """What was read: both logs; the remote topic and the end of the source; the ends of both; or nothing."""
 
     ALL = "all"
     REMOTE = "remote"
@@ -41,7 +41,7 @@ class ReadFrom(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is answered for one position; ``lower`` is where a group would resume."""
+    """The answer for one position; ``lower`` is where a group would resume."""
 
     world: World
     position: int
@@ -56,7 +56,7 @@ class Answer:
 
     @property
     def wrong(self) -> str:
-        """Name the first thing that is not true of it; empty if all is."""
+        """The first false part of the answer; empty if all is true."""
         checks = {
             "ABSENT": self.lower is not None and self.world.absent,
             "SKIP": self.lower is not None and bool(skipped(self.world, self.position, self.lower)),
@@ -70,7 +70,7 @@ class Answer:
 
     @property
     def can_be_exact(self) -> bool:
-        """Whether all that it has yet to read stands from one offset on, and nothing else of what it has read."""
+        """Whether all unread records, and no record that was read, have copies from one offset on."""
         best = max(self._best, self.world.target.start)
         return self._missing == 0 and not rereads(self.world, best, self.position)
 
@@ -81,7 +81,7 @@ class Answer:
 
     @property
     def _is_claimed(self) -> bool:
-        """Whether a copy of the record that is claimed stands where the group would resume."""
+        """Whether the record at the group's resume offset is a copy of the claimed one."""
         return (self.lower, self.claimed) in copies(self.world)
 
     @property
@@ -94,7 +94,7 @@ class Answer:
 
     @property
     def _start(self) -> int | None:
-        """Where a group that commits ``lower`` begins to read."""
+        """The offset at which a group that commits ``lower`` starts to read."""
         return None if self.lower is None else max(self.lower, self.world.target.start)
 
     @property
@@ -122,7 +122,7 @@ def answered(
     *,
     bisected: bool = False,
 ) -> list[Answer]:
-    """Ask the translation for every position of every world.
+    """Translate every position of every world.
 
     said: what it is told of each partition instead; bisected: with the mappings that single records prove
     """
@@ -139,7 +139,7 @@ def answered(
 
 
 def read_from(world: World, read: ReadFrom) -> tuple[int | None, int | None]:
-    """Tell from which offset on the source and the remote topic were read; a source that is lost can't be."""
+    """The offsets from which source and remote topic were read; a lost source is not read."""
     if read is ReadFrom.NONE or world.ending is Ending.BROKEN or world.absent:
         return None, None
     if read is ReadFrom.ALL:
@@ -170,7 +170,7 @@ def checkpoints_of(spark: SparkSession, worlds: Sequence[World]) -> DataFrame:
 
 
 def kept_of(spark: SparkSession, worlds: Sequence[World], *, bisected: bool = False) -> DataFrame:
-    """Dataset ``kept_mappings``: of the pairs that resets have kept, those that the records still bear out.
+    """Dataset ``kept_mappings``: the mappings kept by resets that the records still confirm.
 
     bisected: with those that are found by reading single records
     """
@@ -199,7 +199,7 @@ def _rows(worlds: Sequence[World], of: Callable[[World], Iterable[tuple[Any, ...
 
 
 def partition_row(number: int, world: World, read: ReadFrom, *, there: bool) -> dict[str, Any]:
-    """A row of the dataset ``mirror_partitions``; there: whether the source can be asked."""
+    """A row of the dataset ``mirror_partitions``; there: whether the source is available."""
     source, target, traits = world.source, world.target, world.traits
     origin = -1 if there and _both_begin(world) else None
     source_from, target_from = read_from(world, read)
@@ -225,7 +225,7 @@ def partition_row(number: int, world: World, read: ReadFrom, *, there: bool) -> 
 
 
 def _both_begin(world: World) -> bool:
-    """Whether both logs still have their first record, and these look the same."""
+    """Whether both logs still have their first record, and both look the same."""
     return world.source.start == 0 == world.target.start and _alike(world, Pair(0, 0))
 
 
@@ -236,12 +236,12 @@ def _ends_with_stored(world: World) -> bool | None:
 
 
 def proved(world: World) -> list[Pair]:
-    """The pairs that resets have kept, as far as the records bear them out."""
+    """The mappings kept by resets that the records confirm."""
     return [pair for pair in dict.fromkeys(world.kept) if _alike(world, pair)]
 
 
 def searched_mappings(worlds: Sequence[World]) -> set[tuple[str, int, int]]:
-    """Those that a search of single records begins with, without any that a reset has kept: topic and both offsets."""
+    """Mappings that bisecting starts with, without those kept by resets: topic and both offsets."""
     told = {
         str(number): known_in(world, partition_row(number, world, ReadFrom.NONE, there=True), [])
         for number, world in enumerate(worlds)
@@ -261,7 +261,7 @@ def _alike(world: World, pair: Pair) -> bool:
 
 
 def digest_of(world: World, record: Record) -> bytes:
-    """Tell a record from others as far as can be seen; timestamps that the remote topic sets itself say nothing."""
+    """The digest of a record's visible parts, without timestamps that the remote topic sets itself."""
     if world.traits.log_append_time:
         return b"%d" % record.content
     return b"%d at %d" % (record.content, record.timestamp)

@@ -1,4 +1,4 @@
-"""What is true of a position of a world, worked out record by record as docs define it."""
+"""The truth on a position of a world, computed record by record as docs define it."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def unread(world: World, position: int) -> list[int]:
 
 
 def last_copies(world: World) -> dict[int, int]:
-    """Give the last place of each record of the source that has a copy."""
+    """The last offset in the remote topic of each source record that has a copy."""
     return {offset: place for place, offset in sorted(copies(world))}
 
 
 def copies(world: World) -> list[tuple[int, int]]:
-    """List what the remote topic still holds of the source: the place of each copy, and the offset of its record.
+    """List the copies in the remote topic: the offset of each copy, and of its source record.
 
     Copies of a source topic of the same name that was there before do not count.
     """
@@ -85,3 +85,7 @@ def rereads_at_home(world: World, start: int, position: int) -> int:
     origins = [record.origin for place, record in world.target.written.items() if place < position]
     read = {origin.offset for origin in origins if origin is not None and origin.incarnation == now}
     return sum(offset >= start and offset in read for offset in world.source.records)
+
+
+def bests(world: World) -> list[int]:
+    return [best(world, position) for position in range(world.source.end + 1)]

@@ -1,4 +1,4 @@
-"""The world of one replicated partition: both logs, the flow between them, and all that the flow leaves behind.
+"""A made-up world: one replicated partition with both logs, the flow between them, and its records.
 
 A world does what it is told and decides nothing by chance, unless its flow is given chances.
 """
@@ -29,7 +29,7 @@ class Ending(StrEnum):
 
 
 class Pair(NamedTuple):
-    """An offset of the source and one of the remote topic that belong together, or are said to."""
+    """An offset mapping: an offset of the source and one of the remote topic, true or claimed."""
 
     upstream: int
     downstream: int
@@ -91,7 +91,7 @@ class World:
             self.target.append(Record(content, self.now(each)))
 
     def now(self, each: int = 1) -> int:
-        """Tell the time, which goes on with each record."""
+        """The time, which advances with each record."""
         self.clock += 1
         return self.clock // each
 
@@ -106,7 +106,7 @@ class World:
         self.target = self.target.anew()
 
     def look(self) -> None:
-        """Look at its readiness, and keep what can be seen."""
+        """Run the readiness check, and keep what it observes."""
         looks, self.looks = self.looks, []
         seen = deepcopy(self)
         self.looks = [*looks, seen]
@@ -119,7 +119,7 @@ class World:
         self.synced += 1
 
     def checkpoint(self) -> None:
-        """Write what MirrorMaker makes of each group's position, unless it tells nothing new."""
+        """Write each group's checkpoint as MirrorMaker does, unless it is unchanged."""
         for group, position in self.groups.items():
             downstream = self._translated(position)
             last = self.checkpoints.get(group)
@@ -173,7 +173,7 @@ class Flow:
         self.start()
 
     def start(self) -> None:
-        """Start the task at its stored offset; whatever it had not stored is forgotten."""
+        """Start the task at its stored offset; progress that was not stored is lost."""
         self.next = 0 if self.stored is None else self.stored + 1
         self._sent = self.stored
         self._synced: int | None = None
@@ -189,12 +189,12 @@ class Flow:
             self.next = log.start
 
     def left(self) -> list[int]:
-        """Offsets of the records that are to be read next, in order."""
+        """Offsets of the records to be read next, in order."""
         self.look()
         return [offset for offset in self.world.source.records if offset >= self.next]
 
     def replicate(self, count: int | None = None) -> None:
-        """Read so many records (None: all) and write what the transform leaves of them.
+        """Read ``count`` records (None: all) and write the transformed ones.
 
         None of a partition that the remote topic lacks: MirrorMaker 2 adds it there before it reads it.
         """
@@ -253,3 +253,11 @@ class Flow:
         if self._pending is not None and not self.silent:
             self.world.send_sync(self._pending)
             self._pending = None
+
+
+def replicated(count: int, traits: Traits | None = None) -> World:
+    """A world in which ``count`` distinct records were produced and replicated."""
+    world = World(traits or Traits())
+    world.produce(*range(count))
+    world.flow.replicate()
+    return world

@@ -1,1 +1,1 @@
-"""Programs that tests start: processes that die in the midst, Java, shells, ``spark-submit``."""
+"""Processes that tests start: ones that die half-way, Java, shells, ``spark-submit``; and compose files."""

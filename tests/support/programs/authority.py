@@ -1,4 +1,4 @@
-"""A certificate authority for tests, and the stores that Java's keytool makes of its certificates."""
+"""A certificate authority for tests, and key stores made by Java's keytool."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Certified:
         return self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption).decode()
 
     def store(self, path: Path, kind: str = "PKCS12", *, key_password: str | None = None) -> Path:
-        """A key store with this, of any type that keytool writes; ``key_password`` is the key's own."""
+        """A key store with this certificate, of any type that keytool writes; ``key_password`` protects the key."""
         pkcs12 = path if kind == "PKCS12" else path.with_suffix(".source")
         pkcs12.write_bytes(
             serialize_key_and_certificates(
@@ -75,7 +75,7 @@ class Certified:
         return path
 
     def trusted_in(self, path: Path, kind: str = "PKCS12", *options: str) -> Path:
-        """A trust store with this beside what it holds already."""
+        """Add this certificate to a trust store."""
         pem = path.with_name(f"{_name(self.certificate)}.crt")
         pem.write_text(self.pem)
         keytool(

@@ -1,4 +1,4 @@
-"""A change in a process of its own, which can be killed.
+"""Apply a plan in a process of its own, which tests can kill.
 
 ``python -m tests.support.programs.change_process RUN WORKER LOGS GROUPS WORKSPACE TIMEOUT``
 

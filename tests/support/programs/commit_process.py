@@ -1,4 +1,4 @@
-"""A commit of translated offsets in a process of its own, which kills itself in the midst.
+"""Commit translated offsets in a process that kills itself half-way.
 
 usage: python -m tests.support.programs.commit_process BOOTSTRAP RUN_DIRECTORY DIGEST GROUPS
 """
@@ -21,15 +21,15 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 
 class Dying(ConsumerGroups):
-    """Dies once so many groups have been committed."""
+    """A groups client that kills the process after some commits."""
 
     left = 0
 
-    def _asked_to_commit(self, group: str, offsets: Mapping[TopicPartition, int | Committed]) -> Any:
+    def _request_commit(self, group: str, offsets: Mapping[TopicPartition, int | Committed]) -> Any:
         if not self.left:
             os.kill(os.getpid(), signal.SIGKILL)
         Dying.left -= 1
-        return super()._asked_to_commit(group, offsets)
+        return super()._request_commit(group, offsets)
 
 
 def main(bootstrap: str, uri: str, digest: str, count: str) -> None:

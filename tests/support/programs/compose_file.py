@@ -1,4 +1,4 @@
-"""docker-compose.yaml and the Dockerfiles that it builds, as tests read them."""
+"""Services of docker-compose.yaml, and the Dockerfiles that it builds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSED["services"]
 
 
 def environment(service: str) -> dict[str, str]:
-    """What a service has in its environment, where no variable of the shell says otherwise."""
+    """The environment of a service, unless the shell has variables of its own."""
     return {name: _defaulted(value) for name, value in SERVICES[service].get("environment", {}).items()}
 
 

@@ -1,4 +1,4 @@
-"""``connect-offsets`` in a process of its own, which something happens to right before or after its first write.
+"""``connect-offsets`` in a process that is killed or waits right before or after its first write.
 
 usage: python -m tests.support.programs.import_process killed|waits before|after ARGUMENT...
 
@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.connect.storage.topic_storage import Topic
 
 
 def started(fate: str, moment: str, *arguments: object) -> subprocess.Popen[str]:
-    """Start it, in this directory."""
+    """Start it in the current directory."""
     command = [sys.executable, "-m", __name__, fate, moment, *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     return subprocess.Popen(

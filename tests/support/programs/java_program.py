@@ -1,4 +1,4 @@
-"""Java programs of one file that tests ask what Java, or Kafka itself, makes of something."""
+"""Run a one-file Java program with Kafka's jars, to compare with Java's own answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The versions of Kafka that tests name: ``make test-versions`` runs brokers and workers of each."""
+"""The versions of Kafka that ``make test-versions`` runs, and a mark for tests of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reset in a process of its own, which dies in the midst.
+"""Reset a flow in a process that dies half-way.
 
 ``python -m tests.support.programs.reset_process RUN WORKSPACE WORKER SOURCE TARGET``
 
@@ -19,7 +19,7 @@ from tests.support.flows.flow_changer import FlowChanger
 
 
 class Deadly(MirrorCluster):
-    """Ends the process where it would delete records."""
+    """A client that kills the process where it would delete records."""
 
     def _delete(self, topic: str, ends: Mapping[TopicPartition, int]) -> None:
         del topic, ends

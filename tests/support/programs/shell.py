@@ -1,4 +1,4 @@
-"""``connect-offsets``, called in this process as a shell would call it."""
+"""``connect-offsets`` called in this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.cli.main import main
 
 @dataclass(frozen=True)
 class Ended:
-    """How a call has ended: its exit code, and what it has written."""
+    """The result of a call: exit code and output."""
 
     code: int
     out: str
@@ -25,7 +25,7 @@ Shell = Callable[..., Ended]
 
 
 def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
-    """Give a function that calls the command; ``stdin`` is what it reads."""
+    """Return a function that calls the command; ``stdin`` is its standard input."""
 
     def call(*arguments: object, stdin: str = "") -> Ended:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))

@@ -1,4 +1,4 @@
-"""Jobs run by ``spark-submit`` where nothing of ours is installed."""
+"""Run jobs by ``spark-submit`` in a Python without this package or its dependencies."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from types import MappingProxyType
 import pyspark
 
 from airflow_provider_connect_offsets.pipeline import shipping
-from tests.support.programs.programs import read_to_end
+from tests.support.programs.output import read_to_end
 
 
 def bare_python(path: Path) -> Path:
-    """A Python that sees no site-packages: not this package, nor pyarrow, nor anything else that is installed."""
+    """A Python without site-packages: neither this package, nor pyarrow, nor any other is installed."""
     path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
     path.chmod(0o755)
     return path
 
 
-def submit(job: Path, uri: str, scratch: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Run ``job`` on a run directory; driver and workers have nothing but the zip that is shipped.
+def submit(job: str, uri: str, scratch: Path, settings: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Run the job called ``job`` on a run directory; driver and workers have only the shipped zip.
 
     settings: of the user, in ``spark-defaults.conf``
     """
@@ -50,6 +50,7 @@ def submit(job: Path, uri: str, scratch: Path, settings: Mapping[str, str] = Map
             home / "bin" / "spark-submit",
             *("--master", "local[2]"),
             *("--py-files", shipping.write_py_files(scratch / "connect_offsets.zip")),
+            shipping.job_path(),
             job,
             uri,
         ],
@@ -65,13 +66,13 @@ def submit(job: Path, uri: str, scratch: Path, settings: Mapping[str, str] = Map
 
 @dataclass(frozen=True)
 class UserSettings:
-    """Settings that differ from the jobs' own defaults, and Spark's word on what came of them."""
+    """Settings that differ from the jobs' defaults, and a check that Spark used them."""
 
     log: Path
 
     @property
     def settings(self) -> dict[str, str]:
-        """For ``submit``."""
+        """The settings for ``submit``."""
         self.log.mkdir()
         return {
             "spark.sql.shuffle.partitions": "3",
@@ -84,7 +85,7 @@ class UserSettings:
         }
 
     def assert_kept(self) -> None:
-        """All that was shuffled went to so many partitions, in plans that were adapted."""
+        """Assert that all shuffles used the configured partitions, in adaptive plans."""
         text = "".join(path.read_text() for path in self.log.rglob("events_*"))
         assert "AdaptiveSparkPlan" in text
         assert set(re.findall(r"hashpartitioning\([^)]*, (\d+)\)", text)) == {"3"}

@@ -1,4 +1,4 @@
-"""``spark-submit`` that hands its job to a Spark that runs already: the job is the real one, only the start is saved.
+"""A ``spark-submit`` that hands its job to a running Spark: the job is real, only the start is saved.
 
 What it takes to submit a job, a JVM and a Python of its own with nothing but the zip, has tests of its own, and so have
 the DAG runs marked ``submits``.
@@ -6,7 +6,6 @@ the DAG runs marked ``submits``.
 
 from __future__ import annotations
 
-import importlib
 import sys
 import threading
 import traceback
@@ -19,7 +18,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.pipeline.shipping import PACKAGE
+from airflow_provider_connect_offsets.pipeline import job
+from airflow_provider_connect_offsets.pipeline.shipping import PACKAGE, job_path
 
 _PROGRAM = """#!{python} -IS
 import sys
@@ -41,7 +41,7 @@ class WarmSpark:
 
     @contextmanager
     def serve(self, folder: Path) -> Iterator[Path]:
-        """Put a ``spark-submit`` into ``folder``, which is to stand first on the path."""
+        """Create ``spark-submit`` in ``folder``, which must be first on the path."""
         address = str(folder / "socket")
         program = folder / "spark-submit"
         program.write_text(_PROGRAM.format(python=sys.executable, address=address))
@@ -65,7 +65,7 @@ class WarmSpark:
                 connection.send(self._submitted(words))
 
     def _submitted(self, words: list[str]) -> tuple[int, str]:
-        """Exit code and last words of a job."""
+        """Exit code and last output of a job."""
         try:
             self._run(words)
         except Exception:  # noqa: BLE001 - as Spark does: whatever ends the job is told, and the code is 1
@@ -73,15 +73,15 @@ class WarmSpark:
         return 0, ""
 
     def _run(self, words: list[str]) -> None:
-        [place] = [place for place, word in enumerate(words) if PACKAGE / "pipeline" in Path(word).parents]
-        job = Path(words[place]).relative_to(PACKAGE.parent)
+        at = words.index(str(job_path()))
+        name, *arguments = words[at + 1 :]
         # The modules are those that are imported here already; that the zip has them is looked at all the same.
         shipped = zipfile.ZipFile(words[words.index("--py-files") + 1]).namelist()
-        assert job.as_posix() in shipped
-        module = importlib.import_module(".".join(job.with_suffix("").parts))
+        assert job_path().relative_to(PACKAGE.parent).as_posix() in shipped
+        requested = job.load(name)
         session = self.spark.newSession()
-        given = dict(words[at + 1].split("=", 1) for at, word in enumerate(words[:place]) if word == "--conf")
-        for name, value in {**module.JOB.defaults, **given}.items():
-            if session.conf.isModifiable(name):
-                session.conf.set(name, value)
-        module.JOB.run(session, words[place + 1 :])
+        given = dict(words[i + 1].split("=", 1) for i, word in enumerate(words[:at]) if word == "--conf")
+        for setting, value in {**requested.defaults, **given}.items():
+            if session.conf.isModifiable(setting):
+                session.conf.set(setting, value)
+        requested.run(session, arguments)

@@ -1,4 +1,4 @@
-"""Rows of a test as a frame."""
+"""Make a DataFrame of a test's rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 def frame_of(
     spark: SparkSession, rows: Sequence[Sequence[Any] | Mapping[str, Any]], shape: T.StructType | str
 ) -> DataFrame:
-    """Make a frame by Arrow: rows of Python's go through a Python process, which takes most of a small test's time."""
+    """Make a DataFrame by Arrow, as Python rows go through a Python process, most of a small test's time."""
     struct = cast("T.StructType", T.StructType.fromDDL(shape)) if isinstance(shape, str) else shape
     named = [row if isinstance(row, Mapping) else dict(zip(struct.names, row, strict=True)) for row in rows]
     table = pa.Table.from_pylist(named, schema=to_arrow_schema(struct))

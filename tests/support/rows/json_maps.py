@@ -1,4 +1,4 @@
-"""Whatever a source partition or a source offset may be: maps of JSON primitives, for hypothesis."""
+"""Hypothesis strategies for source partitions and source offsets: maps of JSON primitives."""
 
 from __future__ import annotations
 

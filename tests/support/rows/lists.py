@@ -1,4 +1,4 @@
-"""Lists of offsets that tests have a plan made of."""
+"""Files of offsets from which tests plan changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Kafka cluster that holds what a test writes down, for looks at a flow without servers."""
+"""A Kafka cluster in memory with logs that a test writes, to observe flows without servers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MIRROR_SOURCE = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 
 @dataclass(frozen=True)
 class MadeUpLog:
-    """One partition: its records by offset, and where its log starts and ends."""
+    """One partition: its records by offset, and its log start and end."""
 
     records: Mapping[int, str]
     start: int = 0
@@ -32,18 +32,18 @@ class MadeUpLog:
 
     @classmethod
     def of(cls, *records: str, start: int = 0) -> MadeUpLog:
-        """Give a log without gaps."""
+        """A log without gaps."""
         return cls(dict(enumerate(records, start)), start)
 
     @property
     def bounds(self) -> LogBounds:
-        """Where it starts and ends; behind its last record, unless ``end`` says otherwise."""
+        """Log start and log end offset; the end is after the last record, unless ``end`` is given."""
         return LogBounds(self.start, max(self.records, default=self.start - 1) + 1 if self.end is None else self.end)
 
 
 @dataclass
 class MadeUpCluster:
-    """Topics with a log for each partition, and the settings of those that have any."""
+    """Topics with a log for each partition, and their settings."""
 
     topics_held: Mapping[str, list[MadeUpLog]]
     settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class MadeUpCluster:
 
     @property
     def logs(self) -> MadeUpCluster:
-        """What ``kafka.remaining.RemainingRecords`` tells."""
+        """Answers as ``kafka.remaining.RemainingRecords``."""
         return self
 
     def topics(self) -> dict[str, int]:
@@ -64,7 +64,7 @@ class MadeUpCluster:
         return {where: self._log(where).bounds for where in partitions}
 
     def configs(self, topics: Iterable[str]) -> dict[str, Mapping[str, str]]:
-        """Ask for a topic that isn't there, and it fails, as Kafka does."""
+        """Settings of topics; fails for an unknown topic, as Kafka does."""
         names = set(topics)
         assert names <= self.topics_held.keys()
         return {name: self.settings.get(name, {}) for name in names}
@@ -81,7 +81,7 @@ class MadeUpCluster:
 
     @contextmanager
     def spans(self, isolation: Isolation = Isolation.READ_COMMITTED) -> Iterator[MadeUpCluster]:
-        """What ``kafka.spans.Spans`` reads."""
+        """Answers as ``kafka.spans.Spans``."""
         del isolation
         yield self
 
@@ -106,11 +106,11 @@ class MadeUpCluster:
 
 
 class WithReader(MadeUpCluster):
-    """A cluster with one group, which has nobody in it and has read nothing of the topic ``orders``."""
+    """A cluster with one group without members, which has read nothing of the topic ``orders``."""
 
     @property
     def groups(self) -> WithReader:
-        """What ``kafka.groups.ConsumerGroups`` tells."""
+        """Answers as ``kafka.groups.ConsumerGroups``."""
         return self
 
     def list_groups(self, _pattern: str) -> list[str]:
@@ -145,12 +145,12 @@ class MadeUpFlow:
 
     @property
     def clients(self) -> Clients:
-        """What leads to its offsets and to its configuration."""
+        """The clients of its offsets and its configuration."""
         opened = cast("Any", self)
         return Clients(opened, opened, timeout=0)
 
     def read_offsets(self, _connector: str) -> Offsets:
-        """What the connector has stored."""
+        """The stored offsets of the connector."""
         return Offsets.of(
             Entry(canonical({"cluster": "here", "topic": topic, "partition": number}), canonical({"offset": offset}))
             for (topic, number), offset in self.stored.items()

@@ -1,4 +1,4 @@
-"""Snapshots made up for a test, the plans that come out, and a comparison that shows the difference."""
+"""Made-up snapshots, the plans made of them, and a comparison that shows the difference."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 @dataclass(frozen=True)
 class Connector:
-    """A connector, where it stands (``at``), and entries that stand there beside that."""
+    """A connector, its positions (``at``), and other stored entries."""
 
     name: str
     type: ConnectorType
@@ -113,7 +113,7 @@ def _config(fixed: dict[str, str], given: dict[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Log:
-    """A partition of the cluster; ``lookup`` is where the asked moment lies.
+    """A partition of the cluster; ``lookup`` is the offset of the requested moment.
 
     ``expired``, ``expiring``: where records begin that are not older than its retention, now and in an hour.
     """
@@ -130,7 +130,7 @@ ORDERS: Logs = {("orders", 0): Log(0, 100), ("orders", 1): Log(0, 100)}
 
 
 class Row(NamedTuple):
-    """A planned row, without what is the same in all of a test."""
+    """A planned row, without the columns that are the same in a whole test."""
 
     partition: str
     before: str | None
@@ -151,7 +151,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What came out of a request."""
+    """The plan of a request, and its verdicts."""
 
     request: Request
     rows: list[Row]
@@ -228,7 +228,7 @@ class Planner:
 
 
 def assert_same(actual: Iterable[tuple[Any, ...]], expected: Iterable[tuple[Any, ...]]) -> None:
-    """Compare rows, whatever their order; a difference is shown row by row."""
+    """Compare rows in any order, and show differences row by row."""
     have, want = (sorted(str(tuple(map(_plain, row))) for row in rows) for rows in (actual, expected))
     if have != want:
         pytest.fail("rows differ (- expected, + planned):\n" + "\n".join(difflib.ndiff(want, have)), pytrace=False)
@@ -249,10 +249,10 @@ def at_mirror(number: int, topic: str = "orders", cluster: str = "source") -> st
 
 
 def read(position: int) -> str:
-    """What a sink stores for a position."""
+    """The offset that a sink stores for a position."""
     return f'{{"kafka_offset":{position}}}'
 
 
 def replicated(offset: int) -> str:
-    """What a MirrorSource stores after it replicated the record at ``offset``."""
+    """The offset that a MirrorSource stores after it replicated the record at ``offset``."""
     return f'{{"offset":{offset}}}'

@@ -1,4 +1,4 @@
-"""Runs of every kind, written to a directory as the jobs and tasks of a real one write them."""
+"""Runs of every kind, written to a directory as real jobs and tasks write them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Written:
         return OffsetPlan.of(self.request, self.rows).digest
 
     def snapshot(self, logs: Mapping[tuple[str, int], tuple[int, int]]) -> Written:
-        """What the snapshot writes."""
+        """Write what the snapshot writes."""
         row: dict[str, Any] = {
             "connect_cluster": "cluster",
             "connector": self.request.connector,
@@ -70,7 +70,7 @@ class Written:
         skipped: int = 0,
         at: datetime = NOON,
     ) -> Written:
-        """What the plan job writes."""
+        """Write what the plan job writes."""
         write_dataset(self.run.offset_plan, OFFSET_PLAN, [asdict(row) for row in rows])
         write_dataset(self.run.verdicts, VERDICTS, [asdict(verdict) for verdict in verdicts])
         planned = replace(self, rows=tuple(rows))
@@ -91,7 +91,7 @@ class Written:
         return planned
 
     def outcome(self, result: Result, message: str = "What happened.", **fields: Any) -> Written:
-        """What the change writes."""
+        """Write what the change writes."""
         told = {
             "prior_state": "RUNNING",
             "final_state": "RUNNING",
@@ -126,7 +126,7 @@ def rewound(directory: Path) -> Written:
 
 
 def asking(connector: str = "flow", *, to: str = "earliest", **words: str) -> Request:
-    """A request as a person makes it."""
+    """A request as a person types it."""
     return Request.parse(connector=connector, to=to, now=NOON, **words)
 
 
@@ -152,7 +152,7 @@ def mirror_row(number: int, before: int | None, after: int, **fields: Any) -> Pl
 
 
 def moved(row: PlanRow, *, stands: int, before: int | None = None) -> MovedOffset:
-    """What became of a row; ``before`` where it had gone on since the plan."""
+    """The outcome of a row; ``before`` if its position had moved since the plan."""
     stood = row.before_position if before is None else before
     return MovedOffset(
         partition=row.partition,
@@ -177,7 +177,7 @@ def _stored(position: int | None) -> str | None:
 
 
 def orphaned(path: Path, *, existing: int = 4) -> OrphansDirectory:
-    """A search that has found offsets of two deleted connectors; ``existing``: others that have some in the topic."""
+    """A search with offsets of two deleted connectors; ``existing``: the number of others with offsets in the topic."""
     directory = OrphansDirectory(path.as_uri())
     listed = [
         ("files-old", 3, 2048, "2025-11-02T08:00:00.000+00:00", '{"filename":"/data/in.txt"}', '{"position":8}'),

@@ -1,4 +1,4 @@
-"""A look at a flow as it is written for the translation, made up."""
+"""A made-up observation of a flow, written for the translation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GROUPS: Sequence[tuple[str, int, int, int | None]] = (
 
 
 def text(content: str) -> bytes:
-    """As Java's DataOutput writes it."""
+    """A text as Java's DataOutput writes it."""
     raw = content.encode()
     return struct.pack(">h", len(raw)) + raw
 
@@ -89,7 +89,7 @@ def write_digests(directory: FailoverDirectory, *, other: int | None = None) -> 
 
 
 def write_checked_claims(directory: FailoverDirectory, *outcomes: tuple[int, int, bool | None]) -> None:
-    """What came of claims on the first partition: upstream, downstream, and whether the records are the same."""
+    """Results of claims on the first partition: upstream, downstream, and whether the records are the same."""
     place = {"topic": "orders", "target_topic": "here.orders", "kafka_partition": 0}
     rows = [{**place, "upstream": up, "downstream": down, "same": same} for up, down, same in outcomes]
     write_dataset(directory.checked_claims, CHECKED_CLAIMS, rows)

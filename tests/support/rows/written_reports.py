@@ -1,4 +1,4 @@
-"""A report of each kind, made up: with the longest names and the largest numbers that may stand in one."""
+"""Runs for a report of each kind, with the longest names and largest numbers possible."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def failover_row(group: str, **told: Any) -> dict[str, Any]:
 def write_failover(
     directory: FailoverDirectory, rows: list[dict[str, Any]], *, planned: bool = True, **told: Any
 ) -> None:
-    """What the translation of three groups writes; ``told``: more of its summary."""
+    """Write what the translation of three groups writes; ``told``: more entries of its summary."""
     flow = Flow(source_alias="eu", target_alias="us")
     request = FailoverRequest.parse(planned=planned, flow=flow, groups="orders-.*", source_connector="eu->us")
     counts = {"groups": 3, "partitions": 3, "commit": 2, "covered": 2, "exact": 1, "max_rereads": 1_234}
@@ -83,7 +83,7 @@ def planned_reset(path: Path, *, foreign: str = "<b>*") -> ResetDirectory:
 
 
 def change_report(path: Path) -> str:
-    """A change of a connector with a long name: a short way on a large log, records that are lost, a verdict."""
+    """A change of a connector with a long name: few records on a large log, lost records, a verdict."""
     rows = [
         mirror_row(0, LARGE, LARGE - 400, topic=LONG, connector=LONG),
         mirror_row(1, 500, 120, connector=LONG),
@@ -96,7 +96,7 @@ def change_report(path: Path) -> str:
 
 
 def fleet_report(path: Path) -> str:
-    """Three connectors, one of them with a long name, one put back."""
+    """Three connectors, one with a long name, one of them restored."""
     fleet = FleetDirectory(path.as_uri())
     for name, result in ((LONG, Result.APPLIED), ("restored", Result.RESTORED), ("waiting", None)):
         written = rewound(Path(fleet.member(name).uri.removeprefix("file://")))
@@ -108,7 +108,7 @@ def fleet_report(path: Path) -> str:
 
 
 def failover_report(path: Path) -> str:
-    """A group with a long name, one that is left alone."""
+    """A group with a long name, and one that is skipped."""
     directory = FailoverDirectory(path.as_uri())
     busy = failover_row("busy", action="skip", covered=False, reason="it has members on the target: stop them first")
     write_failover(directory, [failover_row(LONG, exact=False, max_rereads=LARGE), busy])
@@ -116,7 +116,7 @@ def failover_report(path: Path) -> str:
 
 
 def readiness_report(path: Path) -> str:
-    """A flow that lags, and a group that would read much again."""
+    """A flow that lags, and a group that would read many records again."""
     directory = ReadinessDirectory(path.as_uri())
     write_dataset(directory.connectors, CONNECTORS, [_mirror_source()])
     trend = [

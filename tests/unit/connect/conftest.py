@@ -11,7 +11,7 @@ import pytest
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
-from tests.support.faults.scripted_worker import FakeTime, Worker, scripted_worker
+from tests.support.workers.scripted_worker import FakeTime, Worker, scripted_worker
 
 
 @pytest.fixture

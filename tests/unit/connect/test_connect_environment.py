@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.exceptions import InvalidInput, OutcomeUnknown, Unreachable
-from tests.support.faults.scripted_worker import FakeTime, Reply, Worker
+from tests.support.workers.scripted_worker import FakeTime, Reply, Worker
 
 Connect = Callable[..., ConnectRest]
 OK = Reply(200, ["a"])

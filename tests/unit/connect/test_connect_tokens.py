@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import OAuthClient
 from airflow_provider_connect_offsets.exceptions import AccessDenied, OutcomeUnknown, Unreachable
-from tests.support.faults.scripted_worker import FakeTime, Reply, Worker
+from tests.support.workers.scripted_worker import FakeTime, Reply, Worker
 
 Connect = Callable[..., ConnectRest]
 OK = Reply(200, [])

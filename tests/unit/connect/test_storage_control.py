@@ -14,8 +14,8 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoi
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.exceptions import NotStopped
-from tests.support.faults.scripted_worker import Reply, Worker, error
 from tests.support.programs.authority import Certified
+from tests.support.workers.scripted_worker import Reply, Worker, error
 
 StartWorker = Callable[..., Worker]
 

@@ -122,8 +122,8 @@ def test_a_connector_may_be_called_offsets() -> None:
         ('{"offsets": [{"partition": {"a": 1e999}}]}', "which no JSON document can"),
         ('{"offsets": [{"partition": {"a": "\\ud800"}}]}', "which no JSON document can"),
         ('{"offsets": [{"partition": {"\\udfff": 1}}]}', "which no JSON document can"),
-        ('{"offsets": [{"partition": {"a": 1, "a": 2}}]}', "field 'a' stands twice in one object"),
-        ('{"sink": [], "sink": []}', "field 'sink' stands twice in one object"),
+        ('{"offsets": [{"partition": {"a": 1, "a": 2}}]}', "field 'a' occurs twice in one object"),
+        ('{"sink": [], "sink": []}', "field 'sink' occurs twice in one object"),
         ('{"offsets": [{"partition": {"a": {"b": 1}}}]}', "entry 1: the partition may hold only primitive values"),
         (
             '{"offsets": [{"partition": {}, "offset": {"a": [1]}}]}',

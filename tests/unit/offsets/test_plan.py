@@ -190,7 +190,9 @@ def test_a_shift_to_zero_clears_a_mirror_source() -> None:
 
 def test_what_would_now_lie_beyond_the_log_end() -> None:
     """A connector that got so far that nothing is left to skip is not moved past the end."""
-    with pytest.raises(Drift, match="it stands at 99 now, and to=skip value=2 from there lies beyond the log end 100"):
+    with pytest.raises(
+        Drift, match="its position is 99 now, and to=skip value=2 from there lies beyond the log end 100"
+    ):
         plan(row(20, 22), to="skip", value="2").rebased_on(stands(99), log_bounds=LOG, moving=True)
 
 

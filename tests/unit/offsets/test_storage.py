@@ -132,7 +132,7 @@ def test_a_worker_looks_up_the_spelling_that_it_writes() -> None:
         stored = StoredOffsets(pairs)
         assert stored.offsets_of("flow").stored() == {PARTITION: '{"offset":7}'}
         changes = Offsets.of([Entry(PARTITION, '{"offset":1}')])
-        assert stored.changed("flow", changes) == {OWN: b'{"offset":1}', SORTED: b'{"offset":1}'}
+        assert stored.records_for("flow", changes) == {OWN: b'{"offset":1}', SORTED: b'{"offset":1}'}
 
 
 def test_raw_keys_are_used_again() -> None:
@@ -141,7 +141,7 @@ def test_raw_keys_are_used_again() -> None:
     new = canonical({"cluster": "c", "partition": 1, "topic": "t"})
     changes = Offsets.of([Entry(PARTITION, None), Entry(new, '{"offset":3}')])
 
-    assert stored.changed("flow", changes) == {
+    assert stored.records_for("flow", changes) == {
         SORTED: None,
         b'["flow",{"cluster":"c","partition":1,"topic":"t"}]': b'{"offset":3}',
     }

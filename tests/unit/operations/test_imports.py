@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,13 @@ from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.journals import own_workspace
 from airflow_provider_connect_offsets.cli.opened import WorkerStorage, open_storage
 from airflow_provider_connect_offsets.connect.protocols import WriteReply
-from airflow_provider_connect_offsets.connect.storage.offsets_file import write_mappings
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.exceptions import (
     Drift,
     LeftStopped,
     NotStopped,
     OutcomeUnknown,
-    WorkspaceUnwritable,
 )
-from airflow_provider_connect_offsets.hooks.storage import open_storage as open_by_connection
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_kip199
 from airflow_provider_connect_offsets.operations.stages.import_stages import ImportOffsets, StoredChange
 from airflow_provider_connect_offsets.operations.stages.imports import Imports
@@ -31,152 +27,8 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.stage import Found
 from airflow_provider_connect_offsets.workspace import files
 from tests.support.programs.import_process import killed, started
-from tests.support.programs.shell import Shell, shell
-
-STORED = {b'["lines",{"filename":"a"}]': b'{"position":4}', b'["other",{"filename":"a"}]': b'{"position":1}'}
-WANTED = json.dumps(
-    {
-        "lines": [{"partition": {"filename": "a"}, "offset": {"position": 100}}],
-        "new": [{"partition": {"filename": "b"}, "offset": {"position": 7}}],
-    }
-)
-
-
-@pytest.fixture(name="run")
-def _run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
-    return shell(monkeypatch, capsys)
-
-
-@pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The properties of a standalone worker that is down, and its file; a place for journals."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    write_mappings(tmp_path / "connect.offsets", STORED)
-    path = tmp_path / "worker.properties"
-    path.write_text(f"offset.storage.file.filename={tmp_path / 'connect.offsets'}\nlisteners=http://127.0.0.1:1\n")
-    path.with_name("wanted.json").write_text(WANTED)
-    return path
-
-
-@pytest.fixture
-def store(config: Path) -> StandaloneFile:
-    return StandaloneFile(config.with_name("connect.offsets"))
-
-
-def stands(store: StandaloneFile) -> dict[str, dict[str, str]]:
-    return {name: offsets.stored() for name, offsets in store.read_all()}
-
-
-BEFORE = {"lines": {'{"filename":"a"}': '{"position":4}'}, "other": {'{"filename":"a"}': '{"position":1}'}}
-AFTER = {
-    "lines": {'{"filename":"a"}': '{"position":100}'},
-    "new": {'{"filename":"b"}': '{"position":7}'},
-    "other": {'{"filename":"a"}': '{"position":1}'},
-}
-
-
-def is_begin(uri: str, value: Any) -> bool:
-    return uri.endswith(".record.json") and bool(value["stages"])
-
-
-def is_captured(uri: str, value: Any) -> bool:
-    return is_begin(uri, value) and value["stages"][0]["progress"] == "begun"
-
-
-def is_end(uri: str, value: Any) -> bool:
-    return is_begin(uri, value) and value["stages"][0]["progress"] == "done"
-
-
-def is_prior(uri: str, value: Any) -> bool:
-    del value
-    return uri.endswith(".prior.json")
-
-
-def is_lease(uri: str, value: Any) -> bool:
-    del value
-    return uri.endswith(".lease.json")
-
-
-@contextmanager
-def unwritable(monkeypatch: pytest.MonkeyPatch, is_it: Callable[[str, Any], bool]) -> Iterator[None]:
-    """Let the journal be read-only from the first file on of which something is true."""
-    publish, create, broken = files.write_bytes, files.create_bytes, list[str]()
-
-    def refuse(uri: str, content: bytes) -> None:
-        if "/_journal/" in uri and (broken or is_it(uri, json.loads(content))):
-            broken.append(uri)
-            raise WorkspaceUnwritable(f"{uri} can't be written: Read-only file system.")
-
-    def write_bytes(uri: str, content: bytes) -> None:
-        refuse(uri, content)
-        publish(uri, content)
-
-    def create_bytes(uri: str, content: bytes) -> bool:
-        refuse(uri, content)
-        return create(uri, content)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(files, "write_bytes", write_bytes)
-        patched.setattr(files, "create_bytes", create_bytes)
-        yield
-    assert broken
-
-
-@pytest.mark.parametrize("is_it", [is_lease, is_begin, is_prior, is_captured])
-def test_nothing_is_written_without_a_journal(
-    run: Shell,
-    config: Path,
-    store: StandaloneFile,
-    monkeypatch: pytest.MonkeyPatch,
-    is_it: Callable[[str, Any], bool],
-) -> None:
-    """Whichever of its files it is that can't be written; the file is named, and where else it might lie."""
-    with unwritable(monkeypatch, is_it):
-        ended = run("import", "--config", config, stdin=WANTED)
-
-    assert (ended.code, "Nothing was written: " in ended.err) == (1, True), ended.err
-    assert "/state/connect-offsets/_journal/" in ended.err
-    assert "Read-only file system" in ended.err
-    assert "Name another directory for it with --workspace." in ended.err
-    assert stands(store) == BEFORE
-    assert list(config.parent.glob("*.bak")) == []
-
-
-def test_what_cannot_be_noted_is_undone_from_memory(
-    run: Shell, config: Path, store: StandaloneFile, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is written and proved, but nobody who comes next could know; once the journal is back, an import is made."""
-    with unwritable(monkeypatch, is_end):
-        ended = run("import", "--config", config, stdin=WANTED)
-
-    assert (ended.code, "can't be written" in ended.err) == (1, True), ended.err
-    assert "All offsets were restored and are as before." in ended.err
-    assert stands(store) == BEFORE
-    assert list(config.parent.glob("*.bak")) != []
-    assert run("import", "--config", config, "--file", "wanted.json").code == 0
-    assert stands(store) == AFTER
-
-
-def test_a_place_that_is_none(run: Shell, config: Path, store: StandaloneFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is no directory, as where a user has no home."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(config))
-
-    ended = run("import", "--config", config, stdin=WANTED)
-
-    assert (ended.code, "Not a directory" in ended.err) == (1, True), ended.err
-    assert stands(store) == BEFORE
-    assert run("import", "--config", config, "--workspace", config.parent.as_uri(), stdin=WANTED).code == 0
-    assert stands(store) == AFTER
-
-
-def test_a_relative_place_counts_as_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """As the XDG Base Directory Specification has it."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for given in ("state", ""):
-        monkeypatch.setenv("XDG_STATE_HOME", given)
-
-        assert own_workspace() == (tmp_path / ".local" / "state" / "connect-offsets").as_uri()
+from tests.support.programs.shell import Shell
+from tests.support.rows.imported_file import AFTER, BEFORE, WANTED, stands
 
 
 def test_nothing_is_kept_of_a_dry_run(run: Shell, config: Path, store: StandaloneFile) -> None:
@@ -218,17 +70,6 @@ def test_two_imports_of_other_connectors_never_overlap(run: Shell, config: Path,
     assert process.returncode == 0
     assert stands(store) == AFTER
     assert run("import", "--config", config, stdin=other).code == 0
-
-
-def test_a_change_by_airflow_has_the_same_journal(
-    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However the path of the file is given."""
-    extra = {"offsets_file": str(tmp_path / "connect.offsets")}
-    monkeypatch.setenv("AIRFLOW_CONN_STORED", json.dumps({"conn_type": "kafka_connect", "extra": extra}))
-    config.write_text("offset.storage.file.filename=connect.offsets\n")
-
-    assert open_storage(config, None).storage.cluster() == open_by_connection("stored").cluster
 
 
 def imports(store: StandaloneFile, refuse_running: Callable[[object], None] = lambda _names: None) -> Imports:
@@ -330,7 +171,9 @@ def test_an_answer_that_is_lost_is_put_back(config: Path, store: StandaloneFile)
     opened = WorkerStorage(open_storage(config, None).config, Stubborn(store.path))
     changes = importing.plan(opened, importing.read_document(WANTED, frozenset()))
 
-    with pytest.raises(LeftStopped, match=r"^the answer was lost\. The prior offsets could not be restored: the ans"):
+    with pytest.raises(
+        LeftStopped, match=r"^the answer was lost\. The prior offsets could not be restored: the ans"
+    ):
         importing.write(opened, changes)
 
     assert imports(store).settle_left() is not None

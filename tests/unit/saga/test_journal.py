@@ -1,10 +1,8 @@
-"""The journal: who holds a connector, and what a dead holder leaves to the next."""
+"""The journal: who holds a connector, and which entries it keeps."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_connect_offsets.clock import Clock
 from airflow_provider_connect_offsets.exceptions import JournalDamaged, JournalLost, Overlap
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.request import Request
@@ -24,39 +21,9 @@ from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import DEAD_AFTER, Owner
 from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState, StageRecord
 from airflow_provider_connect_offsets.workspace import files
+from tests.support.faults.dead_holders import ELSEWHERE, STAGE, Time, leave
 
-ELSEWHERE = "another-host"
-OTHER = Owner("dag/other", "apply", ELSEWHERE, 2)
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
-STAGE = StageRecord("stop", "a sink/ü", "c", {}, Progress.BEGUN, {"state": "PAUSED"})
-
-
-class Time:
-    """A wall clock that stands until it is moved, and one that goes on only as somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-        self.slept = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.slept += seconds
-
-    @property
-    def clock(self) -> Clock:
-        return Clock(lambda: self.slept, self.sleep)
-
-
-@pytest.fixture
-def time() -> Time:
-    return Time()
-
-
-@pytest.fixture
-def journal(tmp_path: Path, time: Time) -> Journal:
-    return Journal(tmp_path.as_uri(), cluster="c", connector="a sink/ü", wall=time, clock=time.clock)
 
 
 @pytest.mark.parametrize("connector", ["c" * 300, "..", "."])
@@ -180,77 +147,6 @@ def test_a_plan_that_a_cleared_run_has_made_again_is_not_applied_yet() -> None:
     assert key_of(plans[0]) != key_of(plans[1])
 
 
-def test_how_a_dead_change_was_settled_is_kept_with_it(journal: Journal, time: Time) -> None:
-    """Whoever settles it goes on with a change of their own, and the dead one's retry still finds how it ended."""
-    _leave(journal, Owner("dag/dead", "apply", ELSEWHERE, 1))
-    time.now += DEAD_AFTER + 1
-
-    with journal.claim(Owner.here(run="dag/next", task="apply")) as entry:
-        entry.note(SagaState.DONE)
-        entry.begin(Owner.here(run="dag/next", task="apply"), operation="a change", key="next", stages=())
-
-    settled = journal.record_of("dag/dead", "left")
-    assert settled is not None
-    assert settled.state is SagaState.DONE
-
-
-def test_a_death_before_the_first_note_hides_nothing(journal: Journal, time: Time) -> None:
-    """Its generation has a lease and no record; what the one before left unfinished is still found."""
-    _leave(journal, Owner("dag/first", "apply", ELSEWHERE, 1))
-    lease = files.read_bytes(journal.file(1, "lease"))
-    assert lease is not None
-    files.write_bytes(journal.file(2, "lease"), lease)
-    time.now += DEAD_AFTER + 1
-
-    with journal.claim(Owner.here(run="dag/next", task="apply")) as entry:
-        assert (entry.record.owner.run, entry.record.state) == ("dag/first", SagaState.FORWARD)
-
-
-def test_what_a_dead_process_left_is_found_at_once_on_its_own_machine(journal: Journal) -> None:
-    """Its process is gone, so nobody has to wait for its lease to run out."""
-    dead = _dead_owner()
-    _leave(journal, dead)
-
-    with journal.claim(Owner.here(run="dag/next", task="apply")) as entry:
-        assert entry.record.owner == dead
-        assert entry.record.state is SagaState.FORWARD
-
-
-def test_what_a_dead_process_left_elsewhere_is_found_when_its_lease_has_run_out(journal: Journal, time: Time) -> None:
-    """Until then it may be alive."""
-    _leave(journal, Owner("dag/dead", "apply", ELSEWHERE, 1))
-    time.now += DEAD_AFTER - 1
-    with pytest.raises(Overlap), journal.claim(Owner.here(run="dag/next", task="apply")):
-        pass
-    time.now += 2
-
-    with journal.claim(Owner.here(run="dag/next", task="apply")) as entry:
-        assert entry.record.state is SagaState.FORWARD
-
-
-def test_left_overs_survive_a_second_death(journal: Journal, time: Time) -> None:
-    """The one who took over died too, before it had done anything: the third still finds what the first left."""
-    _leave(journal, Owner("dag/first", "apply", ELSEWHERE, 1))
-    time.now += DEAD_AFTER + 1
-    with journal.claim(Owner.here(run="dag/second", task="apply")):
-        pass
-
-    with journal.claim(Owner.here(run="dag/third", task="apply")) as entry:
-        assert (entry.record.owner.run, entry.record.state) == ("dag/first", SagaState.FORWARD)
-
-
-def test_whoever_was_taken_over_may_not_go_on(journal: Journal, time: Time) -> None:
-    """A process that slept through its lease finds out at its next note, before it does anything more."""
-    sleeper = Owner("dag/sleeper", "apply", ELSEWHERE, 1)
-    with journal.claim(sleeper) as entry:
-        time.now += DEAD_AFTER + 1
-        with journal.claim(Owner.here(run="dag/next", task="apply")):
-            pass
-
-        with pytest.raises(Overlap, match="'a sink/ü' was taken over by run 'dag/next'"):
-            entry.note(SagaState.FORWARD)
-
-
 def test_a_hold_is_kept_for_the_next_task_of_the_run_and_no_other(journal: Journal, time: Time) -> None:
     """Single-step changes hold a connector from task to task."""
     begin, alter = Owner.here(run="dag/steps", task="begin"), Owner.here(run="dag/steps", task="alter")
@@ -277,7 +173,7 @@ def test_a_hold_is_kept_for_the_next_task_of_the_run_and_no_other(journal: Journ
 @pytest.mark.parametrize("content", [b"", b'{"connector"', b"[]", b'{"phase": "unheard of"}'])
 def test_a_damaged_journal_stops_every_change(journal: Journal, time: Time, name: str, content: bytes) -> None:
     """What can't be read is never taken for nothing; the error names the file, and moving it away helps."""
-    _leave(journal, Owner("dag/dead", "apply", ELSEWHERE, 1))
+    leave(journal, Owner("dag/dead", "apply", ELSEWHERE, 1))
     time.now += DEAD_AFTER + 1
     files.write_bytes(journal.file(1, name), content)
 
@@ -312,58 +208,6 @@ def test_a_saga_of_several_resources_has_one_lease(tmp_path: Path, time: Time) -
             pass
 
 
-def test_what_a_saga_of_several_resources_left_is_not_hidden_from_any(tmp_path: Path, time: Time) -> None:
-    """Only its home's journal can settle it; who comes to another one is told what to run."""
-    home, other = (
-        Journal(tmp_path.as_uri(), cluster="c", connector=name, wall=time, clock=time.clock) for name in ("a", "b")
-    )
-    mine, next_one = Owner("dag/1", "apply", ELSEWHERE, 1), Owner.here(run="dag/2", task="apply")
-    with home.claim(mine, others=[other]) as entry:
-        entry.begin(mine, operation="the reset", key="left", stages=())
-        entry.note(SagaState.FORWARD)
-
-    with pytest.raises(Overlap, match="the reset by run 'dag/1' ended before its time, and 'b'"), other.claim(next_one):
-        pass
-    with home.claim(next_one, others=[other]) as entry:
-        assert entry.record.key == "left"
-        entry.note(SagaState.UNDONE)
-    with other.claim(next_one) as entry:
-        assert entry.record == SagaRecord("b", next_one)
-
-
-def test_the_dead_are_watched_once(tmp_path: Path, time: Time) -> None:
-    """However many resources a saga of another machine has left: whoever has taken its home over has seen it dead."""
-    home, *beside = (
-        Journal(tmp_path.as_uri(), cluster="c", connector=f"c{number}", wall=time, clock=time.clock)
-        for number in range(20)
-    )
-    dead = Owner("dag/dead", "apply", ELSEWHERE, 1)
-    home._claim_others(home._claim(dead, 0), dead, beside, 0)
-    time.now += DEAD_AFTER + 1
-
-    with home.claim(OTHER, others=beside):
-        assert DEAD_AFTER <= time.slept < 2 * DEAD_AFTER
-    for journal in beside:
-        assert journal.newest() == 2
-
-
-def test_a_saga_does_not_hide_what_was_left_of_one_of_its_resources(tmp_path: Path, time: Time) -> None:
-    """A change of the other connector that died has to be settled in its own journal first."""
-    home, other = (
-        Journal(tmp_path.as_uri(), cluster="c", connector=name, wall=time, clock=time.clock) for name in ("a", "b")
-    )
-    _leave(other, Owner("dag/dead", "apply", ELSEWHERE, 1))
-    time.now += DEAD_AFTER + 1
-
-    with (
-        pytest.raises(Overlap, match="'b' belongs to what it has left"),
-        home.claim(Owner.here(run="dag/2", task="apply"), others=[other]),
-    ):
-        pass
-    with other.claim(Owner.here(run="dag/3", task="apply")) as entry:
-        assert entry.record.state is SagaState.FORWARD
-
-
 @given(
     state=st.sampled_from(SagaState),
     progress=st.sampled_from(Progress),
@@ -375,23 +219,6 @@ def test_a_record_survives_its_json(state: SagaState, progress: Progress, captur
     record = SagaRecord("x", Owner("r", "t", "h", 1), state, "a change", "key", (stage, STAGE))
 
     assert SagaRecord.from_json(json.loads(files.to_json(record.as_json()))) == record
-
-
-def _dead_owner() -> Owner:
-    """A process of this machine that has ended."""
-    program = (
-        "import dataclasses, json; from airflow_provider_connect_offsets.saga.lease import Owner; "
-        "print(json.dumps(dataclasses.asdict(Owner.here(run='dag/dead', task='apply'))))"
-    )
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    return Owner(**json.loads(ended.stdout))
-
-
-def _leave(journal: Journal, owner: Owner) -> None:
-    """What a process leaves that is killed while it alters: an unfinished record, and a lease that nobody renews."""
-    entry = journal._claim(owner, 0)
-    entry.begin(owner, operation="a change", key="left", stages=())
-    entry.write(replace(entry.record, state=SagaState.FORWARD, stages=(STAGE,)))
 
 
 def _end(entry: JournalEntry, owner: Owner, key: str) -> None:

@@ -1,4 +1,4 @@
-"""Where things lie in a workspace."""
+"""Directories of a workspace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airflow_provider_connect_offsets.workspace import files
-from airflow_provider_connect_offsets.workspace.layout import journal_root, rewinds_root, run_directory
+from airflow_provider_connect_offsets.workspace.layout import (
+    MemberPath,
+    RunDirectory,
+    journal_root,
+    rewinds_root,
+    run_directory,
+)
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 from airflow_provider_connect_offsets.workspace.readiness import history_root
 
@@ -90,7 +96,8 @@ def test_run_directory() -> None:
     segment = unique_segment("manual__1:2")
     assert run.offset_plan == f"s3://bucket/offsets/change/{segment}/offset_plan"
     assert part.uri == f"s3://bucket/offsets/change/{segment}/{unique_segment('flow a')}"
-    places = [getattr(run, name) for name in dir(type(run)) if isinstance(getattr(type(run), name), property)]
-    assert len(set(places)) == len(places)
-    assert all(place.startswith(run.uri + "/") for place in places)
+    attributes = {name: value for kind in RunDirectory.__mro__ for name, value in vars(kind).items()}
+    uris = [getattr(run, name) for name, value in attributes.items() if isinstance(value, MemberPath)]
+    assert len(set(uris)) == len(uris) == 9
+    assert all(uri.startswith(run.uri + "/") for uri in uris)
     assert journal_root("s3://bucket/offsets") == "s3://bucket/offsets/_journal"

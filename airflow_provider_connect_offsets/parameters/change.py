@@ -1,0 +1,148 @@
+"""Where connectors resume: one, several, or one again and again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import ClassVar
+
+from airflow_provider_connect_offsets.offsets.requests.request import Request
+from airflow_provider_connect_offsets.parameters.fields import (
+    Flag,
+    Parameters,
+    Section,
+    Text,
+    argument,
+    choice,
+    count,
+    flag,
+    optional,
+    required,
+)
+
+#: ``to`` of a request, and what the form calls it.
+TO: dict[str | None, str] = {
+    "earliest": "earliest: the first record that is still there",
+    "latest": "latest: after the last record",
+    "datetime": "datetime: the first record at or after a moment",
+    "duration": "duration: so long ago",
+    "shift": "shift: so many records back or on",
+    "offset": "offset: that very record",
+    "skip": "skip: after so many records",
+    "clear": "clear: store nothing, so that auto.offset.reset decides",
+    "file": "file: what a file says",
+    "connector": "connector: where another connector resumes",
+    "current": "current: change nothing, show positions and log offsets",
+}
+
+
+class SelectionParams(Parameters):
+    """Which partitions are concerned."""
+
+    topics: Text = optional(
+        "Topics",
+        "Regular expression that matches whole names. Empty: all topics.",
+        section=Section.WHERE,
+        example="orders-.*",
+    )
+    partitions: Text = optional(
+        "Partitions", "Numbers and ranges. Empty: all partitions.", section=Section.WHERE, example="0,3-5"
+    )
+
+
+class PlaceParams(SelectionParams):
+    """Where to resume."""
+
+    first: ClassVar[tuple[str, ...]] = ("to", "value")
+
+    to: Text = choice("Resume at", "Where to resume.", section=Section.WHERE, values=TO, default="current")
+    value: Text = optional(
+        "Value",
+        "What goes with it: a moment, a duration (PT2H), a number of records, a position, a URI, or a connector's "
+        "name. Empty for earliest, latest, current and clear.",
+        section=Section.WHERE,
+        example="2026-01-31T03:00:00+01:00",
+    )
+    only_back: Flag = argument(
+        "Whether partitions that have not come that far stay where they are, so that nothing unread is skipped.",
+        default=False,
+    )
+
+    def request(self, connector: str, *, now: datetime) -> Request:
+        """Parse the request for ``connector``; raises :class:`InvalidRequest`."""
+        requested = Request.parse(
+            connector=connector,
+            to=self.to,
+            value=self.value,
+            topics=self.topics,
+            partitions=self.partitions,
+            now=now,
+        )
+        return replace(requested, only_back=self.only_back)
+
+
+class ConnectorChangeParams(PlaceParams):
+    """Where one connector resumes."""
+
+    connector: Text = required("Connector", "Name of the connector.", section=Section.WHAT, example="orders-mirror")
+
+
+class FleetChangeParams(PlaceParams):
+    """Where many connectors resume."""
+
+    connectors: Text = required(
+        "Connectors",
+        "Regular expression that matches whole names of connectors.",
+        section=Section.WHAT,
+        example="orders-.*",
+    )
+
+
+class FleetLimitsParams(Parameters):
+    """How many connectors of a fleet may be down, or fail."""
+
+    max_down: int = count(
+        "Down at once", "How many connectors may be stopped at the same time.", section=Section.LIMITS, default=5
+    )
+    max_failures: int = count(
+        "Failures",
+        "After so many connectors that could not be changed, no further one is stopped.",
+        section=Section.LIMITS,
+        default=5,
+    )
+
+
+class BackfillParams(SelectionParams):
+    """Which connector is rewound to the start of each data interval, and how far at most."""
+
+    # A scheduled DAG must be valid without anyone filling in its form; a run without a connector fails.
+    connector: Text = optional(
+        "Connector",
+        "Name of the connector. Set it in the DAG file, for scheduled runs.",
+        section=Section.WHAT,
+        example="orders-mirror",
+    )
+    max_rewind: Text = required(
+        "Furthest back",
+        "ISO 8601 duration: how far back from now an interval may begin.",
+        section=Section.LIMITS,
+        example="P7D",
+        default="P7D",
+    )
+
+
+class ApprovalParams(Parameters):
+    """Whether to ask a person, and whether to change anything."""
+
+    approval: Flag = flag(
+        "Ask for approval",
+        "Whether someone has to approve the plan before anything is stopped.",
+        section=Section.SAFETY,
+        default=True,
+    )
+    dry_run: Flag = flag(
+        "Dry run",
+        "Whether to stop after the plan; nothing is stopped or changed then.",
+        section=Section.SAFETY,
+        default=False,
+    )

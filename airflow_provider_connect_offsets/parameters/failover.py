@@ -1,0 +1,229 @@
+"""Consumer groups that go to the other cluster of a flow, or home again."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from airflow_provider_connect_offsets.offsets.flow import Flow
+from airflow_provider_connect_offsets.offsets.requests.failover import (
+    DEFAULT_COMPARED,
+    DEFAULT_COMPARED_TOTAL,
+    FailoverRequest,
+)
+from airflow_provider_connect_offsets.parameters.fields import (
+    Flag,
+    Parameters,
+    Section,
+    Text,
+    argument,
+    choice,
+    count,
+    flag,
+    optional,
+    optional_count,
+    required,
+    share,
+)
+
+
+class GroupsToMoveParams(Parameters):
+    """Which groups go to the other cluster, and what has to be true for it; for failover and failback alike."""
+
+    groups: Text = required(
+        "Groups",
+        "Regular expression that matches whole names of consumer groups.",
+        section=Section.WHAT,
+        example="orders-.*",
+        default=".*",
+    )
+    source_connector: Text = optional(
+        "MirrorSource",
+        "Name of the flow's MirrorSourceConnector; needed where planned.",
+        section=Section.WHAT,
+        example="orders-mirror",
+    )
+    checkpoint_connector: Text = optional(
+        "MirrorCheckpoint",
+        "Name of the flow's MirrorCheckpointConnector, to be stopped as well. Empty: none.",
+        section=Section.WHAT,
+        example="orders-checkpoints",
+    )
+    topics: Text = optional(
+        "Topics",
+        "Regular expression that matches whole names of the source. Empty: all topics.",
+        section=Section.WHAT,
+        example="orders-.*",
+    )
+    rewind: Text = optional(
+        "May go back",
+        "Regular expression of groups that may be set back on the target, where they are further. Empty: none.",
+        section=Section.LIMITS,
+        example="orders-.*",
+    )
+    min_coverage: Any = share(
+        "Coverage",
+        "Share of the partitions that must be translated; with less nothing is committed.",
+        section=Section.LIMITS,
+        default=1.0,
+    )
+    max_rereads: Any = optional_count(
+        "Re-reads",
+        "How many records may be read again, all groups together; with more nothing is committed. Empty: of each "
+        "partition as many as the preview says.",
+        section=Section.LIMITS,
+        example=500,
+    )
+    compared: Any = count(
+        "Records compared",
+        "How many records of either log are read at most, for each partition, to prove exact offsets; of what lies "
+        "before, only single records.",
+        section=Section.LIMITS,
+        default=DEFAULT_COMPARED,
+        minimum=0,
+    )
+    compared_total: Any = count(
+        "Records compared, in all",
+        "How many records are read at most while the flow is stopped, of both logs and all partitions together. "
+        "The preview names the partitions that get less than they need.",
+        section=Section.LIMITS,
+        default=DEFAULT_COMPARED_TOTAL,
+        minimum=0,
+    )
+
+
+class DrainingParams(Parameters):
+    """How long replication may take to catch up."""
+
+    drain_timeout: float = count(
+        "Drain timeout",
+        "Seconds in which replication has to catch up with the source, where planned.",
+        section=Section.LIMITS,
+        default=300,
+    )
+
+
+class FlowAfterwardsParams(Parameters):
+    """What becomes of the flow after the commit."""
+
+    resume_flow: Flag = flag(
+        "Start the flow again",
+        "Whether its connectors are started again after the commit.",
+        section=Section.SAFETY,
+        default=False,
+    )
+
+
+class FailoverParams(GroupsToMoveParams):
+    """A failover, planned or not."""
+
+    first: ClassVar[tuple[str, ...]] = ("groups", "planned")
+
+    planned: Flag = flag(
+        "Planned",
+        "Whether the source is alive: replication is drained and stopped first then. Otherwise the checkpoints on "
+        "the target decide.",
+        section=Section.WHAT,
+        default=True,
+    )
+    source_alias: Text = optional(
+        "Source alias",
+        "Alias of the source cluster. Empty: as the connector says.",
+        section=Section.FLOW,
+        example="primary",
+    )
+    target_alias: Text = optional(
+        "Target alias",
+        "Alias of the target cluster. Empty: as the connector says.",
+        section=Section.FLOW,
+        example="backup",
+    )
+    replication_policy: Text = choice(
+        "Replication policy",
+        "How remote topics are named.",
+        section=Section.FLOW,
+        values={
+            None: "as the connector says",
+            "default": "default: the alias before the name",
+            "identity": "identity: the same name",
+        },
+        default="",
+    )
+    separator: Text = optional(
+        "Separator",
+        "replication.policy.separator. Empty: as the connector says, or a dot.",
+        section=Section.FLOW,
+        example="_",
+    )
+    syncs_on: Text = choice(
+        "Offset syncs are on",
+        "offset-syncs.topic.location.",
+        section=Section.FLOW,
+        values={None: "as the connector says", "source": "source", "target": "target"},
+        default="",
+    )
+    trust_checkpoints: Flag = flag(
+        "Trust checkpoints",
+        "Where the source is gone: whether groups go on where nothing but MirrorMaker 2's own checkpoints tells. "
+        "These may skip records if the flow was being set back, or its topic was created anew.",
+        section=Section.SAFETY,
+        default=True,
+    )
+    forward_connector: Text = argument(
+        "Of a failback, the MirrorSourceConnector that once brought the records from the target, the groups' home.",
+        default="",
+    )
+
+    def request(self, flow: Flow, *, forward: Flow | None, reads_committed: bool) -> FailoverRequest:
+        """Parse the request; raises :class:`InvalidRequest`.
+
+        Args:
+            flow: The flow from the cluster that the groups leave.
+            forward: Of a failback, the flow that once brought the records.
+            reads_committed: Whether MirrorSource reads committed records only.
+        """
+        described = {"source_alias", "target_alias", "replication_policy", "separator", "syncs_on"}
+        typed = self.model_dump(exclude=described)
+        return FailoverRequest.parse(flow=flow, forward=forward, reads_committed=reads_committed, **typed)
+
+
+class FailbackParams(GroupsToMoveParams):
+    """A failback: what the form shows of it; its operators are those of a failover."""
+
+    first: ClassVar[tuple[str, ...]] = ("groups", "forward_connector")
+
+    forward_connector: Text = optional(
+        "MirrorSource from home",
+        "Name of the MirrorSourceConnector that once brought the records from home; stopped during the run. Empty: "
+        "the groups read no remote topics.",
+        section=Section.WHAT,
+        example="orders-mirror",
+    )
+    source_connector: Text = optional(
+        "MirrorSource that leads back",
+        "Name of the MirrorSourceConnector that replicates to home, where there is one; drained and stopped.",
+        section=Section.WHAT,
+        example="orders-mirror-back",
+    )
+    checkpoint_connector: Text = optional(
+        "MirrorCheckpoint that leads back",
+        "Name of its MirrorCheckpointConnector, to be stopped as well. Empty: none.",
+        section=Section.WHAT,
+        example="orders-checkpoints-back",
+    )
+    topics: Text = optional(
+        "Topics",
+        "Regular expression that matches whole names of topics as the groups read them now. Empty: all.",
+        section=Section.WHAT,
+        example=r"primary\.orders",
+    )
+
+
+class RestoredRunParams(Parameters):
+    """The failover that is taken back."""
+
+    run_uri: Text = required(
+        "Run",
+        "Directory of the failover's final translation, as its message and its report name it.",
+        section=Section.WHAT,
+        example="file:///var/lib/airflow/connect_offsets/mirror_failover/manual__2026-01-31/final",
+    )

@@ -1,0 +1,162 @@
+"""A MirrorMaker 2 flow: its reset, its offset syncs, its readiness for a failover."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest, Thresholds
+from airflow_provider_connect_offsets.parameters.change import TO, PlaceParams
+from airflow_provider_connect_offsets.parameters.fields import (
+    Flag,
+    Parameters,
+    Section,
+    Text,
+    argument,
+    choice,
+    count,
+    flag,
+    optional,
+    prefilled,
+    required,
+    share,
+)
+
+_DEFAULTS = Thresholds()
+
+
+class FlowConnectorsParams(Parameters):
+    """The connectors of a flow, and which of its own topics are emptied."""
+
+    source_connector: Text = required(
+        "MirrorSource", "Name of the flow's MirrorSourceConnector.", section=Section.WHAT, example="orders-mirror"
+    )
+    checkpoint_connector: Text = optional(
+        "MirrorCheckpoint",
+        "Name of the flow's MirrorCheckpointConnector, which is stopped meanwhile and forgets the old syncs. "
+        "Empty: there is none.",
+        section=Section.WHAT,
+        example="orders-checkpoints",
+    )
+    checkpoints: Flag = flag(
+        "Checkpoints",
+        "Whether to remove the flow's checkpoints, too; needed where the remote topics were made anew.",
+        section=Section.WHERE,
+        default=False,
+    )
+
+
+class FlowResetParams(PlaceParams, FlowConnectorsParams):
+    """Where a flow's MirrorSource resumes, and what is emptied with it."""
+
+    to: Text = choice(
+        "Resume at",
+        "Where the MirrorSource resumes; earliest replicates everything again, current nothing.",
+        section=Section.WHERE,
+        values={to: words for to, words in TO.items() if to != "skip"},
+        default="earliest",
+    )
+
+
+class ClearedSyncsParams(FlowConnectorsParams):
+    """Whose offset syncs are emptied."""
+
+    foreign: Flag = argument(
+        "Whether syncs of topics that the MirrorSource does not replicate may go, too.", default=False
+    )
+
+
+class ReadinessThresholdsParams(Parameters):
+    """Where a finding becomes an error; 0: it is only shown."""
+
+    max_lag_records: Any = count(
+        "Records",
+        "How many records of a partition may not be replicated yet. 0: not judged.",
+        section=Section.LIMITS,
+        default=_DEFAULTS.max_lag_records,
+        minimum=0,
+    )
+    max_lag_seconds: Any = count(
+        "Seconds",
+        "How old the oldest record that is not replicated may be. More than the workers' offset.flush.interval.ms, "
+        "as what they have not flushed yet is not observed. 0: not judged.",
+        section=Section.LIMITS,
+        default=_DEFAULTS.max_lag_seconds,
+        minimum=0,
+    )
+    max_sync_age: Any = count(
+        "Age of syncs",
+        "Seconds for which records may be replicated without an offset sync. 0: not judged.",
+        section=Section.LIMITS,
+        default=_DEFAULTS.max_sync_age,
+        minimum=0,
+    )
+    max_checkpoint_age: Any = count(
+        "Age of checkpoints",
+        "Seconds for which a checkpoint may stay behind what the offset syncs allow. 0: not judged.",
+        section=Section.LIMITS,
+        default=_DEFAULTS.max_checkpoint_age,
+        minimum=0,
+    )
+    stuck_after: Any = count(
+        "Stuck after",
+        "Seconds without progress in spite of a lag, by the history. 0: not judged.",
+        section=Section.LIMITS,
+        default=_DEFAULTS.stuck_after,
+        minimum=0,
+    )
+    min_coverage: Any = share(
+        "Coverage",
+        "Share of each group's partitions that a failover now would have to translate, planned or not.",
+        section=Section.LIMITS,
+        default=_DEFAULTS.min_coverage,
+    )
+    max_rereads: Any = count(
+        "Re-reads",
+        "How many records a group may read again after a planned failover now. 0: not judged.",
+        section=Section.LIMITS,
+        default=_DEFAULTS.max_rereads,
+        minimum=0,
+    )
+
+
+class ObservedFlowParams(Parameters):
+    """Which flow is observed, and which of its groups."""
+
+    source_connector: Text = prefilled(
+        "Source connector",
+        "Name of the flow's MirrorSourceConnector.",
+        section=Section.WHAT,
+        default="MirrorSourceConnector",
+    )
+    checkpoint_connector: Text = optional(
+        "Checkpoint connector",
+        "Name of the flow's MirrorCheckpointConnector. Empty: nothing is reported of groups.",
+        section=Section.WHAT,
+        example="orders-checkpoints",
+    )
+    groups: Text = optional(
+        "Groups",
+        "Regular expression that matches whole names of the source's consumer groups. Empty: all.",
+        section=Section.WHAT,
+        example="orders-.*",
+    )
+    thresholds: Any = argument(
+        "Thresholds by name (``offsets.requests.readiness.Thresholds``); 0: a finding is only shown.", default=None
+    )
+
+    def request(self) -> ReadinessRequest:
+        """Parse the request; raises :class:`InvalidRequest`."""
+        thresholds: Mapping[str, object] = self.thresholds or {}
+        return ReadinessRequest.parse(
+            source_connector=self.source_connector,
+            checkpoint_connector=self.checkpoint_connector,
+            groups=self.groups,
+            thresholds=thresholds,
+        )
+
+
+class HistoryParams(Parameters):
+    """How many runs are kept."""
+
+    keep: int = count("History", "How many runs are kept, with their reports.", section=Section.LIMITS, default=672)

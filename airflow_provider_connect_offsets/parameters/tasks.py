@@ -1,0 +1,108 @@
+"""What tasks of a run hand on to each other, and what only code gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow_provider_connect_offsets.parameters.fields import Flag, Parameters, Text, argument
+
+
+class PartParams(Parameters):
+    """Which directory of the run a task writes to."""
+
+    part: Text = argument("Keeps several operations of one DAG run apart.", default="")
+
+
+class RunParams(Parameters):
+    """The run's datasets."""
+
+    run_uri: Text = argument("URI of the run's directory, which the snapshot returned.")
+
+
+class ApprovedParams(Parameters):
+    """The plan that was approved."""
+
+    digest: Text = argument("Digest of the plan that was approved; any other plan is refused.")
+
+
+class WaitingParams(Parameters):
+    """How long a state is awaited."""
+
+    timeout: float = argument("Seconds that each state of a connector is awaited.", default=120.0)
+
+
+class SyncsAwaitedParams(Parameters):
+    """How long new offset syncs are awaited."""
+
+    sync_timeout: float = argument(
+        "Seconds that the first new offset syncs are awaited once the flow runs again; workers with a long "
+        "offset.flush.interval.ms need more than that.",
+        default=180.0,
+    )
+
+
+class PlanAgeParams(Parameters):
+    """How old a plan may be."""
+
+    plan_ttl: float = argument("Seconds after which a plan is refused as stale.", default=3600.0)
+
+
+class FoundParams(Parameters):
+    """What a Spark job found."""
+
+    summary: Any = argument("What the task of the Spark job returned.")
+
+
+class QuestionParams(FoundParams):
+    """What a person is asked."""
+
+    approval: Flag = argument("Whether a person is asked; if not, the run goes on at once.", default=True)
+    plan_only: Flag = argument("Whether to skip what follows (dry run).", default=False)
+
+
+class StepLeaseParams(Parameters):
+    """For how long single steps keep a connector to their run."""
+
+    hold: float | None = argument(
+        "Seconds for which the connector is leased to the run's next tasks, which single-step changes need; None: not.",
+        default=None,
+    )
+
+
+class OneConnectorParams(Parameters):
+    """The connector of a single step or a sensor."""
+
+    connector: Text = argument("Name of the connector.")
+
+
+class RequestedStateParams(Parameters):
+    """The state that a connector is brought into, or awaited in."""
+
+    state: Text = argument("RUNNING, PAUSED or STOPPED; a sensor may await FAILED, too.", default="RUNNING")
+
+
+class OffsetsFileParams(Parameters):
+    """Where offsets are written to, and which plan they are held against."""
+
+    uri: Text = argument(
+        "URI of the KIP-199 JSON file; empty: ``<workspace>/<dag_id>/<run_id>/<task_id>.json``.", default=""
+    )
+    run_uri: Text = argument(
+        "URI of the run's directory, if what was planned there must be proved to be stored.", default=""
+    )
+
+
+class WrittenOffsetsParams(Parameters):
+    """The offsets that are written: given here, or by a plan."""
+
+    offsets: Any = argument(
+        'As Connect\'s REST API takes them: a list of ``{"partition": {…}, "offset": {…} or null}``.', default=None
+    )
+    run_uri: Text = argument("URI of the run whose plan is written, in place of ``offsets``.", default="")
+    digest: Text = argument("Digest of that plan; any other plan is refused.", default="")
+
+
+class PreviewParams(Parameters):
+    """The preview that a final translation is held to: no other group, and no more re-reads."""
+
+    preview_uri: Text = argument("``run_uri`` of the preview; empty: this is the preview.", default="")

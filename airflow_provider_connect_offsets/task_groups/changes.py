@@ -1,0 +1,105 @@
+"""Task groups that change where connectors and MirrorMaker 2 flows resume."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import TaskGroup
+
+from airflow_provider_connect_offsets.operators.apply import (
+    ApplyOffsetPlanOperator,
+    ApproveOffsetPlanOperator,
+    BeginOffsetChangeOperator,
+)
+from airflow_provider_connect_offsets.operators.fleet import (
+    ApplyFleetPlansOperator,
+    ApproveFleetOperator,
+    BeginFleetChangeOperator,
+    PlanFleetOperator,
+    RestoreFleetOperator,
+    SnapshotFleetOperator,
+)
+from airflow_provider_connect_offsets.operators.mirror_reset import (
+    ApplyMirrorResetOperator,
+    ApproveMirrorResetOperator,
+    BeginMirrorResetOperator,
+    PlanMirrorResetOperator,
+    RestoreMirrorFlowOperator,
+    SnapshotMirrorFlowOperator,
+)
+from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
+from airflow_provider_connect_offsets.operators.restore import RestoreConnectorOffsetsOperator
+from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnectorOffsetsOperator
+from airflow_provider_connect_offsets.parameters.change import (
+    ApprovalParams,
+    ConnectorChangeParams,
+    FleetChangeParams,
+    FleetLimitsParams,
+)
+from airflow_provider_connect_offsets.parameters.connections import (
+    ConnectorConnectionParams,
+    FlowConnectionParams,
+    SparkConnectionParams,
+)
+from airflow_provider_connect_offsets.parameters.flow import FlowResetParams
+from airflow_provider_connect_offsets.parameters.tasks import PartParams, PlanAgeParams, SyncsAwaitedParams
+from airflow_provider_connect_offsets.task_groups.wiring import task_group, tasks, wire
+
+#: What the trigger forms of the changes show.
+CHANGE = (ConnectorChangeParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
+FLEET = (FleetChangeParams, FleetLimitsParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
+RESET = (FlowResetParams, ApprovalParams, FlowConnectionParams, SparkConnectionParams)
+
+_BY_CODE: dict[str, Any] = {"approval_timeout": timedelta(hours=12), "spark": None}
+_CHANGE = tasks(
+    snapshot=SnapshotConnectorOffsetsOperator,
+    plan=PlanConnectorOffsetsOperator,
+    approve=ApproveOffsetPlanOperator,
+    begin=BeginOffsetChangeOperator,
+    apply=ApplyOffsetPlanOperator,
+    restore=RestoreConnectorOffsetsOperator,
+)
+_FLEET = tasks(
+    snapshot=SnapshotFleetOperator,
+    plan=PlanFleetOperator,
+    approve=ApproveFleetOperator,
+    begin=BeginFleetChangeOperator,
+    apply=ApplyFleetPlansOperator,
+    restore=RestoreFleetOperator,
+)
+_RESET = tasks(
+    snapshot=SnapshotMirrorFlowOperator,
+    plan=PlanMirrorResetOperator,
+    approve=ApproveMirrorResetOperator,
+    begin=BeginMirrorResetOperator,
+    apply=ApplyMirrorResetOperator,
+    restore=RestoreMirrorFlowOperator,
+)
+
+
+@task_group(*CHANGE, PartParams, PlanAgeParams, group_id="change", **_BY_CODE)
+def guarded_offset_change(*, group_id: str, **values: Any) -> TaskGroup:
+    """Snapshot, plan, approve, begin, apply, outcome, and restore as teardown, for one connector.
+
+    Every argument but ``approval_timeout``, ``spark`` and ``group_id`` may be a template. After a rejection, or
+    ``approval_timeout`` without an answer, all that follows is skipped. ``spark``: more arguments for the
+    ``SparkSubmitOperator`` that plans (``conf``, ``executor_memory``, …).
+    """
+    return wire(_CHANGE, values, group_id=group_id)
+
+
+@task_group(*FLEET, PartParams, PlanAgeParams, group_id="change", **_BY_CODE)
+def guarded_fleet_change(*, group_id: str, **values: Any) -> TaskGroup:
+    """``guarded_offset_change`` for every connector whose whole name matches ``connectors``.
+
+    One snapshot, one Spark application, one approval for all; then ``apply`` changes them, ``max_down`` at a time. One
+    that fails is undone by itself, the others are changed, and the run fails with the names.
+    """
+    return wire(_FLEET, values, group_id=group_id)
+
+
+@task_group(*RESET, PartParams, PlanAgeParams, SyncsAwaitedParams, group_id="reset", **_BY_CODE)
+def mirror_reset(*, group_id: str, **values: Any) -> TaskGroup:
+    """``guarded_offset_change`` for a MirrorMaker 2 flow: its MirrorSource, offset syncs and, if asked, checkpoints."""
+    return wire(_RESET, values, group_id=group_id)

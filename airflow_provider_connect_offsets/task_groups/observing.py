@@ -1,0 +1,79 @@
+"""Task groups that observe: a flow's readiness for a failover, and stored offsets without a connector."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import TaskGroup
+
+from airflow_provider_connect_offsets.operators.orphans import (
+    ApproveRemovalOperator,
+    FindOrphanedOffsetsOperator,
+    RemoveOrphanedOffsetsOperator,
+    SnapshotStoredOffsetsOperator,
+)
+from airflow_provider_connect_offsets.operators.readiness import (
+    JudgeMirrorReadinessOperator,
+    RequireMirrorReadyOperator,
+    SnapshotMirrorReadinessOperator,
+)
+from airflow_provider_connect_offsets.parameters.connections import (
+    FlowConnectionParams,
+    SparkConnectionParams,
+    StorageConnectionParams,
+)
+from airflow_provider_connect_offsets.parameters.flow import (
+    HistoryParams,
+    ObservedFlowParams,
+    ReadinessThresholdsParams,
+)
+from airflow_provider_connect_offsets.parameters.orphans import OrphanedOffsetsParams, RemovalParams
+from airflow_provider_connect_offsets.parameters.tasks import PartParams
+from airflow_provider_connect_offsets.task_groups.wiring import Task, retries, spark_of, task_group, tasks, wire
+
+#: What the trigger forms show.
+READINESS = (ObservedFlowParams, ReadinessThresholdsParams, HistoryParams, FlowConnectionParams, SparkConnectionParams)
+ORPHANS = (OrphanedOffsetsParams, RemovalParams, StorageConnectionParams, SparkConnectionParams)
+
+_ORPHANS = tasks(
+    snapshot=SnapshotStoredOffsetsOperator,
+    plan=("find", FindOrphanedOffsetsOperator),
+    approve=ApproveRemovalOperator,
+    apply=("remove", RemoveOrphanedOffsetsOperator),
+)
+
+
+@task_group(*ORPHANS, PartParams, group_id="orphans", approval_timeout=timedelta(hours=12), spark=None)
+def orphaned_offsets(*, group_id: str, **values: Any) -> TaskGroup:
+    """Snapshot, find, approve, remove: offsets in ``offsets_topic`` whose connector no longer exists.
+
+    Every argument but ``approval_timeout``, ``spark`` and ``group_id`` may be a template. Without ``remove``, if
+    nothing is orphaned, after a rejection, and after ``approval_timeout`` without an answer, nothing is removed and the
+    run is a success. ``spark``: more arguments for the ``SparkSubmitOperator`` that searches.
+    """
+    return wire(_ORPHANS, values, group_id=group_id)
+
+
+@task_group(
+    ObservedFlowParams,
+    HistoryParams,
+    FlowConnectionParams,
+    SparkConnectionParams,
+    PartParams,
+    group_id="readiness",
+    spark=None,
+)
+def mirror_readiness(*, group_id: str, **values: Any) -> TaskGroup:
+    """Snapshot, judge, and a last task that fails if a threshold is crossed; the report is written before that.
+
+    Every argument but ``spark`` and ``group_id`` may be a template. ``spark``: more arguments for the
+    ``SparkSubmitOperator`` that judges.
+    """
+    with TaskGroup(group_id) as group:
+        snapshot = Task(task_id="snapshot", operator=SnapshotMirrorReadinessOperator).make(values, **retries())
+        judge = Task(task_id="judge", operator=JudgeMirrorReadinessOperator).make(
+            values, run_uri=snapshot.output, **spark_of(values)
+        )
+        RequireMirrorReadyOperator(task_id="ready", summary=judge.output, retries=0)
+    return group

@@ -1,0 +1,39 @@
+"""What a person is asked before orphaned offsets are removed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
+
+from airflow_provider_connect_offsets.operators.orphans import ApproveRemovalOperator
+from tests.support.airflow.orphan_runs import execute, local, read
+from tests.support.rows.written import orphaned
+
+
+def test_a_person_is_asked(tmp_path: Path) -> None:
+    """The question shows each connector; where nothing is to be removed nobody is asked, and the page says so.
+
+    Where the topic may be another cluster's, someone must be asked.
+    """
+    directory = orphaned(tmp_path)
+    summary = {**read(directory.summary), "run_uri": directory.uri, "report": directory.report}
+    approve = ApproveRemovalOperator(task_id="approve", summary=summary, remove="False", defaults="Reject")
+    none = {**summary, "orphaned": 0}
+    idle = ApproveRemovalOperator(task_id="idle", summary=none, remove="True", defaults="Reject")
+    sure = ApproveRemovalOperator(task_id="sure", summary=summary, remove="True", approval="False", defaults="Reject")
+
+    subject, body = approve.question()
+    with pytest.raises(AirflowSkipException, match="Nothing is removed, as remove is false"):
+        execute(approve)
+    with pytest.raises(AirflowSkipException, match="No offset is orphaned"):
+        execute(idle)
+    assert execute(sure) is None
+    sure.summary = {**summary, "existing": 0}
+    with pytest.raises(AirflowFailException, match="so nothing shows that it is this cluster's"):
+        execute(sure)
+
+    assert subject == "Remove the offsets of 2 deleted connectors?"
+    assert "| files-old | 3 | 2025-11-02 08:00:00 UTC | 2.0 KiB |" in body
+    assert "this run was to look only" in local(directory.report).read_text().lower()

@@ -1,0 +1,14 @@
+"""Who recovers an operation that has ended before its time."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class RecoveredBy(StrEnum):
+    """The same task again, the teardown of its run, another run, or a person with ``connect-offsets recover``."""
+
+    RETRY = "retry"
+    TEARDOWN = "teardown"
+    OTHER_RUN = "other_run"
+    PERSON = "recover"

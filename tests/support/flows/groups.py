@@ -1,0 +1,55 @@
+"""Consumer groups on the sandbox's clusters: commit offsets, read them, join a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from confluent_kafka import Consumer
+
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster, open_cluster
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from sandbox import Broker, wait_until
+
+Positions = Mapping[str, Mapping[TopicPartition, int]]
+
+
+@contextmanager
+def cluster(broker: Broker) -> Iterator[KafkaCluster]:
+    """Open the clients of a cluster of the sandbox."""
+    with open_cluster({"bootstrap.servers": broker.bootstrap}) as opened:
+        yield opened
+
+
+def commit_groups(broker: Broker, positions: Positions) -> None:
+    """Commit offsets and wait until they are stored, as a new broker may lose the first commit silently."""
+    left: list[str] = []
+
+    def committed() -> bool:
+        with cluster(broker) as opened:
+            assert opened.groups.commit(positions) == {}
+        found = standing(broker, positions)
+        left[:] = [name for name, offsets in positions.items() if not offsets.items() <= found[name].items()]
+        return not left
+
+    wait_until(committed, 60, "the groups were not committed", progress={"groups left": lambda: len(left)})
+
+
+def standing(broker: Broker, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
+    """The committed offsets of the groups."""
+    with cluster(broker) as opened:
+        found = opened.groups.offsets_of(groups)
+    return {name: {where: one.offset for where, one in offsets.items()} for name, offsets in found.items()}
+
+
+@contextmanager
+def member(broker: Broker, group: str, topic: str) -> Iterator[None]:
+    """Run a member of a group during the block."""
+    config = {"bootstrap.servers": broker.bootstrap, "group.id": group, "enable.auto.commit": False}
+    consumer = Consumer({**config, "auto.offset.reset": "latest"})
+    consumer.subscribe([topic])
+    try:
+        wait_until(lambda: bool(consumer.poll(0.1) or consumer.assignment()), 60, "no partition was assigned")
+        yield
+    finally:
+        consumer.close()

@@ -1,0 +1,1 @@
+"""Connect workers that answer by script, and proxies in front of real workers."""

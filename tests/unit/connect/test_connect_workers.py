@@ -1,0 +1,135 @@
+"""Several Connect workers, and workers that do not answer: which calls are sent again, and to which worker."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import pytest
+import requests
+
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.exceptions import (
+    OutcomeUnknown,
+    Unreachable,
+)
+from tests.support.workers.scripted_worker import FakeTime, Reply, Worker
+
+Connect = Callable[..., ConnectRest]
+STOP = "PUT /connectors/c/stop"
+OK = Reply(200, ["b", "a"])
+
+
+def test_the_next_worker_is_asked_where_one_is_gone(
+    connect_to: Connect, start_worker: Callable[..., Worker], closed_url: str
+) -> None:
+    """With several workers one that is down is passed over, by changes as well, and not asked first again."""
+    first, second = start_worker(), start_worker()
+    second.answers(STOP, Reply(204))
+    second.answers("GET /connectors", OK)
+    store = connect_to(closed_url, first.url, second.url)  # the first of the two is still starting: Jetty's 404
+
+    store.stop("c")
+    assert store.connectors() == ["a", "b"]
+
+    assert first.calls == [STOP]
+    assert second.calls == [STOP, "GET /connectors"]
+
+
+def test_a_change_that_may_have_arrived_goes_to_no_other_worker(
+    connect_to: Connect, start_worker: Callable[..., Worker]
+) -> None:
+    """An answer that gets lost after the request was sent is an unknown outcome; nothing is sent twice."""
+    first, second = start_worker(), start_worker()
+    first.answers(STOP, Reply(hang_up=True))
+    second.answers(STOP, Reply(204))
+
+    with pytest.raises(OutcomeUnknown, match="read the present state before anything else"):
+        connect_to(first.url, second.url).stop("c")
+
+    assert (first.calls, second.calls) == ([STOP], [])
+
+
+def test_a_read_may_go_to_another_worker_after_any_failure(
+    connect_to: Connect, start_worker: Callable[..., Worker]
+) -> None:
+    """Reading from the next worker can do no harm."""
+    first, second = start_worker(), start_worker()
+    first.answers("GET /connectors", Reply(hang_up=True))
+    second.answers("GET /connectors", OK)
+
+    assert connect_to(first.url, second.url).connectors() == ["a", "b"]
+
+
+def test_a_change_without_an_answer_in_time_is_an_unknown_outcome(
+    connect_to: Connect, worker: Worker, closed_url: str
+) -> None:
+    """A read timeout of a change is neither failure nor success, whatever connection error is being handled by then."""
+    worker.answers(STOP, Reply(wait=True))
+    store = connect_to(worker.url, change_timeout=0.1)
+
+    def stop_while_another_error_is_handled() -> None:
+        try:
+            requests.get(closed_url, timeout=5)
+        except requests.ConnectionError:
+            store.stop("c")
+
+    with pytest.raises(OutcomeUnknown, match=r"'c'.*read timeout"):
+        stop_while_another_error_is_handled()
+
+    assert worker.calls == [STOP]
+
+
+def test_a_read_without_an_answer_in_time_is_unreachable(connect_to: Connect, worker: Worker) -> None:
+    """A worker that takes a call and says nothing is told as such, within the read timeout."""
+    worker.answers("GET /connectors", Reply(wait=True))
+
+    with pytest.raises(Unreachable, match="read timeout"):
+        connect_to(worker.url, read_timeout=0.05, timeout=0).connectors()
+
+
+def test_nobody_there_names_every_address(connect_to: Connect, closed_url: str, time: FakeTime) -> None:
+    """Where all connections are refused, the error names each URL and the reason, after the timeout."""
+    with pytest.raises(Unreachable) as caught:
+        connect_to(closed_url, "http://no-such-host.invalid:8083", timeout=5).stop("c")
+
+    assert type(caught.value) is Unreachable
+    assert f"{closed_url} gives no answer (connection refused)" in str(caught.value)
+    assert "http://no-such-host.invalid:8083 gives no answer" in str(caught.value)
+    assert "stop connector 'c'" in str(caught.value)
+    assert 0 < sum(time.slept) <= 5
+
+
+def test_a_change_is_sent_once_the_worker_is_back(
+    connect_to: Connect, time: FakeTime, start_worker: Callable[..., Worker], closed_url: str
+) -> None:
+    """A connection that never came about is tried again, by changes too: nothing was sent."""
+    workers: list[Worker] = []
+
+    def come_back() -> None:
+        workers.append(start_worker(port=int(closed_url.rpartition(":")[2])))
+        workers[0].answers(STOP, Reply(204))
+
+    time.meanwhile = come_back
+
+    connect_to(closed_url).stop("c")
+
+    assert [worker.calls for worker in workers] == [[STOP]]
+
+
+def test_a_connection_that_never_comes_about_is_given_up(connect_to: Connect) -> None:
+    """A worker behind a full queue of connections is Unreachable after the connect timeout, for changes too."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(0)
+        waiting = [socket.socket() for _ in range(3)]
+        for one in waiting:
+            one.settimeout(0)
+            one.connect_ex(listening.getsockname())
+        try:
+            url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+            with pytest.raises(Unreachable, match="no connection within the connect timeout"):
+                connect_to(url, connect_timeout=0.1, timeout=0).stop("c")
+        finally:
+            for one in waiting:
+                one.close()
