@@ -1,1 +1,9 @@
-"""``connect-offsets``, the tool that KIP-199 proposed: source offsets out of and into where workers store them."""
+"""``connect-offsets``, the tool that KIP-199 proposes: exports and imports source offsets in the workers' storage.
+
+- ``main``: the command and its subcommands; ``options``: the options that several have
+- ``exporting``, ``importing``, ``comparing``, ``copying``, ``orphaned``: what each subcommand does
+- ``recover``, ``recovering``: what dead operations have left, shown and settled
+- ``opened``: the storage of a worker's properties; ``journals``: this user's journals; ``messages``: standard error
+
+Nothing is imported here: ``--help`` must not wait for confluent-kafka.
+"""

@@ -1,4 +1,4 @@
-"""Diff: where two documents of offsets differ, as lines that can be read and counted."""
+"""Diff: the differences of two documents of offsets, one line for each partition."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 
-from airflow_provider_connect_offsets.cli.told import counted, tell
+from airflow_provider_connect_offsets.cli.messages import counted, tell
 from airflow_provider_connect_offsets.offsets.document import Offsets
 
 
 def show(left: Mapping[str, Offsets], right: Mapping[str, Offsets], *, connectors: frozenset[str]) -> None:
-    """Write one line for each partition that differs, of ``connectors`` (none named: of all)."""
+    """Write a line for each partition that differs; ``connectors``: which ones, empty: all."""
     names = sorted(name for name in left.keys() | right.keys() if not connectors or name in connectors)
     count = 0
     for name in names:
@@ -22,7 +22,7 @@ def show(left: Mapping[str, Offsets], right: Mapping[str, Offsets], *, connector
 
 
 def differing(before: Offsets, after: Offsets) -> Iterator[str]:
-    """Tell each partition whose offset is not the same: the partition, both offsets, and how far they are apart."""
+    """Yield a line for each partition whose offset differs: the partition, both offsets, and their distance."""
     left, right = before.stored(), after.stored()
     for partition in sorted(left.keys() | right.keys()):
         was, now = left.get(partition), right.get(partition)
@@ -31,7 +31,7 @@ def differing(before: Offsets, after: Offsets) -> Iterator[str]:
 
 
 def _distance(was: str | None, now: str | None) -> str:
-    """By how much the only number of an offset has grown; nothing where it has another shape."""
+    """Write by how much the only number of an offset has grown; empty if an offset has another shape."""
     first, second = _number(was), _number(now)
     return "" if first is None or second is None else f" ({second - first:+,})"
 

@@ -1,19 +1,27 @@
-"""Copy: the offsets of a connector that has got a topic of its own."""
+"""Copy: the offsets of connectors that have got an own topic."""
 
 from __future__ import annotations
 
+from airflow_provider_connect_offsets.cli.messages import counted, tell
 from airflow_provider_connect_offsets.cli.opened import WorkerStorage
-from airflow_provider_connect_offsets.cli.told import counted, tell
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.exceptions import InvalidInput, NotApplied
 from airflow_provider_connect_offsets.operations.stages.steps import differences
 
 
 def copy(opened: WorkerStorage, connectors: list[str], *, forced: bool) -> None:
-    """Copy what a connector's own topic does not hold yet, and prove it; ``forced`` lets workers run.
+    """Copy the offsets that a connector's own topic lacks, and prove them.
 
-    Raises :class:`InvalidInput` for a connector without a topic of its own, :class:`NotStopped` for one that runs,
-    :class:`NotApplied` where what was copied is not what is read back, and store errors.
+    Args:
+        opened: The workers' storage.
+        connectors: The connectors.
+        forced: True to copy although workers run.
+
+    Raises:
+        InvalidInput: A connector has no own topic; nothing was copied.
+        NotStopped: A connector runs; nothing was copied.
+        NotApplied: Other offsets were read back.
+        StoreError: The storage can't be read or written.
     """
     storage = opened.storage
     if not isinstance(storage, TopicStorage):
@@ -31,4 +39,4 @@ def copy(opened: WorkerStorage, connectors: list[str], *, forced: bool) -> None:
         difference = differences(storage.read_offsets(name), expected)
         if difference:
             raise NotApplied(f"{name!r} was read back from its own topic: {difference}. Copy it again.")
-        tell(f"{name}: {counted(len(expected), 'offset')} stood in its own topic when that was read back.")
+        tell(f"{name}: {counted(len(expected), 'offset')} were read back from its own topic.")

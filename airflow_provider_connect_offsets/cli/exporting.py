@@ -1,4 +1,4 @@
-"""Export: what a storage holds, as a KIP-199 document."""
+"""Export: the offsets of a storage as a KIP-199 document."""
 
 from __future__ import annotations
 
@@ -10,44 +10,50 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from airflow_provider_connect_offsets.cli.messages import counted, progress_bar, tell
 from airflow_provider_connect_offsets.cli.opened import WorkerStorage
-from airflow_provider_connect_offsets.cli.told import counted, progress_bar, tell
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_text
 
 
 def export(opened: WorkerStorage, *, connectors: frozenset[str], from_beginning: bool, target: Path | None) -> None:
-    """Write the offsets of ``connectors`` (none named: of all) to ``target`` (None: standard output).
+    """Write offsets as JSON; a message names requested connectors that have none.
 
-    A file is there whole or not at all. A connector that was named and has no offsets is told of.
+    Args:
+        opened: The workers' storage.
+        connectors: Which connectors; empty: all.
+        from_beginning: True to export overwritten offsets as well.
+        target: The file, which is replaced as a whole; None: standard output.
     """
-    passed = _Counted()
+    exported = _Counted()
     with progress_bar(f"Reading {opened.name}") as progress:
-        told = opened.history(progress) if from_beginning else opened.read_all(progress)
-        wanted = ((name, offsets) for name, offsets in told if not connectors or name in connectors)
+        stored = opened.history(progress) if from_beginning else opened.read_all(progress)
+        selected = (
+            (name, offsets) for name, offsets in stored if len(offsets) and (not connectors or name in connectors)
+        )
         with _writing(target) as file:
-            for piece in kip199_text(passed.counting((name, offsets) for name, offsets in wanted if len(offsets))):
+            for piece in kip199_text(exported.counting(selected)):
                 file.write(piece)
-    for missing in sorted(connectors - passed.names):
+    for missing in sorted(connectors - exported.names):
         tell(f"Connector {missing!r} has no offsets in {opened.name}.")
     if isinstance(opened.storage, TopicStorage) and opened.storage.passed_over:
         tell(f"Passed over {counted(opened.storage.passed_over, 'key')} in {opened.name} of another shape.")
-    of = counted(len(passed.names), "connector")
-    tell(f"Exported {counted(passed.entries, 'offset')} of {of} from {opened.name}.")
+    of = counted(len(exported.names), "connector")
+    tell(f"Exported {counted(exported.entries, 'offset')} of {of} from {opened.name}.")
 
 
 class _Counted:
-    """Counts what passes."""
+    """Counts the offsets and connectors that are exported."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
         self.entries = 0
 
     def counting(self, offsets: Iterator[tuple[str, Offsets]]) -> Iterator[tuple[str, Offsets]]:
-        for name, found in offsets:
+        for name, some in offsets:
             self.names.add(name)
-            self.entries += len(found)
-            yield name, found
+            self.entries += len(some)
+            yield name, some
 
 
 @contextmanager

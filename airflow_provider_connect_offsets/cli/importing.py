@@ -1,4 +1,4 @@
-"""Import: what a KIP-199 document says, written where a worker will find it, and taken back where that fails."""
+"""Import: writes the offsets of a KIP-199 document into a worker's storage, and undoes that if it fails."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from airflow_provider_connect_offsets.cli.journals import own_workspace, shell_owner
+from airflow_provider_connect_offsets.cli.messages import counted, tell
 from airflow_provider_connect_offsets.cli.opened import WorkerStorage
-from airflow_provider_connect_offsets.cli.told import counted, tell
 from airflow_provider_connect_offsets.connect.storage.config_topic import ConfiguredConnector
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.document import (
@@ -25,7 +25,7 @@ from airflow_provider_connect_offsets.operations.stages.imports import Imports
 
 
 def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:
-    """Read what is to be imported, of ``connectors`` (none named: of all); raises :class:`InvalidDocument`."""
+    """Parse a document; ``connectors``: which ones, empty: all. Raises :class:`InvalidDocument`."""
     try:
         document = parse_kip199(load_json(text))
     except (ValueError, RecursionError) as error:
@@ -37,10 +37,17 @@ def read_document(text: str, connectors: frozenset[str]) -> dict[str, Offsets]:
 
 
 def check(opened: WorkerStorage, document: Mapping[str, Offsets], *, forced: bool) -> None:
-    """Look whether all of it can be written; ``forced`` lets workers run that may overwrite it.
+    """Check whether a document can be written; writes nothing.
 
-    Raises :class:`InvalidDocument` for an offset that its connector would not take, :class:`NotStopped` for a connector
-    that runs, and store errors. Nothing is written.
+    Args:
+        opened: The workers' storage.
+        document: Offsets by connector.
+        forced: True if workers may run, which may overwrite it.
+
+    Raises:
+        InvalidDocument: A connector would refuse an offset.
+        NotStopped: A connector runs.
+        StoreError: A system does not answer, or refuses.
     """
     configured = opened.control.configured()
     for name, offsets in document.items():
@@ -51,47 +58,48 @@ def check(opened: WorkerStorage, document: Mapping[str, Offsets], *, forced: boo
 
 
 def plan(opened: WorkerStorage, document: Mapping[str, Offsets]) -> list[StoredChange]:
-    """Work out what would change, of what differs; raises store errors."""
-    standing = read(opened.storage, document.keys())
+    """Return the changes of connectors whose stored offsets differ from ``document``; raises store errors."""
+    stored = read(opened.storage, document.keys())
     changes = [
-        StoredChange(name, standing[name], _differing(offsets, standing[name])) for name, offsets in document.items()
+        StoredChange(name, stored[name], _differing(offsets, stored[name])) for name, offsets in document.items()
     ]
     return [change for change in changes if len(change.changes)]
 
 
-def _differing(wanted: Offsets, standing: Offsets) -> Offsets:
-    """What is to be written, of several entries for one partition the last one."""
-    stands, last = standing.stored(), {entry.partition: entry for entry in wanted}
-    return Offsets.of(entry for entry in last.values() if stands.get(entry.partition) != entry.offset)
+def _differing(requested: Offsets, stored: Offsets) -> Offsets:
+    """Return what differs; of several entries for one partition the last one counts."""
+    now, last = stored.stored(), {entry.partition: entry for entry in requested}
+    return Offsets.of(entry for entry in last.values() if now.get(entry.partition) != entry.offset)
 
 
 def show(changes: list[StoredChange]) -> None:
-    """Tell each change, and in the end how many there are."""
+    """Write a line for each change, and how many there are."""
     for change in changes:
-        stands = change.before.stored()
+        before = change.before.stored()
         for entry in change.changes:
-            tell(f"{change.connector}: {entry.partition}: {stands.get(entry.partition)} → {entry.offset}")
+            tell(f"{change.connector}: {entry.partition}: {before.get(entry.partition)} → {entry.offset}")
     offsets = counted(sum(len(change.changes) for change in changes), "offset")
     tell(f"To be changed: {offsets} of {counted(len(changes), 'connector')}.")
 
 
 def backup_file(target: Path | None) -> Path:
-    """Where the way back is kept: ``target``, or a new file in this directory."""
+    """Return the file for the prior offsets: ``target``, or a new file in this directory."""
     moment = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%S%fZ")
     return target or Path(f"connect-offsets-before-{moment}.json")
 
 
 def keep_before(prior: Mapping[str, Offsets], target: Path) -> Path:
-    """Write the way back as a document that can be imported."""
+    """Write prior offsets as a document that can be imported; returns the file."""
     with target.open("x", encoding="utf-8") as file:
         file.write(kip199_document(prior))
     return target
 
 
 def settle(opened: WorkerStorage, workspace: str | None, *, forced: bool) -> str | None:
-    """Take back what a dead import has written; says so, None where nothing was left. ``forced``: as above.
+    """Undo what a dead import has written; ``forced``: as of :func:`check`. Raises as ``Imports.settle_left`` does.
 
-    Raises as ``Imports.settle_left`` does.
+    Returns:
+        A sentence about it; None if nothing was left.
     """
     return _imports(opened, workspace, forced=forced).settle_left()
 
@@ -104,14 +112,18 @@ def write(
     forced: bool = False,
     keep: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write all changes and prove them; where one can't be proved, put all of them back.
+    """Write all changes and prove them; if one can't be proved, undo all of them. Raises as ``Imports.write`` does.
 
-    workspace: where its journal is kept, by which other imports and Airflow's runs are kept apart from it; None: where
-    this user keeps their own. keep: called before the first write. Raises as ``Imports.write`` does.
+    Args:
+        opened: The workers' storage.
+        changes: The changes.
+        workspace: URI of the workspace whose journals exclude other imports and Airflow's runs; None: this user's own.
+        forced: As of :func:`check`.
+        keep: Called before the first write.
     """
-    # Without a workspace there are imports only, and the journal of the storage keeps those apart.
-    beside = [change.connector for change in changes] if workspace else []
-    _imports(opened, workspace, forced=forced).write(changes, beside=beside, keep=keep)
+    # Without a workspace there are only imports, which the journal of the storage excludes.
+    connectors = [change.connector for change in changes] if workspace else []
+    _imports(opened, workspace, forced=forced).write(changes, connectors=connectors, keep=keep)
 
 
 def _imports(opened: WorkerStorage, workspace: str | None, *, forced: bool) -> Imports:

@@ -1,4 +1,4 @@
-"""Where operations of the shell keep their journals, and who they say they are there."""
+"""The journals of operations of the shell: their owner, and this user's own workspace."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 
 
 def shell_owner(command: str) -> Owner:
-    """This process, as others are told of it."""
+    """Return this process as the owner; its run names the command, the process and the host."""
     run = f"connect-offsets {command}, process {os.getpid()} on {socket.gethostname()}"
     return Owner.here(run=run, task=command)
 
 
 def own_workspace() -> str:
-    """Where this user's operations keep their journals unless a workspace is named: in ``XDG_STATE_HOME``.
+    """Return the URI of this user's own workspace, in ``XDG_STATE_HOME``.
 
     Raises :class:`InvalidInput` for a user without a home.
     """
@@ -26,5 +26,5 @@ def own_workspace() -> str:
         try:
             state = Path.home() / ".local" / "state"
         except RuntimeError as error:
-            raise InvalidInput("This user has no home to keep a journal in: name a place with --workspace.") from error
+            raise InvalidInput("This user has no home to keep a journal in: name a URI with --workspace.") from error
     return (state / "connect-offsets").absolute().as_uri()

@@ -1,7 +1,7 @@
 """The command ``connect-offsets``: as KIP-199 describes it, and as subcommands.
 
-Exit code 0: done. 1: refused or failed, and nothing is written (or all was put back). 2: used wrongly, or given what
-can't be read. 3: failed, and what was written could not be put back.
+Exit code 0: done. 1: refused or failed, and nothing is written (or all was undone). 2: wrong usage, or input that can't
+be read. 3: failed, and what was written could not be undone.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from airflow_provider_connect_offsets import __version__
+from airflow_provider_connect_offsets.cli.messages import tell
 from airflow_provider_connect_offsets.cli.options import (
     BACKUP,
     CONFIG,
@@ -27,7 +28,6 @@ from airflow_provider_connect_offsets.cli.options import (
     with_options,
 )
 from airflow_provider_connect_offsets.cli.recover import recover
-from airflow_provider_connect_offsets.cli.told import tell
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped
 
 
@@ -40,25 +40,25 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Inv
 @click.option("--import", "imports", is_flag=True, help="Read such JSON, and write the offsets to the storage.")
 @with_options(CONFIG, CONNECTORS, FROM_BEGINNING, DRY_RUN, DOCUMENT, FLOW, FORCE, BACKUP, WORKSPACE)
 @click.pass_context
-def cli(context: click.Context, /, *, exports: bool, imports: bool, **given: Any) -> None:
-    """Export and import the offsets of Kafka Connect's source connectors where their workers store them."""
-    set_up = [name for name, value in given.items() if value not in (None, False)]
+def cli(context: click.Context, /, *, exports: bool, imports: bool, **options: Any) -> None:
+    """Export and import the offsets of Kafka Connect's source connectors, in their workers' storage."""
+    given = [name for name, value in options.items() if value not in (None, False)]
     if context.invoked_subcommand is not None:
-        if exports or imports or set_up:
+        if exports or imports or given:
             raise click.UsageError(f"Give the options after {context.invoked_subcommand}, not before it.")
         return
     if exports and imports:
         raise click.UsageError("Say --export or --import, not both.")
     mode = "export" if exports else "import"
-    if not (exports or imports) or given["config"] is None:
+    if not (exports or imports) or options["config"] is None:
         click.echo(context.get_help(), err=True)
         raise click.UsageError("Say --export or --import with --config, or name a command.")
     imports_only = {"dry_run", "force", "backup", "workspace"}
-    used, unfit = (export, imports_only) if mode == "export" else (import_, {"from_beginning"})
-    misfit = next((name for name in set_up if name in unfit), None)
+    command, unfit = (export, imports_only) if mode == "export" else (import_, {"from_beginning"})
+    misfit = next((name for name in given if name in unfit), None)
     if misfit is not None:
         raise click.UsageError(f"--{misfit.replace('_', '-')} makes no sense with --{mode}.")
-    context.invoke(used, **{name: value for name, value in given.items() if name not in unfit})
+    context.invoke(command, **{name: value for name, value in options.items() if name not in unfit})
 
 
 @cli.command()
@@ -87,10 +87,10 @@ def import_(  # noqa: PLR0913 - one for each option
     backup: Path | None,
     workspace: str | None,
 ) -> None:
-    """Write the offsets of a JSON document: those listed are overwritten, null removes, whatever isn't listed stays.
+    """Write the offsets of a JSON document: listed ones are overwritten, null removes, those not listed stay.
 
-    Refused while a worker runs a connector that is listed: stop the connector, or the process. What an import has left
-    that was killed in the midst is taken back first.
+    Refused while a worker runs a connector that is listed: stop the connector, or the process. What a killed import has
+    left is undone first.
     """
     from airflow_provider_connect_offsets.cli import importing
     from airflow_provider_connect_offsets.cli.opened import open_storage
@@ -98,11 +98,11 @@ def import_(  # noqa: PLR0913 - one for each option
     if dry_run and backup is not None:
         raise click.UsageError("--backup makes no sense with --dry-run: nothing is overwritten.")
     opened = open_storage(_required(config), flow)
-    wanted = importing.read_document(_text(document), _names(connectors))
-    importing.check(opened, wanted, forced=force or dry_run)
-    if not dry_run and (left := importing.settle(opened, workspace, forced=force)):
-        tell(left)
-    changes = importing.plan(opened, wanted)
+    offsets = importing.read_document(_text(document), _names(connectors))
+    importing.check(opened, offsets, forced=force or dry_run)
+    if not dry_run and (settled := importing.settle(opened, workspace, forced=force)):
+        tell(settled)
+    changes = importing.plan(opened, offsets)
     importing.show(changes)
     if dry_run or not changes:
         tell("Nothing was written.")
@@ -111,7 +111,7 @@ def import_(  # noqa: PLR0913 - one for each option
     def keep() -> None:
         prior = {change.connector: change.prior for change in changes}
         kept = importing.keep_before(prior, importing.backup_file(backup))
-        tell(f"The offsets of before are kept in {kept}: import that to undo this.")
+        tell(f"The prior offsets are kept in {kept}: import that to undo this.")
 
     importing.write(opened, changes, workspace=workspace, forced=force, keep=keep)
     tell(f"Written to {opened.name}, and read back.")
@@ -170,7 +170,7 @@ def orphans(
 def copy(config: Path | None, connectors: str | None, flow: str | None, *, force: bool) -> None:
     """Copy offsets to the own topic (offsets.storage.topic) of connectors that have just got one.
 
-    Connect itself does not look for them in the workers' topic, and would begin anew.
+    Connect itself does not read them from the workers' topic, and would begin anew.
     """
     from airflow_provider_connect_offsets.cli import copying
     from airflow_provider_connect_offsets.cli.opened import open_storage
@@ -206,7 +206,7 @@ def _required(config: Path | None) -> Path:
 
 
 def _names(text: str | None) -> frozenset[str]:
-    """Read the connectors that were named, none where all are meant; a list without any name is a slip, not all."""
+    """Parse the list of connectors; empty if all are meant. A list without any name is refused."""
     names = frozenset(name.strip() for name in (text or "").split(",") if name.strip())
     if text is not None and not names:
         raise click.UsageError("--connectors names no connector. Leave it out to mean all of them.")
@@ -214,7 +214,7 @@ def _names(text: str | None) -> frozenset[str]:
 
 
 def _text(document: Path | None) -> str:
-    """Read a document; raises :class:`InvalidInput` where it is no text."""
+    """Read a document; raises :class:`InvalidInput` if it is not UTF-8 text."""
     content = sys.stdin.buffer.read() if document is None or str(document) == "-" else document.read_bytes()
     try:
         return content.decode()

@@ -1,4 +1,4 @@
-"""The storage that a worker's properties file leads to, opened."""
+"""Opens the storage and the REST API that a worker's properties file names."""
 
 from __future__ import annotations
 
@@ -25,35 +25,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WorkerStorage:
-    """A worker's storage, and the control that tells whether anyone runs what is stored there."""
+    """A worker's storage, and the control that shows which connectors its workers run.
+
+    Attributes:
+        config: The worker's properties.
+        storage: Its offsets topic or file.
+    """
 
     config: WorkerConfig
     storage: TopicStorage | StandaloneFile
 
     @property
     def name(self) -> str:
-        """What the storage is called in messages."""
+        """The storage's name in messages."""
         return self.storage.name
 
     @property
     def control(self) -> StorageControl:
-        """Looks at the workers; their REST API is asked with what ``CONNECT_OFFSETS_LOGIN`` and the like say."""
+        """The control over the workers' connectors; its REST clients log in as of :func:`open_rest`."""
         configured = (*self.config.listeners, *_listed(os.environ.get("CONNECT_OFFSETS_URLS", "")))
         return StorageControl(self.storage, partial(open_rest, configured), rest_urls=self.config.listeners)
 
     def refuse_running(self, connectors: Iterable[str]) -> None:
-        """Raise :class:`NotStopped` where a worker runs one of them, and say how to write all the same."""
+        """Raise :class:`NotStopped` if a worker runs one of them; the error names the option that writes anyway."""
         try:
             self.control.refuse_running(connectors)
         except NotStopped as error:
             raise NotStopped(f"{error} Or give --force, and the worker may undo what you write.") from error
 
     def read_all(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
-        """Read the offsets of every connector, in the order of their names."""
+        """Yield the offsets of every connector, in the order of their names; raises store errors."""
         return self.storage.read_all(progress) if isinstance(self.storage, TopicStorage) else self.storage.read_all()
 
     def history(self, progress: Progress | None = None) -> Iterator[tuple[str, Offsets]]:
-        """Read every pair that there is; a file holds the last ones only."""
+        """Yield all stored offsets of every connector, also overwritten ones; a file has only the last ones."""
         if isinstance(self.storage, TopicStorage):
             yield from self.storage.history(progress)
         else:
@@ -61,7 +66,15 @@ class WorkerStorage:
 
 
 def open_storage(path: Path, flow: str | None) -> WorkerStorage:
-    """Read a worker's properties and open what they lead to; raises :class:`InvalidInput` for what can't be used."""
+    """Read a worker's properties, and open its storage.
+
+    Args:
+        path: The properties file.
+        flow: Which flow of a dedicated MirrorMaker 2, like ``A->B``; None: the only one.
+
+    Raises:
+        InvalidInput: The properties can't be used.
+    """
     config = read_worker_config(path, flow=flow)
     if config.offsets_file is not None:
         return WorkerStorage(config, StandaloneFile(config.offsets_file))
@@ -80,7 +93,16 @@ def open_storage(path: Path, flow: str | None) -> WorkerStorage:
 
 
 def open_rest(configured: tuple[str, ...], urls: tuple[str, ...], timeout: float) -> ConnectRest:
-    """Open the REST API of workers, with the environment's credentials for hosts of ``configured`` URLs."""
+    """Open the REST API of workers.
+
+    Credentials are those of ``CONNECT_OFFSETS_LOGIN`` and ``CONNECT_OFFSETS_PASSWORD``, and go only to the hosts of
+    ``configured`` URLs.
+
+    Args:
+        configured: URLs that were configured.
+        urls: The URLs to open.
+        timeout: Seconds of each request.
+    """
     from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 
     login = os.environ.get("CONNECT_OFFSETS_LOGIN")
@@ -94,7 +116,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _client_of(config: WorkerConfig, connector: Mapping[str, str]) -> Mapping[str, Any]:
-    """A connector's own offsets topic lies where its producer writes."""
+    """Return the client settings of a connector's own offsets topic: those of its producer."""
     prefix = "producer.override."
     override = {name.removeprefix(prefix): value for name, value in connector.items() if name.startswith(prefix)}
     return config.override(override, trusted=_listed(os.environ.get("CONNECT_OFFSETS_BROKERS", ""))).settings

@@ -20,25 +20,25 @@ CONFIG = click.option(
 FLOW = click.option("--flow", metavar="A->B", help="Which flow of a dedicated MirrorMaker 2, where it has several.")
 CONNECTORS = click.option("--connectors", metavar="NAME,NAME", help="Only these connectors; without it all of them.")
 FROM_BEGINNING = click.option(
-    "--from-beginning", is_flag=True, help="Export every pair that the topic still holds, also those overwritten since."
+    "--from-beginning", is_flag=True, help="Export all offsets that the topic still has, also overwritten ones."
 )
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what an import would change, and write nothing.")
 DOCUMENT = click.option(
     "--file", "document", type=FILE, metavar="FILE", help="Instead of standard output or standard input."
 )
 FORCE = click.option(
-    "--force", is_flag=True, help="Write although workers run that may overwrite it with what they hold themselves."
+    "--force", is_flag=True, help="Write although workers run, which may overwrite it with offsets of their own."
 )
 BACKUP = click.option(
     "--backup",
     type=FILE,
     metavar="FILE",
-    help="Where to keep the offsets of before, to be imported again; without it a new file in this directory.",
+    help="Where to keep the prior offsets, to be imported again; without it a new file in this directory.",
 )
 WORKSPACE = click.option(
     "--workspace",
     metavar="URI",
-    help="Where Airflow's tasks keep their journals, so that both keep apart; without it your own place.",
+    help="Where Airflow's tasks keep their journals, so that neither overlaps the other; without it your own.",
 )
 
 

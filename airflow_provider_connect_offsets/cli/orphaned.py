@@ -1,4 +1,4 @@
-"""Orphans: offsets that deleted connectors have left behind."""
+"""Orphans: lists offsets whose connector is gone, and removes them."""
 
 from __future__ import annotations
 
@@ -12,32 +12,39 @@ from rich.table import Table
 
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.journals import own_workspace, shell_owner
+from airflow_provider_connect_offsets.cli.messages import counted, progress_bar, tell
 from airflow_provider_connect_offsets.cli.opened import WorkerStorage
-from airflow_provider_connect_offsets.cli.told import counted, progress_bar, tell
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
 from airflow_provider_connect_offsets.exceptions import InvalidInput, LeftStopped, StoreError
 from airflow_provider_connect_offsets.kafka.topic_reader import Progress, TopicRecord
-from airflow_provider_connect_offsets.observe.stored_records import moment_of
+from airflow_provider_connect_offsets.observe.stored_records import has_offset, moment_of
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan
 from airflow_provider_connect_offsets.offsets.storage import parse_key
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.paths import join
 
-Found = Mapping[str, list[Orphan]]
+Orphans = Mapping[str, list[Orphan]]
 
 
 def show(
     opened: WorkerStorage, *, connectors: frozenset[str], remove: bool, backup: Path | None, workspace: str | None
 ) -> None:
-    """List what connectors that don't exist have left in the workers' topic; with ``remove`` write tombstones.
+    """List orphaned offsets of the workers' topic, and remove them if requested.
 
-    workspace: where the journal of the removal is kept; None: where this user keeps their own.
+    Args:
+        opened: The workers' storage.
+        connectors: Which connectors; empty: all.
+        remove: True to write tombstones, after everything was observed once more, as the DAG does.
+        backup: File for the removed offsets; None: a new file in this directory.
+        workspace: URI of the workspace whose journals the removal uses; None: this user's own.
 
-    Before that all is looked at again, as the DAG does. Raises :class:`InvalidInput` where nothing says which
-    connectors exist, :class:`NotRemoved` where some were left alone, :class:`LeftStopped` where it is not known how
-    many were removed, and store errors.
+    Raises:
+        InvalidInput: The worker's properties do not name a list of connectors.
+        NotRemoved: Some were left.
+        LeftStopped: It is unknown how many were removed.
+        StoreError: A system does not answer, or refuses.
     """
     storage = opened.storage
     if not isinstance(storage, TopicStorage):
@@ -46,24 +53,24 @@ def show(
         )
     if not storage.where.config_topic:
         raise InvalidInput(
-            f"{opened.config.path}: config.storage.topic is not set, so nobody can tell which connectors exist, and "
+            f"{opened.config.path}: config.storage.topic is not set, so it is unknown which connectors exist, and "
             "all offsets would look orphaned."
         )
     with OffsetsTopic(storage.where.client, storage.where.offsets_topic) as topic:
-        place = workspace or own_workspace()
+        workspace = workspace or own_workspace()
         if remove:
-            _finish(opened, topic, place)
+            _finish(opened, topic, workspace)
         with progress_bar(f"Reading {opened.name}") as progress:
             orphans = _search(opened, topic, progress)
-        found = {name: orphans[name] for name in sorted(orphans) if not connectors or name in connectors}
-        _print(found)
-        if remove and found:
-            wanted = [one for left in found.values() for one in left]
-            _remove(opened, topic, wanted, backup=backup, workspace=place)
+        selected = {name: orphans[name] for name in sorted(orphans) if not connectors or name in connectors}
+        _print(selected)
+        if remove and selected:
+            removed = [one for some in selected.values() for one in some]
+            _remove(opened, topic, removed, backup=backup, workspace=workspace)
 
 
 def _finish(opened: WorkerStorage, topic: OffsetsTopic, workspace: str) -> None:
-    """Finish what a dead removal has begun: it may have written all of its tombstones, so that nothing is found."""
+    """Finish a dead removal: it may have written all its tombstones, so that the search would find nothing."""
     from airflow_provider_connect_offsets.operations.orphans.orphan_stages import finish, orphans_journal
 
     journal = orphans_journal(workspace, topic)
@@ -76,7 +83,7 @@ def _finish(opened: WorkerStorage, topic: OffsetsTopic, workspace: str) -> None:
 def _remove(
     opened: WorkerStorage, topic: OffsetsTopic, orphans: Sequence[Orphan], *, backup: Path | None, workspace: str
 ) -> None:
-    # A list needs none of it.
+    # Imported here, as a list needs none of it.
     from airflow_provider_connect_offsets.operations.orphans.orphan_stages import (
         RemoveOrphans,
         orphans_journal,
@@ -87,9 +94,9 @@ def _remove(
     target, kept = importing.backup_file(backup), list[Path]()
 
     def keep(documents: Mapping[str, Offsets]) -> None:
-        if not kept:  # what an earlier attempt of this call has kept is all of it
+        if not kept:  # an earlier attempt of this call has kept all of them
             kept.append(importing.keep_before(documents, target))
-            tell(f"The offsets of before are kept in {target}: import that to undo this.")
+            tell(f"The prior offsets are kept in {target}: import that to undo this.")
 
     directory = OrphansDirectory(join(workspace, "orphans", uuid4().hex))
     digest = keep_found(directory, orphans)
@@ -106,30 +113,30 @@ def _remove(
     tell(f"Removed from {opened.name}, and read back.")
 
 
-def _search(opened: WorkerStorage, topic: OffsetsTopic, progress: Progress | None) -> Found:
-    """What each connector that doesn't exist has left: the last offset of each key."""
+def _search(opened: WorkerStorage, topic: OffsetsTopic, progress: Progress | None) -> Orphans:
+    """Return the last offset of each key whose connector does not exist."""
     last: dict[bytes, TopicRecord] = {}
     for record in topic.records(progress):
         before = last.get(record.key)
         if before is None or before.partition == record.partition or _order(record) >= _order(before):
             last[record.key] = record
-    # After the records: whatever connector was created meanwhile is known then.
+    # After the records, so that connectors which were created meanwhile are known.
     existing = opened.control.configured()
-    left: dict[str, list[Orphan]] = {}
-    for orphan in _orphans(topic.topic, last.values()):
+    orphans: dict[str, list[Orphan]] = {}
+    for orphan in _offsets(topic.topic, last.values()):
         if orphan.connector not in existing:
-            left.setdefault(orphan.connector, []).append(orphan)
-    return left
+            orphans.setdefault(orphan.connector, []).append(orphan)
+    return orphans
 
 
 def _order(record: TopicRecord) -> tuple[int, int]:
     return record.timestamp_ms, record.partition
 
 
-def _orphans(topic: str, records: Iterable[TopicRecord]) -> Iterator[Orphan]:
+def _offsets(topic: str, records: Iterable[TopicRecord]) -> Iterator[Orphan]:
     for record in records:
         key = parse_key(record.key)
-        if key is not None and record.value not in (None, b"null"):
+        if key is not None and has_offset(record):
             value = record.value or b""
             yield Orphan(
                 connector=key.connector,
@@ -144,13 +151,13 @@ def _orphans(topic: str, records: Iterable[TopicRecord]) -> Iterator[Orphan]:
             )
 
 
-def _print(found: Found) -> None:
+def _print(orphans: Orphans) -> None:
     table = Table("connector", "partitions", "bytes", "last written", "last value")
-    for name, left in found.items():
-        last = max(left, key=lambda one: one.written_at)
-        size = sum(one.size_bytes for one in left)
+    for name, some in orphans.items():
+        last = max(some, key=lambda one: one.written_at)
+        size = sum(one.size_bytes for one in some)
         written = last.written_at.astimezone(UTC).isoformat(timespec="seconds")
-        table.add_row(name, f"{len(left):,}", f"{size:,}", written, last.offset)
-    if found:
+        table.add_row(name, f"{len(some):,}", f"{size:,}", written, last.offset)
+    if orphans:
         Console().print(table)
-    tell(f"Left by what no longer exists: offsets of {counted(len(found), 'connector')}.")
+    tell(f"Orphaned: offsets of {counted(len(orphans), 'connector')} that no longer exist.")

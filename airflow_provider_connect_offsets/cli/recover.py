@@ -1,4 +1,4 @@
-"""The command ``connect-offsets recover``: what of a dead run is meant, and the options that go with it."""
+"""The command ``connect-offsets recover``: what of a dead run it settles, and which options that takes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import click
 
 from airflow_provider_connect_offsets.cli.options import CONFIG, FLOW, FORCE, with_options
 
-# What is recovered: the options that go with it, and what is said of any other.
+# What is recovered → the options that it takes, and the message for any other.
 _TAKES = {
     "lists": ({"workspace"}, "--list takes --workspace only."),
     "config": (
         {"workspace", "flow", "force"},
-        "--config takes --workspace, --flow and --force only: an import is taken back.",
+        "--config takes --workspace, --flow and --force only: an import is undone.",
     ),
     "groups": (
         {"workspace", "target_kafka", "run"},
@@ -22,7 +22,7 @@ _TAKES = {
     "offsets_topic": ({"workspace", "url", "kafka", "run"}, "--offsets-topic takes --url and --kafka, and --run."),
     "connector": (
         {"workspace", "url", "kafka", "source_kafka", "target_kafka", "forward", "run"},
-        "A connector takes neither --flow nor --force, which are of an import (--config).",
+        "A connector takes neither --flow nor --force, which belong to an import (--config).",
     ),
 }
 
@@ -40,7 +40,7 @@ _TAKES = {
 @click.option("--groups", is_flag=True, help="What a failover or its restore has left of consumer groups.")
 @click.option("--offsets-topic", metavar="TOPIC", help="What a removal of orphaned offsets has left of this topic.")
 @click.option("--forward", is_flag=True, help="Finish it where all that was written is proved; without it, undo it.")
-@click.option("--run", metavar="DAG/RUN", help="The run that left it, where its hold has not run out yet.")
+@click.option("--run", metavar="DAG/RUN", help="The run that left it, if its lease has not run out yet.")
 @with_options(CONFIG, FLOW, FORCE)
 def recover(  # noqa: PLR0913 - one for each option
     connector: str | None,
@@ -62,7 +62,7 @@ def recover(  # noqa: PLR0913 - one for each option
     """Undo (or finish) what a dead run has left of CONNECTOR, as the next run of its DAG would.
 
     With --groups: what it has left of the consumer groups on --target-kafka. With --offsets-topic: finish its removal
-    of orphaned offsets from that topic, on --kafka. With --config: take back what an import into that storage has left;
+    of orphaned offsets from that topic, on --kafka. With --config: undo what an import into that storage has left;
     without --workspace, one that had none either.
     """
     from airflow_provider_connect_offsets.cli import recovering
@@ -91,12 +91,12 @@ def recover(  # noqa: PLR0913 - one for each option
 
 
 def _refuse_unfit(given: dict[str, object]) -> None:
-    """Refuse what does not go together."""
+    """Refuse options that do not belong together."""
     named = {name for name, value in given.items() if value}
     mode = next((name for name in _TAKES if name in named), "connector")
-    takes, told = _TAKES[mode]
+    takes, message = _TAKES[mode]
     if named - takes - {mode}:
-        raise click.UsageError(told)
+        raise click.UsageError(message)
 
 
 def _given(value: str | None, mode: str) -> str:

@@ -1,4 +1,4 @@
-"""What operations have left unfinished in a workspace: shown, and finished or undone by hand."""
+"""Shows what operations have left unfinished in a workspace, and finishes or undoes it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import click
 
 from airflow_provider_connect_offsets.cli import importing
 from airflow_provider_connect_offsets.cli.journals import own_workspace
+from airflow_provider_connect_offsets.cli.messages import tell
 from airflow_provider_connect_offsets.cli.opened import open_rest, open_storage
-from airflow_provider_connect_offsets.cli.told import tell
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidInput, JournalDamaged
 from airflow_provider_connect_offsets.kafka.cluster import open_cluster
@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.flow import Side
-from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal, mend
+from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal, repair
 from airflow_provider_connect_offsets.operations.orphans.orphan_stages import finish, orphans_journal
 from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on
 from airflow_provider_connect_offsets.operations.stages.captured import connections_of
@@ -31,7 +31,7 @@ from airflow_provider_connect_offsets.operations.stages.recovery import recover 
 from airflow_provider_connect_offsets.saga.executor import Toward
 from airflow_provider_connect_offsets.saga.journal import Journal, journals
 from airflow_provider_connect_offsets.saga.lease import Lease, Owner
-from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord
+from airflow_provider_connect_offsets.saga.record import SagaRecord
 from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 _TIMEOUT = 120.0
@@ -39,9 +39,14 @@ _TIMEOUT = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Systems:
-    """Where a worker listens, and the Kafka clusters: each an address, or a JSON file of client settings.
+    """A worker and Kafka clusters, as named on the command line.
 
-    ``kafka``: the one whose logs the positions refer to. ``source`` and ``target``: of a flow that was reset.
+    Attributes:
+        url: The worker's REST API.
+        kafka: Address, or JSON file of client settings, of the cluster whose logs the positions refer to; None: not
+            needed.
+        source: The same of the source of a flow that was reset.
+        target: The same of its target.
     """
 
     url: str
@@ -51,7 +56,7 @@ class Systems:
 
     @contextmanager
     def opened(self) -> Iterator[Clients]:
-        """Open them."""
+        """Open clients of all of them for as long as the block lasts."""
         with ExitStack() as stack:
             connect = stack.enter_context(open_rest((self.url,), (self.url,), _TIMEOUT))
             logs = self.kafka or self.source
@@ -72,7 +77,7 @@ class Systems:
 def show(workspace: str | None) -> None:
     """Print a line for each operation that is unfinished; raises :class:`JournalDamaged` once all others are shown.
 
-    workspace: None: where this user's operations keep their journals.
+    ``workspace``: None: this user's own.
     """
     count, damaged = 0, list[JournalDamaged]()
     workspace = workspace or own_workspace()
@@ -92,45 +97,56 @@ def show(workspace: str | None) -> None:
 
 
 def recover(workspace: str, connector: str, systems: Systems, *, toward: Toward, run: str | None) -> None:
-    """Finish or undo what was left of a connector; ``run``: whose hold is ended, though it has not run out.
+    """Finish or undo what was left of a connector.
 
-    Raises :class:`Overlap` where somebody is at it, :class:`LeftStopped`, and store errors.
+    Args:
+        workspace: URI of the workspace.
+        connector: The connector.
+        systems: Its systems.
+        toward: Whether to finish or undo it.
+        run: The run whose lease is ended, though it has not run out; None: none.
+
+    Raises:
+        Overlap: Another run changes the connector.
+        LeftStopped: Neither the plan nor the prior state could be proved.
+        StoreError: A system does not answer, or refuses.
     """
     with systems.opened() as clients:
         journal = Journal(journal_root(workspace), cluster=clients.cluster, connector=connector)
         with journal.claim(_owner(run)) as entry:
-            told = settle(entry, toward, clients)
-    tell(told or f"Nothing was left of {connector!r} to be recovered.")
+            settled = settle(entry, toward, clients)
+    tell(settled or f"Nothing was left of {connector!r} to be recovered.")
 
 
 def recover_groups(workspace: str, target: str, *, run: str | None) -> None:
-    """Commit again what groups of ``target`` lack that a dead run has deleted; ``run``: as above. Raises as above."""
+    """Commit again what groups of ``target`` lack that a dead run deleted; ``run``, errors: as of :func:`recover`."""
     with open_cluster(_settings(target)) as cluster:
         journal = groups_journal(workspace, cluster=cluster.cluster_id())
         with journal.claim(_owner(run)) as entry:
-            told = mend(entry, cluster)
-    tell(told or f"Nothing was left of the groups on {target} to be recovered.")
+            repaired = repair(entry, cluster)
+    tell(repaired or f"Nothing was left of the groups on {target} to be recovered.")
 
 
 def recover_orphans(workspace: str, topic: str, *, url: str, kafka: str, run: str | None) -> None:
-    """Finish what a dead run has begun to remove from an offsets topic. Raises as above.
+    """Finish what a dead run has begun to remove from an offsets topic.
 
-    url: a worker's REST API, which tells what exists; kafka: the topic's cluster, as in :class:`Systems`.
+    ``url``: a worker's REST API, which lists the existing connectors. ``kafka``: the topic's cluster, as of
+    :class:`Systems`. ``run``, errors: as of :func:`recover`.
     """
     with (
         open_rest((url,), (url,), _TIMEOUT) as connect,
         OffsetsTopic(_settings(kafka), topic) as stored,
         orphans_journal(workspace, stored).claim(_owner(run)) as entry,
     ):
-        told = finish(entry, stored, exist=existing_on(connect, stored))
-    tell(told or f"Nothing was left of a removal from {topic} to be recovered.")
+        finished = finish(entry, stored, exist=existing_on(connect, stored))
+    tell(finished or f"Nothing was left of a removal from {topic} to be recovered.")
 
 
 def recover_import(config: Path, flow: str | None, workspace: str | None, *, forced: bool) -> None:
-    """Take back what a dead import has left in a storage; raises as ``importing.settle`` does."""
+    """Undo what a dead import has left in a storage; raises as ``importing.settle`` does."""
     opened = open_storage(config, flow)
-    told = importing.settle(opened, workspace, forced=forced)
-    tell(told or f"Nothing was left by an import into {opened.name}.")
+    settled = importing.settle(opened, workspace, forced=forced)
+    tell(settled or f"Nothing was left by an import into {opened.name}.")
 
 
 def _owner(run: str | None) -> Owner:
@@ -139,12 +155,13 @@ def _owner(run: str | None) -> Owner:
 
 def _line(record: SagaRecord, lease: Lease) -> str:
     heard = datetime.fromtimestamp(lease.heard_at, tz=UTC)
-    made = [f"{one.title} {one.subject}" for one in record.stages if one.progress in {Progress.BEGUN, Progress.DONE}]
-    through = connections_of(record)
+    begun = [f"{one.title} {one.subject}" for one in record.stages if one.progress.is_captured]
+    connections = connections_of(record)
+    named = f"; by the connections {', '.join(connections)}" if connections else ""
     return (
         f"{record.resource}: {record.operation} by run {record.owner.run} (task {record.owner.task}, "
         f"{record.owner.host}), last heard of {heard:%Y-%m-%d %H:%M:%S} UTC; going {record.state}; "
-        f"begun: {', '.join(made) or 'nothing'}" + (f"; by the connections {', '.join(through)}" if through else "")
+        f"begun: {', '.join(begun) or 'nothing'}{named}"
     )
 
 
@@ -155,7 +172,7 @@ def _settings(text: str) -> Mapping[str, Any]:
     try:
         settings = json.loads(path.read_text())
     except ValueError as error:
-        raise InvalidInput(f"{path} holds no JSON of client settings: {error}") from error
+        raise InvalidInput(f"{path} is no JSON of client settings: {error}") from error
     if not isinstance(settings, dict):
-        raise InvalidInput(f"{path} holds no JSON object of client settings.")
+        raise InvalidInput(f"{path} is no JSON object of client settings.")
     return settings

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import tenacity
 
@@ -20,6 +19,7 @@ from airflow_provider_connect_offsets.observe.clients import Bounds, Clients
 from airflow_provider_connect_offsets.observe.partitions import existing, first_few
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, TopicPartition
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ _ADVICE = "Plan again; to keep the remaining records until then, raise retention
 
 
 @dataclass(frozen=True, slots=True)
-class LogPosition:
+class LogPosition(JsonRecord):
     """A partition that a change moves.
 
     Attributes:
@@ -49,15 +49,6 @@ class LogPosition:
     def where(self) -> TopicPartition:
         """The Kafka partition."""
         return TopicPartition(self.topic, self.partition)
-
-    def as_json(self) -> dict[str, Any]:
-        """Write it; :meth:`from_json` reads it."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> LogPosition:
-        """Read what :meth:`as_json` wrote."""
-        return cls(**fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,3 +27,8 @@ def stored_rows(topic: str, records: Iterable[TopicRecord]) -> Iterator[dict[str
 def moment_of(milliseconds: int) -> datetime:
     """Convert milliseconds since 1970 to a UTC timestamp."""
     return _EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def has_offset(record: TopicRecord) -> bool:
+    """True if a record of an offsets topic stores an offset; a tombstone or a JSON null stores none."""
+    return record.value not in (None, b"null")

@@ -1,1 +1,12 @@
-"""What can be done: each operation with its stages and its explanation, run by the executor of ``saga``."""
+"""Operations: each with its stages and its messages, carried out by the executor of ``saga``.
+
+- ``connector``: plans and their outcomes; a change as a whole, in single steps, or without a plan; connectors that a
+  run keeps stopped; turns of a scheduled rewind
+- ``fleet``: the same change for many connectors
+- ``flow``: the reset of a MirrorMaker 2 flow
+- ``groups``: commit and restore of consumer groups
+- ``orphans``: removal of offsets whose connector is gone
+- ``stages``: stages that operations share, and how what a dead process left is settled
+
+Nothing is imported here: the modules import confluent-kafka, which parsing a DAG must not do.
+"""

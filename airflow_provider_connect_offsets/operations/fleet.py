@@ -1,4 +1,4 @@
-"""The same change for many connectors: which ones, looked at together, and what became of them."""
+"""The same change for many connectors: which ones, their snapshots, and the error for those that were not changed."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.exceptions import (
     UnknownConnector,
 )
 from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Logs, Retained
+from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.snapshot import take_snapshot
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
@@ -24,45 +25,52 @@ from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 
 _LASTING = (AccessDenied, Rejected, UnknownConnector)
+_NAMED = 5
 
 
 def take_snapshots(requests: Sequence[Request], clients: Clients, fleet: FleetDirectory, *, cluster: str) -> None:
-    """Write the snapshot of each request's connector under ``fleet``, then the list; the logs are looked at once.
+    """Write the snapshot of each request's connector under ``fleet``, then the list; changes nothing.
 
-    Raises as ``take_snapshot`` does, at the first connector of which none can be taken; nothing is changed.
+    The logs are observed once for all. Raises as ``take_snapshot`` does, at the first connector that fails.
     """
-    together = replace(
-        clients, logs=None if clients.logs is None else _ObservedAtOnce(clients.logs, clients.logs.servers)
-    )
+    once = replace(clients, logs=None if clients.logs is None else _ObservedOnce(clients.logs, clients.logs.servers))
     for request in requests:
-        take_snapshot(request, together, fleet.member(request.connector), cluster=cluster)
+        take_snapshot(request, once, fleet.member(request.connector), cluster=cluster)
     fleet.publish(request.connector for request in requests)
 
 
 def select(connectors: Iterable[str], pattern: str) -> list[str]:
-    """The connectors whose whole name matches ``pattern``; raises :class:`InvalidRequest` where none does."""
-    there, wanted = sorted(connectors), typed_pattern(pattern, param="connectors")
-    found = [name for name in there if wanted.fullmatch(name)]
-    if not found:
-        raise InvalidRequest(f"connectors: {pattern!r} matches none of the {len(there)} connectors: {_some(there)}.")
-    return found
+    """Return the connectors whose whole name matches ``pattern``; raises :class:`InvalidRequest` if none does."""
+    names, requested = sorted(connectors), typed_pattern(pattern, param="connectors")
+    selected = [name for name in names if requested.fullmatch(name)]
+    if not selected:
+        raise InvalidRequest(
+            f"connectors: {pattern!r} matches none of the {len(names)} connectors: {first_few(names, _NAMED)}."
+        )
+    return selected
 
 
 def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str]) -> None:
-    """Raise where any of ``connectors`` has not ended, or ended with an exception, and say which.
+    """Raise an error that names the connectors that were not begun or have failed; nothing if there are none.
 
-    :class:`FleetIncomplete`, or plain :class:`StoreError` where each failure may pass by itself.
+    Args:
+        ended: Connector → its result, or its exception.
+        connectors: All connectors of the fleet.
+
+    Raises:
+        FleetIncomplete: At least one failure needs attention.
+        StoreError: All failures may pass by themselves.
     """
     failed = {name: error for name, error in ended.items() if isinstance(error, Exception)}
     waiting = [name for name in connectors if name not in ended]
     if not failed and not waiting:
         return
-    short = sorted(name for name, error in failed.items() if isinstance(error, RecordsDeleted))
-    unchanged = sorted(failed.keys() - set(short))
+    deleted = sorted(name for name, error in failed.items() if isinstance(error, RecordsDeleted))
+    unchanged = sorted(failed.keys() - set(deleted))
     parts = [f"{len(unchanged) + len(waiting)} of {len(connectors)} connectors were not changed."]
-    parts += [f"Failed: {_some(unchanged)}."] if unchanged else []
-    parts += [f"Changed, but records at their positions were deleted: {_some(short)}."] if short else []
-    parts += [f"Not begun: {_some(waiting)}."] if waiting else []
+    parts += [f"Failed: {first_few(unchanged, _NAMED)}."] if unchanged else []
+    parts += [f"Changed, but records at their positions were deleted: {first_few(deleted, _NAMED)}."] if deleted else []
+    parts += [f"Not begun: {first_few(waiting, _NAMED)}."] if waiting else []
     parts += [f"The other {len(ended) - len(failed)} are as planned.", *map(str, list(failed.values())[:3])]
     text = " ".join(parts)
     passing = all(isinstance(error, StoreError) and not isinstance(error, _LASTING) for error in failed.values())
@@ -70,8 +78,8 @@ def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str]) ->
 
 
 @dataclass(slots=True)
-class _ObservedAtOnce:
-    """Logs as they were when first looked at: a fleet's connectors share most of their topics."""
+class _ObservedOnce:
+    """Logs as first observed: a fleet's connectors share most of their topics."""
 
     logs: Logs
     servers: str
@@ -88,16 +96,12 @@ class _ObservedAtOnce:
     def bounds(
         self, partitions: Iterable[TopicPartition], *, moment: datetime | None = None
     ) -> Mapping[TopicPartition, Bounds]:
-        asked = frozenset(partitions), moment
-        if asked not in self._bounds:
-            self._bounds[asked] = self.logs.bounds(asked[0], moment=moment)
-        return self._bounds[asked]
+        requested = frozenset(partitions), moment
+        if requested not in self._bounds:
+            self._bounds[requested] = self.logs.bounds(requested[0], moment=moment)
+        return self._bounds[requested]
 
     def retention(
         self, bounds: Mapping[TopicPartition, Any], *, now: datetime, soon: timedelta
     ) -> Mapping[TopicPartition, Retained]:
         return self.logs.retention(bounds, now=now, soon=soon)
-
-
-def _some(names: Sequence[str], limit: int = 5) -> str:
-    return ", ".join(names[:limit]) + (", …" if len(names) > limit else "")

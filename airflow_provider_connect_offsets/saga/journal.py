@@ -113,22 +113,15 @@ class Journal:
         """Read the unfinished saga that has its home here, under way or left behind, and its lease; None if none."""
         number = self.newest()
         record, lease = (self.record(number), self._lease(number)) if number else (None, None)
-        if (
-            record is None
-            or lease is None
-            or not record.state.is_unfinished
-            or self._home_of(number) != self.home(number)
-        ):
-            return None
-        return record, lease
+        its_own = self._home_of(number) == self.home(number)
+        return (record, lease) if record and lease and record.state.is_unfinished and its_own else None
 
     def is_left_in(self, home: Journal) -> bool:
         """True if the resource's unfinished saga, under way or left behind, is kept in the journal ``home``."""
         number = self.newest()
         record = self.record(number) if number else None
-        if record is None or not record.state.is_unfinished:
-            return False
-        return self._home_of(number).rpartition("/")[0] == home.uri
+        is_unfinished = record is not None and record.state.is_unfinished
+        return is_unfinished and self._home_of(number).rpartition("/")[0] == home.uri
 
     def holder(self, number: int) -> str:
         """Name the run that has the lease of a generation, for people."""
@@ -166,15 +159,9 @@ class Journal:
             yield entry
 
     def claim_for_run(self, owner: Owner, *, seconds: float, others: Iterable[Journal] = ()) -> JournalEntry:
-        """Have the lease for a run that continues in another task.
+        """Have the lease for ``seconds``, for a run that continues it in another task (:meth:`continued`).
 
-        Args:
-            owner: This process.
-            seconds: How long the lease lasts; the next task continues it (:meth:`continued`).
-            others: Journals of other resources, which the same lease covers.
-
-        Raises:
-            Overlap: Another run has the lease of a resource; this run has none then.
+        ``others``: as of :meth:`claim`. Raises :class:`Overlap`; the run has no lease then.
         """
         between_tasks = replace(owner, pid=0)
         entry = self._claim(between_tasks, timeout=0)
@@ -266,14 +253,9 @@ class Journal:
         return JournalEntry(self.home(number), number, record, taken_over=taken_over, taken_over_by=taken_over_by)
 
     def _unfinished(self, number: int, home: str) -> tuple[str | None, SagaRecord | None]:
-        """Return the newest record if it is unfinished, and its file; a process that died early has written none.
+        """Return the file of the newest record, and the record, if it is unfinished; otherwise None for both.
 
-        Args:
-            number: The newest generation.
-            home: The generation whose lease is to cover this resource as well; empty: its own.
-
-        Raises:
-            Overlap: Only the journal of another resource can settle it.
+        Raises :class:`Overlap` if only the journal of another resource can settle it. ``home``: as of :class:`Lease`.
         """
         for earlier in range(number, 0, -1):
             record = self.record(earlier)

@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.parameters.taking import Models, TakesPara
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.operations.connector.turns import Asking, Turn
+    from airflow_provider_connect_offsets.operations.connector.turns import RewindRun, Turn
 
 # A queued run that took its turn was cleared since; it takes another turn when it starts.
 _NOT_AT_WORK = ("success", "failed", "queued")
@@ -64,9 +64,9 @@ class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
                 return True
         return False
 
-    def _asking(self, context: Context) -> Asking:
+    def _asking(self, context: Context) -> RewindRun:
         from airflow_provider_connect_offsets.exceptions import InvalidRequest
-        from airflow_provider_connect_offsets.operations.connector.turns import Asking, Interval
+        from airflow_provider_connect_offsets.operations.connector.turns import Interval, RewindRun
 
         if not self.connector:
             raise InvalidRequest(
@@ -76,7 +76,7 @@ class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
         dag_run: Any = context["dag_run"]
         interval = Interval.parse(dag_run.data_interval_start, dag_run.data_interval_end)
         interval.refuse_further_than(self.max_rewind, now=datetime.now(tz=UTC))
-        return Asking(
+        return RewindRun(
             run_id=dag_run.run_id,
             run_uri=directory_of(context, part=self.part).uri,
             interval=interval,
@@ -85,7 +85,7 @@ class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
             cleared=dag_run.clear_number or 0,
         )
 
-    def _is_at_work(self, turn: Turn | None, asking: Asking, instance: Any) -> bool:
+    def _is_at_work(self, turn: Turn | None, asking: RewindRun, instance: Any) -> bool:
         """Whether another run, which took the last turn, may still change the connector."""
         if turn is None or turn.run_id == asking.run_id:
             return False
@@ -96,7 +96,7 @@ class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
         self.log.info("Run %r is rewinding %r; waiting until it ends.", turn.run_id, self.connector)
         return True
 
-    def _earlier_runs(self, context: Context, asking: Asking) -> bool:
+    def _earlier_runs(self, context: Context, asking: RewindRun) -> bool:
         """Whether a run of an earlier interval is running; skips this run if one is queued, as that may wait for it."""
         instance: Any = context["ti"]
         dag_run: Any = context["dag_run"]

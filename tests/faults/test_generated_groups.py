@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.operations.groups.group_commit import commit_translation
 from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
-from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups, mend, move_groups
+from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups, move_groups, repair
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 from tests.support.faults.dying_writes import interrupted
@@ -124,7 +124,7 @@ class GroupsCase:
             with cluster(self.made_up.sandbox.target) as target, suppress(Overlap):
                 groups = TargetGroups.of(target, self.workspace)
                 with groups.journal.claim(_owner()) as entry:
-                    mend(entry, target)
+                    repair(entry, target)
 
 
 @pytest.fixture(scope="module")

@@ -71,7 +71,7 @@ class Case:
         self.imports(run, workspace).settle_left()
         standing = read(self.storage, list(wanted))
         changes = [StoredChange(name, standing[name], changed) for name, changed in wanted.items()]
-        self.imports(run, workspace).write(changes, beside=list(wanted), keep=lambda: None)
+        self.imports(run, workspace).write(changes, connectors=list(wanted), keep=lambda: None)
 
     def write_ours(self, run: str, workspace: str) -> None:
         self.write(run, workspace, {SHARED: WANTED, OWN: WANTED})

@@ -114,7 +114,7 @@ def test_a_failure_before_anything_is_gone(cell: ResetCell, flows: FlowChanger) 
     positions, syncs = cell.positions(), cell.syncs()
     run, _summary = flows.plan(cell.params)
 
-    with pytest.raises(NotApplied, match="Its prior offsets were put back"):
+    with pytest.raises(NotApplied, match="Its prior offsets were restored"):
         flows.through(FailsBefore).apply(run)
 
     assert_as_before(cell, positions)
@@ -189,7 +189,7 @@ def test_a_killed_reset_is_taken_back(cell: ResetCell, flows: FlowChanger) -> No
 
     assert outcome is not None
     assert outcome.result is Result.RESTORED
-    assert "was taken back" in outcome.message
+    assert "was undone" in outcome.message
     assert_as_before(cell, positions)
     assert flows.take_back(run) is None
 

@@ -158,7 +158,7 @@ def test_kafka_leaves_a_removal_half_done_and_it_is_put_back(
     with pytest.raises(NotApplied, match="Request timed out") as said:
         changer.apply(run)
 
-    assert "Its prior offsets were put back and read back, and it is RUNNING again." in str(said.value)
+    assert "Its prior offsets were restored and read back, and it is RUNNING again." in str(said.value)
     assert source.positions() == [AT_END]
     exactly_once.wait_state(source.name, "RUNNING", tasks=1)
     assert source.delivered() == 3

@@ -56,7 +56,7 @@ def test_cleared(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
 
 @pytest.mark.parametrize("kind", [Kind.SINK, pytest.param(Kind.MIRROR, marks=pytest.mark.long)])
 def test_cleared_while_its_write_is_on_its_way(scenes: Scenes, note: Note, kind: Kind) -> None:
-    """The same, and the write that was given up arrives only after the offsets were put back and read."""
+    """The same, and the write that was given up arrives only after the offsets were restored and read."""
     cell = Cell(scenes.ready(kind), STEPS["during alter"])
     gates: list[Gate] = []
 

@@ -163,7 +163,7 @@ def test_a_read_back_that_disagrees_puts_everything_back(
         lied_to = replace(source_changer, worker=url)
         run, _summary = lied_to.plan(mirror.name, "offset", "10")
 
-        with pytest.raises(NotApplied, match=f"'{mirror.name}' was not applied.*prior offsets were put back"):
+        with pytest.raises(NotApplied, match=f"'{mirror.name}' was not applied.*prior offsets were restored"):
             lied_to.apply(run)
 
     before.assert_stands()
@@ -185,7 +185,7 @@ def test_what_can_not_be_proved_stays_stopped_until_someone_comes(mirror: Mirror
 
     outcome = source_changer.change(mirror.name, "shift", "-1", partitions="0")
 
-    assert any("test/lied-to" in warning and "taken back" in warning for warning in outcome.warnings)
+    assert any("test/lied-to" in warning and "undone" in warning for warning in outcome.warnings)
     assert outcome.prior_state == outcome.final_state == "RUNNING"
     mirror.wait_until_caught_up()
 
@@ -267,7 +267,7 @@ def test_a_journal_that_fails_as_the_undoing_begins(
 
     with monkeypatch.context() as broken:
         broken.setattr(steps, "prove", disproved)
-        with pytest.raises(NotApplied, match=r"on purpose\. Its prior offsets were put back and read back"):
+        with pytest.raises(NotApplied, match=r"on purpose\. Its prior offsets were restored and read back"):
             target_changer.apply(run)
 
     sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=1)

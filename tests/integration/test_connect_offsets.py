@@ -89,7 +89,7 @@ def test_orphans_are_looked_at_again_before_they_are_removed(
     """What comes back, or is written, between the list and the tombstones is left alone, as by the DAG."""
     topic, told = left.read_text().split("offset.storage.topic=")[1].split("\n")[0], orphaned._print
 
-    def and_meanwhile(found: orphaned.Found) -> None:
+    def and_meanwhile(found: orphaned.Orphans) -> None:
         told(found)
         produce(sandbox, topic, '["written",{"filename":"a"}]', '{"position":2}')
         configs = topic.replace("offsets", "configs")
@@ -103,7 +103,7 @@ def test_orphans_are_looked_at_again_before_they_are_removed(
     assert "orphaned offsets of 1 of 3 connectors were removed" in removed.err
     assert "'again': it exists again." in removed.err
     assert "'written': an offset of it was written since." in removed.err
-    assert "Removed: 'gone'; the way back is before.json." in removed.err
+    assert "Removed: 'gone'; to undo that, import before.json." in removed.err
     assert json.loads(Path("before.json").read_text()) == {
         "gone": [{"partition": {"filename": "a"}, "offset": {"position": 1}}]
     }

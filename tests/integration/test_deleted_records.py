@@ -109,7 +109,7 @@ def test_deleted_after_the_write(mirror: MirrorFlow, source_changer: Changer) ->
 
     with (
         at(AFTER_THE_WRITE, mirror.sandbox, deletes) as url,
-        pytest.raises(NotApplied, match=r"partition 1: .*position 10 was deleted.*prior offsets were put back"),
+        pytest.raises(NotApplied, match=r"partition 1: .*position 10 was deleted.*prior offsets were restored"),
     ):
         replace(source_changer, worker=url).apply(run)
 

@@ -48,7 +48,7 @@ def test_two_runs_never_overlap(sink: SinkFlow, target_changer: Changer) -> None
                     attempt(clients)
         journal.claim_for_run(ME, seconds=60)
         for attempt in attempts(sink, target_changer, ME):
-            with pytest.raises(InvalidRequest, match=rf"Nothing was written: this run holds '{sink.name}'"):
+            with pytest.raises(InvalidRequest, match=rf"Nothing was written: this run has claimed '{sink.name}'"):
                 attempt(clients)
     assert positions(sink) == [{"kafka_offset": RECORDS}]
 
@@ -76,7 +76,7 @@ def test_what_stood_there_is_kept_before_it_is_written(
     assert record.state is SagaState.FORWARD
     found = alteration_in(record)
     assert found is not None
-    assert [entry.offset for entry in found.prior] == [f'{{"kafka_offset":{RECORDS}}}']
+    assert [entry.offset for entry in found.prior_offsets] == [f'{{"kafka_offset":{RECORDS}}}']
 
     with target_changer.clients() as clients:
         sink.sandbox.connect.alter(sink.name, [entry_of(sink, 3)])  # as the killed one has left it

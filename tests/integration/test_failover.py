@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrain
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.operations.groups import group_commit
 from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
+from airflow_provider_connect_offsets.operations.groups.prior_groups import write_replaced
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 from sandbox import Sandbox
 from tests.support.flows.both_logs import Logs
@@ -135,7 +136,7 @@ def test_a_group_with_members_is_refused_by_name(going: Translated) -> None:
 
 def test_another_translation_is_not_committed(going: Translated) -> None:
     """What was judged is what is committed, and nothing else."""
-    with pytest.raises(PlanRefused, match="is not the one that was judged"):
+    with pytest.raises(PlanRefused, match="is not the one that was approved"):
         going.moving.commit(going.directory, "0" * 64)
     assert not any(going.on_target().values())
     going.moving.commit(going.directory, going.summary["digest"])  # so that there is something to put back
@@ -143,13 +144,12 @@ def test_another_translation_is_not_committed(going: Translated) -> None:
 
 def test_records_that_come_after_the_stop_are_noticed(going: Translated, monkeypatch: pytest.MonkeyPatch) -> None:
     """While groups are committed they are counted, before that they refuse it. The last test: the flow has more now."""
-    keep_way_back = group_commit._keep_way_back
 
     def late(*arguments: Any) -> None:
         going.flowing.produce(PARTITIONS)
-        keep_way_back(*arguments)
+        write_replaced(*arguments)
 
-    monkeypatch.setattr(group_commit, "_keep_way_back", late)
+    monkeypatch.setattr(group_commit, "write_replaced", late)
     moved = going.moving.commit(going.directory, going.summary["digest"])
     assert moved.left == {}
     assert re.match(rf"\d+ records came to the source: \d+ in topic '{going.flowing.topic}', partition 0; ", moved.late)

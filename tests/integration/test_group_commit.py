@@ -12,6 +12,7 @@ import pytest
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrained, PlanRefused, Unreachable
 from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups
 from airflow_provider_connect_offsets.operations.groups import group_commit
+from airflow_provider_connect_offsets.operations.groups.prior_groups import write_replaced
 from airflow_provider_connect_offsets.workspace import files
 from sandbox import Sandbox
 from tests.support.faults.dying_writes import killed
@@ -54,13 +55,12 @@ def test_a_commit_that_is_killed_before_any_of_its_writes_can_be_finished_and_re
 
 def joined_meanwhile(monkeypatch: pytest.MonkeyPatch, stack: ExitStack, made_up: MadeUpFailover, name: str) -> None:
     """Let someone join a group after it was looked at and before it is committed."""
-    keep = group_commit._keep_way_back
 
     def join(*arguments: Any) -> None:
-        keep(*arguments)
+        write_replaced(*arguments)
         stack.enter_context(member(made_up.sandbox.target, name, made_up.topic))
 
-    monkeypatch.setattr(group_commit, "_keep_way_back", join)
+    monkeypatch.setattr(group_commit, "write_replaced", join)
 
 
 def test_a_commit_that_fails_half_way_names_what_stands_where(
@@ -79,8 +79,10 @@ def test_a_commit_that_fails_half_way_names_what_stands_where(
     assert f"'{part}': Can't set the offset of group '{part}', topic '{made_up.topic}' partition 99: " in str(
         told.value
     )
-    assert "(1 of its 2 partitions stand where they were to)" in str(told.value)
-    assert "1 of 3 groups stand where they were to, read back and proved. Run it again to commit" in str(told.value)
+    assert "(1 of its 2 translated offsets are committed)" in str(told.value)
+    assert "1 of 3 groups have their translated offsets, read back and proved. Run it again to commit" in str(
+        told.value
+    )
     outcome = files.read_json(made_up.directory.outcome)
     assert (outcome["groups"], outcome["partitions"], sorted(outcome["left"])) == (1, 1, [busy, part])
     assert made_up.held(busy, whole) == {busy: {}, whole: {made_up.at(0): Committed(10)}}
@@ -105,7 +107,7 @@ def test_a_retry_after_records_came_late_says_what_stands_already(made_up: MadeU
         made_up.commit(digest)
 
     assert str(told.value).startswith("No further group was moved: after the flow was stopped, 1 records came to the")
-    assert f" 1 of 2 groups stand where they were to already ('{whole}'), and are left there." in str(told.value)
+    assert f" 1 of 2 groups have their translated offsets already ('{whole}'), and keep them." in str(told.value)
     assert f"restore what was moved with mirror_failover_restore, run_uri={made_up.directory.uri}" in str(told.value)
     outcome = files.read_json(made_up.directory.outcome)
     assert (outcome["groups"], list(outcome["left"])) == (1, [busy])
@@ -143,7 +145,10 @@ def test_a_cluster_that_goes_away_in_the_midst_is_told(
 
     with monkeypatch.context() as patching:
         patching.setattr(ConsumerGroups, "commit", lose)
-        with pytest.raises(Unreachable, match=rf"Kafka is gone\. .*1 group \('{name}'\), and nobody has read back"):
+        with pytest.raises(
+            Unreachable,
+            match=rf"Kafka is gone\. .*1 group \('{name}'\); which of them were committed was not read back",
+        ):
             made_up.commit(digest)
     monkeypatch.undo()
     assert list(files.read_json(made_up.directory.outcome)["left"]) == [name]
@@ -169,14 +174,12 @@ def test_a_source_that_goes_away_in_the_midst_denies_nothing(
 
     monkeypatch.setattr(group_commit, "came_late", gone)
     with pytest.raises(
-        Unreachable, match=r"^1 of 1 groups stand where they were to, read back and proved.*source is gone"
+        Unreachable, match=r"^1 of 1 groups have their translated offsets, read back and proved.*source is gone"
     ):
         made_up.commit(digest)
     assert files.read_json(made_up.directory.outcome)["groups"] == 1
 
-    told = (
-        rf"^No further group was moved: The source is gone\. 1 of 1 groups stand where they were to already.*'{name}'"
-    )
+    told = rf"^No further group was moved: The source is gone\. 1 of 1 groups have their translated.* already.*'{name}'"
     with pytest.raises(Unreachable, match=told):
         made_up.commit(digest)
 

@@ -107,10 +107,10 @@ def test_the_next_import_takes_back_what_a_killed_one_has_written(
     dry = run("import", "--config", config, "--dry-run", *place, stdin=json.dumps({"other": [at("a", 2)]}))
     done = run("import", "--config", config, *place, stdin=json.dumps({"other": [at("a", 2)]}))
 
-    assert (dry.code, "was taken back" in dry.err) == (0, False)
+    assert (dry.code, "was undone" in dry.err) == (0, False)
     assert done.code == 0, done.err
     assert f"The import into topic '{config.read_text().split('group.id=')[1].split()[0]}' by run" in done.err
-    assert "ended before its time: what it had written was taken back, and read back." in done.err
+    assert "ended before its time: what it had written was undone, and read back." in done.err
     assert stands(run, config) == {**BEFORE, "other": [at("a", 2)]}
     again = run("import", "--config", config, "--file", document, *place)
     assert (again.code, "ended before its time" in again.err) == (0, False)
@@ -123,7 +123,7 @@ def test_the_same_import_again_completes(run: Shell, config: Path, document: Pat
 
     again = run("import", "--config", config, "--file", document)
 
-    assert (again.code, "was taken back, and read back" in again.err) == (0, True)
+    assert (again.code, "was undone, and read back" in again.err) == (0, True)
     assert "To be changed: 4 offsets of 2 connectors." in again.err
     assert stands(run, config) == AFTER
 
@@ -137,7 +137,7 @@ def test_a_person_takes_it_back(run: Shell, config: Path, document: Path, topic:
     again = run("recover", "--config", config)
 
     assert listed.out.startswith(f"offsets topic {topic} (imports): the import into topic '{topic}' by run ")
-    assert (done.code, "what it had written was taken back, and read back." in done.err) == (0, True)
+    assert (done.code, "what it had written was undone, and read back." in done.err) == (0, True)
     assert stands(run, config) == BEFORE
     assert (again.code, again.err) == (0, f"Nothing was left by an import into topic '{topic}'.\n")
     assert "Nothing is unfinished" in run("recover", "--list").err

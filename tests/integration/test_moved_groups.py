@@ -91,7 +91,7 @@ def test_the_retry_of_a_killed_restore_says_itself_who_was_in_a_deleted_group(
     name, groups = killed_after_the_delete(made_up, workspace), TargetGroups.of(target, workspace)
     made_up.hold({name: {made_up.at(2): Committed(9, "theirs")}})
 
-    with pytest.raises(GroupsNotMoved, match=rf"'{name}': .*Somebody has been in it since"):
+    with pytest.raises(GroupsNotMoved, match=rf"'{name}': .*Someone has used the group since"):
         move_groups(
             groups,
             Owner.here(run="dag/again", task="restore"),

@@ -37,7 +37,7 @@ def test_a_plan_that_found_its_place_taken_is_refused_once_that_is_undone(
     assert summary["errors"] == []
     written = len(sink.lines())
 
-    with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was taken back: .*new run"):
+    with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was undone: .*new run"):
         target_changer.apply(run)
 
     sink.sandbox.connect.wait_state(sink.name, "RUNNING", tasks=1)

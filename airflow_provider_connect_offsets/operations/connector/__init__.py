@@ -1,1 +1,7 @@
-"""The change of one connector: stop, read again, alter, read back, resume; or all of it is undone."""
+"""The change of one connector: stop, read again, alter, read back, resume; or all of it is undone.
+
+- ``plans``: plans, read and checked before they are applied; ``outcomes``: how a change ended
+- ``apply``: a change as a whole; ``stepwise``: in single steps; ``direct``: without a plan
+- ``stopped``: connectors that stay stopped between tasks of a run
+- ``turns``: which run rewinds a connector to the start of its data interval
+"""

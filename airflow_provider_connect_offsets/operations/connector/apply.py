@@ -1,4 +1,4 @@
-"""The change of a connector: stop, read again, alter, read back, resume as it was; or everything is put back."""
+"""Applies a plan to a connector: stop, read again, alter, read back, resume as it was; or all of it is undone."""
 
 from __future__ import annotations
 
@@ -29,23 +29,35 @@ from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
 def apply_plan(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner) -> Outcome:
-    """Apply ``plan`` while its connector is stopped; leave the connector as planned, or as it was found.
+    """Apply ``plan`` while its connector is stopped; leave the connector as planned, or as it was before.
 
-    What a dead run left unfinished is finished or restored first. Raises :class:`Overlap`, :class:`Drift` (nothing was
-    written), :class:`NotApplied` (prior offsets and state are back), :class:`NotRunning` (offsets are as planned),
-    :class:`LeftStopped`, :class:`RecordsDeleted` (offsets and state are as planned, records at its positions are gone),
-    and store errors of a store that could not be reached before anything was written.
+    What a dead run left unfinished is finished or undone first.
+
+    Args:
+        plan: The approved plan.
+        clients: Clients of its connector.
+        journal: The connector's journal.
+        owner: This process.
+
+    Raises:
+        Overlap: Another run changes the connector; nothing was written.
+        Drift: Someone else has changed it since the plan; nothing was written.
+        NotApplied: Prior offsets and state are restored.
+        NotRunning: The offsets are as planned; the connector did not resume.
+        LeftStopped: The connector stays STOPPED.
+        RecordsDeleted: Offsets and state are as planned; records at its positions are gone.
+        StoreError: A system could not be reached before anything was written.
     """
-    told = undo_import(journal, owner, clients)
-    if told is not None:
-        refuse_undone(plan, clients.offsets.read_offsets(plan.connector), told)
+    undone = undo_import(journal, owner, clients)
+    if undone is not None:
+        refuse_undone(plan, clients.offsets.read_offsets(plan.connector), undone)
     with journal.claim(owner) as entry:
         stages = change_stages(plan, clients) if plan.changed_rows() else ()
         outcome = carry_out(plan, clients, journal, entry, owner, stages, operation="the change of offsets")
-    return outcome if told is None else replace(outcome, warnings=(told, *outcome.warnings))
+    return _warned(outcome, undone)
 
 
-def carry_out(  # noqa: PLR0913 - each by its name
+def carry_out(  # noqa: PLR0913 - each has its own meaning
     plan: OffsetPlan,
     clients: Clients,
     journal: Journal,
@@ -55,21 +67,35 @@ def carry_out(  # noqa: PLR0913 - each by its name
     *,
     operation: str,
 ) -> Outcome:
-    """Make the stages by which ``plan`` is applied, once; none: there is nothing to change. Raises as `apply_plan`."""
-    told = recover(entry, Toward.FORWARD, clients)
+    """Make the stages that apply ``plan``, unless an earlier attempt of the run has; raises as :func:`apply_plan`.
+
+    Args:
+        plan: The approved plan.
+        clients: Clients of its connector.
+        journal: The connector's journal.
+        entry: Its entry, whose lease this process has.
+        owner: This process.
+        stages: The stages; empty: there is nothing to change.
+        operation: What is done, in words.
+    """
+    settled = recover(entry, Toward.FORWARD, clients)
     earlier = journal.record_of(owner.run, outcomes.key_of(plan))
     if earlier is not None and is_applied(earlier):
         if deleted_in(earlier):
             raise RecordsDeleted(deleted_in(earlier))
         return outcomes.applied_before(plan, earlier)
-    if told is not None:
-        refuse_planned_on(entry.record, plan, told)
+    if settled is not None:
+        refuse_planned_on(entry.record, plan, settled)
     entry.begin(owner, operation=operation, key=outcomes.key_of(plan), stages=stages)
-    outcome = _made(plan, clients, entry, list(stages), owner) if stages else outcomes.unchanged(plan, owner)
-    return outcome if told is None else replace(outcome, warnings=(told, *outcome.warnings))
+    outcome = _made(plan, clients, entry, stages, owner) if stages else outcomes.unchanged(plan, owner)
+    return _warned(outcome, settled)
 
 
-def _made(plan: OffsetPlan, clients: Clients, entry: JournalEntry, stages: list[Stage], owner: Owner) -> Outcome:
+def _warned(outcome: Outcome, warning: str | None) -> Outcome:
+    return outcome if warning is None else replace(outcome, warnings=(warning, *outcome.warnings))
+
+
+def _made(plan: OffsetPlan, clients: Clients, entry: JournalEntry, stages: Sequence[Stage], owner: Owner) -> Outcome:
     started = datetime.now(tz=UTC)
     try:
         settled = executor(clients, entry, stages).run()
@@ -79,10 +105,10 @@ def _made(plan: OffsetPlan, clients: Clients, entry: JournalEntry, stages: list[
         raise NotRunning(f"The change was applied and read back, but {error}") from error
     if deleted_in(settled.record):
         raise RecordsDeleted(deleted_in(settled.record))
-    found, state = alteration_in(settled.record), prior_state_in(settled.record)
+    alteration, state = alteration_in(settled.record), prior_state_in(settled.record)
     fitted = next((one.fitted for one in stages if isinstance(one, AlterOffsets) and one.fitted), plan)
-    if found is not None and is_applied(settled.record):
-        outcome = outcomes.applied(fitted, owner, found.prior)
+    if alteration is not None and is_applied(settled.record):
+        outcome = outcomes.applied(fitted, owner, alteration.prior_offsets)
     else:  # the connector has reached the plan's offsets by itself
         outcome = outcomes.unchanged(plan, owner)
     prior = None if state is None else state.value

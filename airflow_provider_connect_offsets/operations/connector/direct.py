@@ -1,7 +1,7 @@
-"""Offsets that are named one by one, or all of them at once, changed without a plan while the connector is STOPPED.
+"""Changes offsets of a STOPPED connector without a plan: named ones, or all of them.
 
-Held and kept like a planned change: what stood there is durable before anything is written, and whoever comes after a
-process that died puts it back.
+As for a planned change, the prior offsets are durable before anything is written, and the next operation on the
+connector restores them if the process dies.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest, JournalL
 from airflow_provider_connect_offsets.observe import log_positions
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
-from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_still
+from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_stopped
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
 from airflow_provider_connect_offsets.operations.stages.captured import Alteration, alteration_in
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
@@ -23,12 +23,24 @@ from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap
 
 
 def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) -> int:
-    """Write ``changes`` to a connector that is STOPPED, and prove them; returns how many partitions.
+    """Write ``changes`` to a STOPPED connector, and prove them; what a dead run left is undone first.
 
-    What a dead run left is restored first. Raises :class:`InvalidRequest` for what its family refuses,
-    :class:`Unsupported` by a worker that is too old, :class:`NotStopped` and :class:`Overlap` before anything is
-    written, :class:`NotApplied`, after which the prior offsets are back, and :class:`LeftStopped` where they could not
-    be proved.
+    Args:
+        clients: Clients of the connector.
+        journal: Its journal.
+        owner: This process.
+        changes: The offsets to write.
+
+    Returns:
+        How many partitions were changed.
+
+    Raises:
+        InvalidRequest: The connector's family refuses an offset, or a position is out of range; nothing was written.
+        Unsupported: The worker is too old to change offsets; nothing was written.
+        NotStopped: The connector runs; nothing was written.
+        Overlap: Another run changes it; nothing was written.
+        NotApplied: The prior offsets are restored.
+        LeftStopped: The prior offsets could not be proved.
     """
     connector = journal.connector
     clients.control.require_offset_changes()
@@ -39,7 +51,7 @@ def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) ->
             raise InvalidRequest(
                 f"Nothing was written: {connector!r}, partition {change.partition}: {finding.message}."
             )
-    refuse_unless_still(clients, connector)
+    refuse_unless_stopped(clients, connector)
     gone = log_positions.out_of_log(clients, log_positions.positions_in(info.family, changes))
     if gone:
         raise InvalidRequest(f"Nothing was written: {log_positions.described(connector, gone)}")
@@ -48,77 +60,77 @@ def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) ->
 
 
 def reset(clients: Clients, journal: Journal, owner: Owner) -> int:
-    """Remove all offsets of a connector that is STOPPED, and prove it; returns how many there were.
+    """Remove all offsets of a STOPPED connector, and prove it; returns how many there were.
 
-    Raises as :func:`alter` does, and what the worker said where it refused.
+    Raises as :func:`alter` does, and the worker's error if it refuses.
     """
     connector = journal.connector
     clients.control.require_offset_changes()
-    refuse_unless_still(clients, connector)
+    refuse_unless_stopped(clients, connector)
 
-    return len(_changed(clients, journal, owner, ResetOffsets(connector, clients)).prior.stored())
+    return len(_changed(clients, journal, owner, ResetOffsets(connector, clients)).prior_offsets.stored())
 
 
 def _changed(clients: Clients, journal: Journal, owner: Owner, stage: AlterOffsets) -> Alteration:
-    """Make the stage as a saga of its own; gives what it captured."""
+    """Make the stage as a saga of its own; returns what it captured."""
     if journal.is_claimed_for(owner.run):
         raise InvalidRequest(
-            f"Nothing was written: this run holds {journal.connector!r} for the plan that it has begun. Give run_uri "
-            "and digest of that plan, or leave the begin out."
+            f"Nothing was written: this run has claimed {journal.connector!r} for the plan that it has begun. Give "
+            "run_uri and digest of that plan, or leave the begin out."
         )
     recovery.undo_import(journal, owner, clients)
     with journal.claim(owner) as entry:
         recovery.recover(entry, Toward.BACK, clients)
-        refuse_unless_still(clients, journal.connector)
+        refuse_unless_stopped(clients, journal.connector)
         entry.begin(owner, operation="a change of offsets without a plan", key="", stages=[stage])
         settled = Executor(entry, [stage], _Explained(), clock=clients.clock).run()
-    return Alteration.of(settled.record.captures[stage.name])
+    return Alteration.from_json(settled.record.captures[stage.name])
 
 
 class _Explained(AsItIs):
-    """What is raised is what the store said, unless it was the journal that failed, once all was written."""
+    """Returns the store's error, unless the journal failed after the offsets were written."""
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
-        """The error; :class:`NotApplied` where what was written can't be noted, and so was undone."""
+        """Return the error; :class:`NotApplied` if the offsets were written, and undone as the journal failed."""
         if not isinstance(error, JournalLost) or alteration_in(settled.record) is None:
             return error
         return NotApplied(
-            f"{error} So what was written to {settled.record.resource!r} was undone: its prior offsets were put back, "
+            f"{error} So what was written to {settled.record.resource!r} was undone: its prior offsets were restored "
             f"and read back.{settled.lost}"
         )
 
 
 class WriteOffsets(AlterOffsets):
-    """Write these offsets, whatever stands there."""
+    """Writes these offsets, whatever is stored."""
 
     def __init__(self, connector: str, clients: Clients, changes: Offsets) -> None:
         super().__init__(connector, clients)
         self._changes = changes
 
     def capture(self, earlier: Captures) -> JsonMap:
-        """What stands there."""
+        """Capture all offsets."""
         del earlier
         prior = self._clients.offsets.read_offsets(self.subject)
         return Alteration(State.STOPPED, prior, self.changes(prior)).as_json()
 
     def changes(self, prior: Offsets) -> Offsets:
-        """What is written over ``prior``."""
+        """Return what is written over ``prior``."""
         del prior
         return self._changes
 
 
 class ResetOffsets(WriteOffsets):
-    """Remove all offsets, by the call that is made for that."""
+    """Removes all offsets, by Connect's call for that."""
 
     def __init__(self, connector: str, clients: Clients) -> None:
         super().__init__(connector, clients, Offsets())
 
     def changes(self, prior: Offsets) -> Offsets:
-        """None of the partitions keeps an offset."""
+        """Return the removal of all offsets."""
         return prior.removed()
 
-    def write(self, found: Alteration) -> WriteReply:
-        """Remove and prove; raises what the worker said where it refused."""
+    def write(self, alteration: Alteration) -> WriteReply:
+        """Remove all offsets, and prove it; raises the worker's error if it refuses."""
         reply = self._clients.offsets.reset_offsets(self.subject)
-        steps.prove(self._clients, self.subject, found.expected)
+        steps.prove(self._clients, self.subject, alteration.expected)
         return reply

@@ -243,4 +243,4 @@ def _stored(record: SagaRecord) -> int:
     """Return how many partitions have, or had, an offset."""
     found = alteration_in(record)
     assert found is not None  # noqa: S101 - both operations alter offsets
-    return len((found.expected if record.of_title(CREATE) else found.prior).stored())
+    return len((found.expected if record.of_title(CREATE) else found.prior_offsets).stored())

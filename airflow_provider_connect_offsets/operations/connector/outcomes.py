@@ -1,4 +1,4 @@
-"""How a change ended, for the report, the task's summary and whoever asks later."""
+"""Outcomes of a change, for the report, the task's summary and later runs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outc
 
 
 def key_of(plan: OffsetPlan) -> str:
-    """What a retry knows its own saga by: the plan, and when the offsets were observed that it was made from.
+    """Return the key by which a retry finds its own saga: the plan, and when its offsets were observed.
 
-    A run that is cleared makes the same plan again from what it observes then, and has not applied that yet.
+    A cleared run may make the same plan again from a new observation, and has not applied that yet.
     """
     return f"{plan.digest} {'' if plan.observed_at is None else plan.observed_at.isoformat()}"
 
 
 def applied(plan: OffsetPlan, owner: Owner, at_stop: Offsets) -> Outcome:
-    """The plan's offsets were written over ``at_stop`` and read back."""
+    """Return the outcome of a plan whose offsets were written over ``at_stop``, and read back."""
     count = len(plan.changed_rows())
     return _outcome(
         plan,
@@ -41,58 +41,70 @@ def applied(plan: OffsetPlan, owner: Owner, at_stop: Offsets) -> Outcome:
 
 
 def applied_before(plan: OffsetPlan, record: SagaRecord) -> Outcome:
-    """An earlier attempt of the same task had applied the plan, and ended before it could say so."""
-    found = alteration_in(record)
+    """Return the outcome of a plan that an earlier attempt had applied before it ended without an outcome."""
+    alteration = alteration_in(record)
     outcome = _outcome(
         plan,
         record.owner,
         Result.APPLIED,
         f"The change of {plan.connector!r} had been applied and read back by an earlier attempt of this task.",
-        offsets=() if found is None else _moved(plan, found.prior, found.expected),
+        offsets=() if alteration is None else _moved(plan, alteration.prior_offsets, alteration.expected),
     )
     prior = _prior(record)
     return replace(outcome, prior_state=prior, final_state=prior)
 
 
-def recovered(plan: OffsetPlan, record: SagaRecord, told: str) -> Outcome:
-    """What was left unfinished has been settled; ``told`` says how."""
+def recovered(plan: OffsetPlan, record: SagaRecord, message: str) -> Outcome:
+    """Return the outcome of a saga that was left unfinished, and settled; ``message`` describes how."""
     applied_as = Result.RECORDS_DELETED if deleted_in(record) else Result.APPLIED
     result = {SagaState.DONE: applied_as, SagaState.UNDONE: Result.RESTORED}.get(record.state, Result.UNKNOWN)
-    found = alteration_in(record)
+    alteration = alteration_in(record)
     moved: tuple[MovedOffset, ...] = ()
-    if found is not None and result is not Result.UNKNOWN:
-        moved = _moved(plan, found.prior, found.prior if result is Result.RESTORED else found.expected)
+    if alteration is not None and result is not Result.UNKNOWN:
+        stored = alteration.prior_offsets if result is Result.RESTORED else alteration.expected
+        moved = _moved(plan, alteration.prior_offsets, stored)
     return replace(
-        _outcome(plan, record.owner, result, told, offsets=moved),
+        _outcome(plan, record.owner, result, message, offsets=moved),
         prior_state=_prior(record),
         final_state=None if result is Result.UNKNOWN else _prior(record),
     )
 
 
 def unchanged(plan: OffsetPlan, owner: Owner) -> Outcome:
-    """There was nothing to change."""
-    message = f"Nothing was changed: {plan.connector!r} stands where it was to be put, or further."
+    """Return the outcome of a plan without changes."""
+    message = f"Nothing was changed: {plan.connector!r} is at its requested positions, or further."
     return _outcome(plan, owner, Result.UNCHANGED, message)
 
 
 def failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: SagaRecord | None) -> Outcome:
-    """The task ended with ``error``; ``record`` is what the journal knows of this change."""
-    found = None if record is None else alteration_in(record)
-    result, stands = Result.REFUSED, None
+    """Return the outcome of a task that ended with ``error``.
+
+    Args:
+        plan: The plan.
+        owner: The task.
+        error: Its error.
+        record: The saga's record; None if it has none.
+    """
+    alteration = None if record is None else alteration_in(record)
+    result = Result.REFUSED
     if isinstance(error, NotApplied):
-        result, stands = Result.RESTORED, None if found is None else found.prior
+        result = Result.RESTORED
     elif isinstance(error, LeftStopped):
         result = Result.LEFT_STOPPED
     elif isinstance(error, RecordsDeleted) and record is not None:
-        result, stands = Result.RECORDS_DELETED, None if found is None else found.expected
+        result = Result.RECORDS_DELETED
     elif isinstance(error, Interfered):
         result = Result.UNKNOWN
     elif record is not None and _is_proved(record):
-        # Proved, but the connector could not be given back as it was.
-        result, stands = Result.APPLIED, None if found is None else found.expected
-    moved = () if found is None or stands is None else _moved(plan, found.prior, stands)
-    said_already = result is not Result.REFUSED or str(error).startswith("Nothing was ")
-    message = str(error) if said_already else f"Nothing was changed. {error}"
+        # Proved, but the connector's prior state could not be restored.
+        result = Result.APPLIED
+    moved: tuple[MovedOffset, ...] = ()
+    if alteration is not None and result is Result.RESTORED:
+        moved = _moved(plan, alteration.prior_offsets, alteration.prior_offsets)
+    elif alteration is not None and result in {Result.RECORDS_DELETED, Result.APPLIED}:
+        moved = _moved(plan, alteration.prior_offsets, alteration.expected)
+    is_explained = result is not Result.REFUSED or str(error).startswith("Nothing was ")
+    message = str(error) if is_explained else f"Nothing was changed. {error}"
     prior = None if record is None else _prior(record)
     return replace(
         _outcome(plan, owner, result, message, offsets=moved),
@@ -102,7 +114,7 @@ def failed(plan: OffsetPlan, owner: Owner, error: BaseException, record: SagaRec
 
 
 def _is_proved(record: SagaRecord) -> bool:
-    """Whether its connector was resumed, or was to be: that begins once everything else is proved."""
+    """True if the resume of its connector was begun: that is after everything else is proved."""
     resume = record.of_title(RESUME)
     return resume is not None and resume.progress is not Progress.PENDING
 
@@ -132,14 +144,14 @@ def _outcome(
     )
 
 
-def _moved(plan: OffsetPlan, at_stop: Offsets, stands: Offsets) -> tuple[MovedOffset, ...]:
-    before, now = at_stop.stored(), stands.stored()
+def _moved(plan: OffsetPlan, at_stop: Offsets, stored: Offsets) -> tuple[MovedOffset, ...]:
+    before, now = at_stop.stored(), stored.stored()
     return tuple(
-        _row(plan, row, before=before.get(row.partition), stands=now.get(row.partition)) for row in plan.changed_rows()
+        _row(plan, row, before=before.get(row.partition), stored=now.get(row.partition)) for row in plan.changed_rows()
     )
 
 
-def _row(plan: OffsetPlan, row: PlanRow, *, before: str | None, stands: str | None) -> MovedOffset:
+def _row(plan: OffsetPlan, row: PlanRow, *, before: str | None, stored: str | None) -> MovedOffset:
     def position(offset: str | None) -> int | None:
         return None if offset is None else plan.family.position(parse_map(offset))
 
@@ -151,7 +163,7 @@ def _row(plan: OffsetPlan, row: PlanRow, *, before: str | None, stands: str | No
         before_position=position(before),
         after=row.after,
         after_position=row.after_position,
-        stands=stands,
-        # What isn't stored has no position of its own; of MirrorSource it means 0.
-        stands_position=position(stands) if stands is not None or row.after is not None else row.after_position,
+        stands=stored,
+        # An offset that isn't stored has no position of its own; for MirrorSource it means 0.
+        stands_position=position(stored) if stored is not None or row.after is not None else row.after_position,
     )

@@ -1,4 +1,4 @@
-"""The plan as the datasets hold it, read for being applied."""
+"""Reads plans from their datasets, and refuses those that may not be applied (any more)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
+from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow, plan_digest
 from airflow_provider_connect_offsets.offsets.requests.request import Request
@@ -20,10 +21,15 @@ from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, OFFSE
 
 
 def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
-    """Read the plan of ``run``; ``digest`` is that of the plan that was approved, where one was.
+    """Read a plan.
 
-    Raises :class:`PlanRefused` for a plan with an error, and for another one than the approved;
-    :class:`DatasetError` where it isn't there whole.
+    Args:
+        run: Directory of the run that made it.
+        digest: Digest of the approved plan; None: it is not compared.
+
+    Raises:
+        PlanRefused: The plan has an error, or is not the approved one.
+        DatasetError: A dataset is missing or incomplete.
     """
     errors = [row["message"] for row in read_dataset(run.verdicts, VERDICTS) if row["severity"] == Severity.ERROR]
     if errors:
@@ -48,16 +54,13 @@ def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
 
 
 def read_plans(members: Mapping[str, RunDirectory], *, digest: str | None = None) -> dict[str, OffsetPlan]:
-    """Read the plans of a fleet by connector; ``digest`` is the one of all of them that was approved.
-
-    Raises as :func:`read_plan` does.
-    """
+    """Read the plans of a fleet by connector; ``digest``: of all approved plans. Raises as :func:`read_plan` does."""
     plans = {name: read_plan(run) for name, run in members.items()}
-    together = plan_digest(plan.digest for plan in plans.values())
-    if digest is not None and together != digest:
+    of_all = plan_digest(plan.digest for plan in plans.values())
+    if digest is not None and of_all != digest:
         raise PlanRefused(
             f"Nothing was stopped or changed. The plans of {len(plans)} connectors are not the ones that were "
-            f"approved: their digest is {together}, not {digest}. Plan again."
+            f"approved: their digest is {of_all}, not {digest}. Plan again."
         )
     return plans
 
@@ -73,36 +76,41 @@ def refuse_stale(run: RunDirectory, *, ttl: timedelta) -> None:
         )
 
 
-def refuse_planned_on(left: SagaRecord, plan: OffsetPlan, told: str) -> None:
-    """Raise :class:`Drift` for a plan that leaves alone what a dead run had written, where that was undone since.
+def refuse_planned_on(record: SagaRecord, plan: OffsetPlan, message: str) -> None:
+    """Raise :class:`Drift` for a plan that keeps an offset which a dead run had written, and which was undone since.
 
-    left: the dead run's saga, as it was settled; told: what became of it.
+    Args:
+        record: The dead run's saga, as settled.
+        plan: The plan.
+        message: Describes how the saga was settled.
     """
-    found = alteration_in(left)
-    if found is None or left.state is not SagaState.UNDONE:
+    alteration = alteration_in(record)
+    if alteration is None or record.state is not SagaState.UNDONE:
         return
-    prior = found.prior.stored()
-    undone = {one.partition: one.offset for one in found.changes if one.offset != prior.get(one.partition)}
-    _refuse_left_alone(plan.left_alone_at(undone), told)
+    prior = alteration.prior_offsets.stored()
+    undone = {one.partition: one.offset for one in alteration.changes if one.offset != prior.get(one.partition)}
+    _refuse_kept(plan.left_alone_at(undone), message)
 
 
-def refuse_undone(plan: OffsetPlan, standing: Offsets, told: str) -> None:
-    """Raise :class:`Drift` for a plan that leaves alone what a dead import had written, which was taken back since.
+def refuse_undone(plan: OffsetPlan, stored: Offsets, message: str) -> None:
+    """Raise :class:`Drift` for a plan that keeps an offset which a dead import had written, and which was undone since.
 
-    standing: what is stored now, of a connector that is down; told: what became of the import.
+    Args:
+        plan: The plan.
+        stored: The connector's offsets now, while it is down.
+        message: Describes how the import was settled.
     """
-    now = standing.stored()
+    now = stored.stored()
     moved = {row.partition: row.before for row in plan.rows if now.get(row.partition) != row.before}
-    _refuse_left_alone(plan.left_alone_at(moved), told)
+    _refuse_kept(plan.left_alone_at(moved), message)
 
 
-def _refuse_left_alone(partitions: list[str], told: str) -> None:
+def _refuse_kept(partitions: list[str], message: str) -> None:
     if partitions:
-        more = f" (and {len(partitions) - 1} more)" if len(partitions) > 1 else ""
         raise Drift(
-            f"Nothing was changed by this run: its plan was made from what a dead run had left, and leaves partition "
-            f"{partitions[0]}{more} alone, as it was where it was to be. {told} So it no longer is there. Make a new "
-            "run: it plans from what is there now."
+            f"Nothing was changed by this run: its plan was made from what a dead run had left, and keeps the offset "
+            f"of partition {first_few(partitions, 1)}. {message} So that offset is no longer stored. Make a new run: "
+            "it plans from what is stored now."
         )
 
 

@@ -1,7 +1,7 @@
-"""The stages of a change one by one, for those who lay a change out in tasks of their own.
+"""The steps of a change as functions, for a change that is laid out in several tasks.
 
-``begin`` opens the saga and captures the state that the connector has; stopping it is a task that knows nothing of the
-saga. ``undo`` settles whatever is left of it.
+``begin`` opens the saga and captures the connector's state; the task that stops the connector does not use the saga.
+``alter`` and ``read_back`` continue it; ``undo`` settles what is left of it.
 """
 
 from __future__ import annotations
@@ -23,26 +23,38 @@ from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
 def begin(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *, seconds: float) -> State:
-    """Hold the connector for ``seconds`` and make its prior state durable; returns that state. Changes nothing else.
+    """Claim the connector for the run, and make its prior state durable; what a dead run left is undone first.
 
-    Raises :class:`Overlap` where another run holds it. What a dead run left is restored first; raises :class:`Drift`
-    where the plan was made from that.
+    Args:
+        plan: The approved plan.
+        clients: Clients of its connector.
+        journal: The connector's journal.
+        owner: This process.
+        seconds: How long the lease lasts; the next step continues it.
+
+    Returns:
+        The connector's state.
+
+    Raises:
+        Overlap: Another run changes the connector.
+        Drift: The plan was made from what a dead run had left.
+        StoreError: A system does not answer, or refuses.
     """
-    import_told = recovery.undo_import(journal, owner, clients)
-    if import_told is not None:
-        refuse_undone(plan, clients.offsets.read_offsets(plan.connector), import_told)
-    with journal.claim(owner) as left:  # not held yet: who fails here holds nothing
-        told = recovery.recover(left, Toward.BACK, clients)
-        if told is not None:
-            refuse_planned_on(left.record, plan, told)
+    undone = recovery.undo_import(journal, owner, clients)
+    if undone is not None:
+        refuse_undone(plan, clients.offsets.read_offsets(plan.connector), undone)
+    with journal.claim(owner) as unfinished:  # ends with the block: an error leaves no lease behind
+        settled = recovery.recover(unfinished, Toward.BACK, clients)
+        if settled is not None:
+            refuse_planned_on(unfinished.record, plan, settled)
     entry = journal.claim_for_run(owner, seconds=seconds)
     stages = change_stages(plan, clients)
     entry.begin(owner, operation="the change of offsets", key=outcomes.key_of(plan), stages=stages)
-    recovery.executor(clients, entry, list(stages)).announce(stages[0])
-    return PriorState.of(entry.record.captures[stages[0].name]).state
+    recovery.executor(clients, entry, stages).announce(stages[0])
+    return PriorState.from_json(entry.record.captures[stages[0].name]).state
 
 
-def refuse_unless_still(clients: Clients, connector: str) -> None:
+def refuse_unless_stopped(clients: Clients, connector: str) -> None:
     """Raise :class:`NotStopped` for a connector that runs."""
     status = clients.control.status(connector)
     if not status.is_stopped:
@@ -52,39 +64,46 @@ def refuse_unless_still(clients: Clients, connector: str) -> None:
 
 
 def alter(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner, *, seconds: float) -> Offsets:
-    """Write the plan and prove it; returns what stands. The connector must be STOPPED, and held by this run.
+    """Write the plan, and prove it; ``begin`` and a stop must come first.
 
-    Raises :class:`NotStopped`, :class:`Overlap`, :class:`Drift` before anything is written, and :class:`NotApplied`,
-    after which ``undo`` restores.
+    Returns:
+        The connector's offsets.
+
+    Raises:
+        NotStopped, Overlap, Drift: Nothing was written.
+        NotApplied: Something may be written; ``undo`` restores the prior offsets.
     """
     with journal.continued(owner, seconds=seconds) as entry:
-        refuse_unless_still(clients, plan.connector)
+        refuse_unless_stopped(clients, plan.connector)
         stage = AlterOffsets(plan.connector, clients, plan)
         recovery.executor(clients, entry, [stage]).make(stage)
-        found = alteration_in(entry.record)
-    return Offsets() if found is None else found.expected
+        alteration = alteration_in(entry.record)
+    return Offsets() if alteration is None else alteration.expected
 
 
 def read_back(clients: Clients, journal: Journal, owner: Owner, *, seconds: float) -> Offsets:
-    """Prove once more that what was to be written stands, and its records are there; returns it.
+    """Prove once more that the plan's offsets are stored, and their records exist; returns the connector's offsets.
 
-    Raises :class:`NotApplied`, and :class:`Drift` where records were deleted, after which ``undo`` restores.
+    Raises :class:`NotApplied`, and :class:`Drift` if records were deleted; ``undo`` then restores the prior offsets.
     """
     with journal.continued(owner, seconds=seconds) as entry:
         stages = {one.title: one for one in recovery.built(entry.record, clients)}
         change = recovery.executor(clients, entry, [stages[ALTER], stages[RESUME]])
         change.check()
         change.announce(stages[RESUME])
-        found = alteration_in(entry.record)
-    return Offsets() if found is None else found.expected
+        alteration = alteration_in(entry.record)
+    return Offsets() if alteration is None else alteration.expected
 
 
 def undo(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owner) -> Outcome | None:
-    """End the run's hold; whatever it left unfinished is restored. Gives the outcome, None where nothing was left.
+    """End the run's lease, and undo what it left unfinished.
 
-    Where the connector has been given back already (it is not STOPPED any more, or was STOPPED before), the change
-    counts as done if the plan's offsets were proved.
+    If the connector has its prior state already (it is not STOPPED any more, or was STOPPED before), the change counts
+    as done if the plan's offsets were proved.
+
+    Returns:
+        The outcome; None if nothing was left.
     """
     with journal.claim(owner) as entry:
-        told = recovery.recover(entry, Toward.BACK, clients)
-        return None if told is None else outcomes.recovered(plan, entry.record, told)
+        message = recovery.recover(entry, Toward.BACK, clients)
+        return None if message is None else outcomes.recovered(plan, entry.record, message)

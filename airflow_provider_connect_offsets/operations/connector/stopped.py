@@ -1,4 +1,4 @@
-"""Connectors that stay STOPPED for as long as a run of several tasks needs them to: one saga, left open in between."""
+"""Keeps connectors STOPPED for a run of several tasks: one saga, which stays open between the tasks."""
 
 from __future__ import annotations
 
@@ -20,18 +20,30 @@ from airflow_provider_connect_offsets.saga.record import SagaState
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A connector that is stopped: the way to it, and its journal. The saga is kept in the first member's."""
+    """A connector that is stopped: its clients and its journal. The saga is kept in the first member's journal."""
 
     clients: Clients
     journal: Journal
 
 
 def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> list[tuple[str, State]]:
-    """Hold the connectors for ``seconds``, stop them and wait until they are; gives each one's name and prior state.
+    """Claim the connectors for the run, and stop them; what a dead run left is undone first.
 
-    Raises :class:`Overlap` where another run holds one, :class:`NotStopped`, and store errors; ``take_back`` gives all
-    of them their states back. What a dead run left is restored first. Raises :class:`InvalidRequest` for a connector
-    that was named twice.
+    After an error, :func:`restore` restores all their states.
+
+    Args:
+        members: The connectors; may be empty.
+        owner: This process.
+        seconds: How long the lease lasts; the next task continues it.
+
+    Returns:
+        Name and prior state of each connector.
+
+    Raises:
+        InvalidRequest: A connector is named twice.
+        Overlap: Another run changes one of them.
+        NotStopped: One did not stop in time.
+        StoreError: Connect does not answer, or refuses.
     """
     if not members:
         return []
@@ -50,40 +62,49 @@ def stop_for_run(members: Sequence[Member], owner: Owner, *, seconds: float) -> 
     stopping = recovery.executor(home.clients, entry, list(stages))
     for stage in stages:
         stopping.make(stage)
-    return [(stage.subject, PriorState.of(entry.record.captures[stage.name]).state) for stage in stages]
+    return [(stage.subject, PriorState.from_json(entry.record.captures[stage.name]).state) for stage in stages]
 
 
 def leave_stopped(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
-    """End the hold with the connectors as they are: STOPPED."""
+    """End the saga with the connectors STOPPED; the lease lasts ``seconds`` more."""
     if members:
         with members[0].journal.continued(owner, seconds=seconds) as entry:
             recovery.executor(members[0].clients, entry, []).finish()
 
 
 def resume(members: Sequence[Member], owner: Owner, *, seconds: float) -> None:
-    """End the hold, with the connectors in the states that they had; raises :class:`NotRunning` and store errors."""
+    """End the saga with the connectors in their prior states; the lease lasts ``seconds`` more.
+
+    Raises :class:`NotRunning` and store errors.
+    """
     if not members:
         return
     with members[0].journal.continued(owner, seconds=seconds) as entry:
         stages = [ResumeConnector(one.journal.connector, one.clients) for one in members]
         entry.add(stages)
-        recovery.executor(members[0].clients, entry, [*recovery.built(entry.record, *_clients(members))]).run()
+        recovery.executor(members[0].clients, entry, recovery.built(entry.record, *_clients(members))).run()
 
 
 def restore(members: Sequence[Member], owner: Owner) -> str | None:
-    """End the hold and give the connectors the states that they had; None where nothing was left to give back.
+    """Undo what the run has left: restore the connectors' prior states.
 
-    One that can't be given back keeps none of the others from it; the error names it. Raises :class:`Interfered` where
-    that is for good, as somebody has deleted it, and store errors.
+    A connector that can't be restored does not prevent the others from being restored.
+
+    Returns:
+        A sentence about what was done; None if nothing was left.
+
+    Raises:
+        Interfered: Someone has deleted a connector; names it.
+        StoreError: Connect does not answer, or refuses.
     """
     if not members:
         return None
     home, *others = members
     with home.journal.claim(owner, others=[one.journal for one in others]) as entry:
-        told = recovery.recover(entry, Toward.BACK, *_clients(members))
-        if told is not None and entry.record.state is SagaState.ABANDONED:
-            raise Interfered(told)
-        return told
+        message = recovery.recover(entry, Toward.BACK, *_clients(members))
+        if message is not None and entry.record.state is SagaState.ABANDONED:
+            raise Interfered(message)
+        return message
 
 
 def _clients(members: Sequence[Member]) -> list[Clients]:

@@ -1,9 +1,9 @@
-"""Whose turn it is to rewind a connector to the start of its interval, and which intervals a rewind has delivered.
+"""Turns of a scheduled rewind: which run rewinds a connector, and which data intervals a rewind has delivered.
 
 ``<workspace>/_backfill/<dag_id>/<connector>/`` holds a file for each turn, and one for each interval that was decided::
 
-    000001.turn.json                 who took the turn, and where that run keeps its outcome; made exclusively
-    interval-<its start>.json        the run that decided last about it
+    000001.turn.json                 the run that took the turn, and the URI of its outcome; created exclusively
+    interval-<its start>.json        the run that decided last about the interval
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
 _TURN = re.compile(r"(\d+)\.turn\.json")
-# How many turns back a rewind is looked for; an interval waits for days, not for years.
+# How many turns back a rewind is searched; an interval waits for days, not for years.
 REMEMBERED = 50
 _DELIVERS = (Result.APPLIED, Result.UNCHANGED)
 
@@ -35,9 +35,9 @@ class Interval:
 
     @classmethod
     def parse(cls, begins: datetime | None, ends: datetime | None) -> Interval:
-        """Read the data interval that Airflow gives a run; raises :class:`InvalidRequest` where it is empty.
+        """Parse the data interval of a run; raises :class:`InvalidRequest` if it is empty.
 
-        Airflow 3 makes a ``CronTriggerTimetable`` of a cron text, whose intervals are empty.
+        Airflow 3 turns a cron text into a ``CronTriggerTimetable``, whose intervals are empty.
         """
         if begins is None or ends is None or begins >= ends:
             raise InvalidRequest(
@@ -48,7 +48,7 @@ class Interval:
         return cls(begins, ends)
 
     def refuse_further_than(self, max_rewind: str, *, now: datetime) -> None:
-        """Raise :class:`InvalidRequest` where ``begins`` is longer ago than ``max_rewind`` (ISO 8601)."""
+        """Raise :class:`InvalidRequest` if ``begins`` is longer ago than ``max_rewind`` (ISO 8601 duration)."""
         try:
             furthest = ago(max_rewind, now=now)
         except ValueError as error:
@@ -61,13 +61,22 @@ class Interval:
             )
 
     def __str__(self) -> str:
-        """Name it by both ends."""
+        """Both ends, as ISO 8601."""
         return f"{self.begins.isoformat()} to {self.ends.isoformat()}"
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """A run that asks for its turn: what it rewinds, when it was started, and how often it was cleared."""
+class RewindRun:
+    """A run that requests its turn.
+
+    Attributes:
+        run_id: Its id.
+        run_uri: URI of its directory.
+        interval: Its data interval.
+        topics: The topics that it rewinds.
+        started_at: When it was started; None: unknown.
+        cleared: How often it was cleared.
+    """
 
     run_id: str
     run_uri: str
@@ -79,7 +88,7 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A run that has taken its turn."""
+    """A turn that a run has taken; the attributes are those of :class:`RewindRun`."""
 
     number: int
     run_id: str
@@ -88,25 +97,24 @@ class Turn:
     topics: str
     cleared: int
 
-    def is_of(self, asking: Asking) -> bool:
-        """Whether ``asking`` itself has taken it; a run that was cleared since asks for one more."""
-        return (self.run_id, self.cleared) == (asking.run_id, asking.cleared)
+    def is_of(self, run: RewindRun) -> bool:
+        """True if ``run`` itself has taken it; a run that was cleared since requests another one."""
+        return (self.run_id, self.cleared) == (run.run_id, run.cleared)
 
     def outcome(self) -> Outcome | None:
-        """How its change ended; None where it hasn't, or was never applied."""
+        """Read the outcome of its change; None if it has not ended, or was never applied."""
         fields = files.read_json_if_any(RunDirectory(self.run_uri).outcome)
         return None if fields is None else Outcome.from_json(fields)
 
-    def delivers(self, asking: Asking) -> datetime | None:
-        """When it rewound the connector so that all of ``asking``'s interval is delivered again; None where it didn't.
+    def delivers(self, run: RewindRun) -> datetime | None:
+        """Return when it rewound the connector so that the whole interval of ``run`` is delivered again; None if not.
 
-        What was produced after the rewind is delivered as ever, so an interval that ended later has to be rewound to
-        by itself.
+        A rewind before the end of the interval does not deliver the rest of the interval again.
         """
-        if self.begins > asking.interval.begins or self.topics != asking.topics:
+        if self.begins > run.interval.begins or self.topics != run.topics:
             return None
         outcome = self.outcome()
-        if outcome is None or outcome.result not in _DELIVERS or outcome.started_at < asking.interval.ends:
+        if outcome is None or outcome.result not in _DELIVERS or outcome.started_at < run.interval.ends:
             return None
         return outcome.started_at
 
@@ -118,51 +126,51 @@ class Turns:
         self._uri = join(workspace, "_backfill", unique_segment(dag_id), unique_segment(connector))
 
     def newest(self) -> Turn | None:
-        """The turn that was taken last; None where none was."""
-        found = (_TURN.fullmatch(name) for name in files.list_names(self._uri))
-        number = max((int(match[1]) for match in found if match), default=0)
+        """Return the turn that was taken last; None if there is none."""
+        turns = (_TURN.fullmatch(name) for name in files.list_names(self._uri))
+        number = max((int(match[1]) for match in turns if match), default=0)
         return self._read(number) if number else None
 
-    def delivering(self, asking: Asking) -> Turn | None:
-        """The turn that has delivered the interval of a run which waited then already; None where there is none.
+    def delivering(self, run: RewindRun) -> Turn | None:
+        """Return the turn that has delivered the interval of ``run`` while it waited; None if there is none.
 
-        An interval that was decided before and is asked for anew (cleared, reprocessed) waits only since its run was
-        started: what was delivered before that is not what was asked for now.
+        An interval that was decided before and is requested again (cleared, reprocessed) waits only since its run was
+        started: an earlier delivery does not count.
         """
         newest = self.newest()
         if newest is None:
             return None
-        first_time = self._is_first_time(asking)
+        first_time = self._is_first_time(run)
         for number in range(newest.number, max(newest.number - REMEMBERED, 0), -1):
             turn = self._read(number)
-            at = turn.delivers(asking) if turn is not None and turn.run_id != asking.run_id else None
+            at = turn.delivers(run) if turn is not None and turn.run_id != run.run_id else None
             if turn is not None and at is not None:
-                waited = asking.started_at is not None and asking.started_at <= at
+                waited = run.started_at is not None and run.started_at <= at
                 return turn if first_time or waited else None
         return None
 
-    def take(self, asking: Asking, *, after: Turn | None) -> bool:
-        """Take the turn after ``after``; False where another run has taken it. Two callers never both get it."""
+    def take(self, run: RewindRun, *, after: Turn | None) -> bool:
+        """Take the turn after ``after``; False if another run has taken it. Only one of several callers gets it."""
         number = 1 if after is None else after.number + 1
         fields = {
-            "run_id": asking.run_id,
-            "run_uri": asking.run_uri,
-            "begins": asking.interval.begins.isoformat(),
-            "topics": asking.topics,
-            "cleared": asking.cleared,
+            "run_id": run.run_id,
+            "run_uri": run.run_uri,
+            "begins": run.interval.begins.isoformat(),
+            "topics": run.topics,
+            "cleared": run.cleared,
         }
         return files.create_bytes(join(self._uri, f"{number:06d}.turn.json"), files.to_json(fields))
 
-    def note(self, asking: Asking) -> None:
-        """Keep that something was decided for this interval."""
-        files.write_json(self._interval(asking), {"run_id": asking.run_id, "cleared": asking.cleared})
+    def note(self, run: RewindRun) -> None:
+        """Keep that something was decided for the run's interval."""
+        files.write_json(self._interval(run), {"run_id": run.run_id, "cleared": run.cleared})
 
-    def _is_first_time(self, asking: Asking) -> bool:
-        decided = files.read_json_if_any(self._interval(asking))
-        return decided in (None, {"run_id": asking.run_id, "cleared": asking.cleared})
+    def _is_first_time(self, run: RewindRun) -> bool:
+        decided = files.read_json_if_any(self._interval(run))
+        return decided in (None, {"run_id": run.run_id, "cleared": run.cleared})
 
-    def _interval(self, asking: Asking) -> str:
-        return join(self._uri, f"interval-{unique_segment(asking.interval.begins.isoformat())}.json")
+    def _interval(self, run: RewindRun) -> str:
+        return join(self._uri, f"interval-{unique_segment(run.interval.begins.isoformat())}.json")
 
     def _read(self, number: int) -> Turn | None:
         fields: dict[str, Any] | None = files.read_json_if_any(join(self._uri, f"{number:06d}.turn.json"))

@@ -1,21 +1,22 @@
-"""The reset of a MirrorMaker 2 flow: offsets, offset syncs and, as asked, checkpoints, while all of it stands still.
+"""Resets a MirrorMaker 2 flow: offsets, offset syncs and, if requested, checkpoints, while the flow is stopped.
 
-One critical section: the offsets are written and proved first, as they can be put back; then the flow's own topics are
-emptied, which can't be taken back, but does no harm to a flow whose offsets are.
+One critical section: the offsets are written and proved first, as they can be restored; then the flow's internal topics
+are emptied, which can't be undone, but does no harm to a flow whose offsets are proved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, State
+from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.observe.flow.rewinds import append_rewinds, keep_rewinds
+from airflow_provider_connect_offsets.observe.partitions import first_few
+from airflow_provider_connect_offsets.observe.waiting import consumes
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, plan_digest
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
-from airflow_provider_connect_offsets.offsets.requests.patterns import configured_pattern
 from airflow_provider_connect_offsets.offsets.sync_record import parse_sync
 from airflow_provider_connect_offsets.operations.connector import outcomes
 from airflow_provider_connect_offsets.operations.connector.apply import carry_out
@@ -40,14 +41,14 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class ResetPlan:
-    """What was approved: the MirrorSource's offsets, and what of its flow is reset beside them."""
+    """What was approved: the plan of the MirrorSource's offsets, and what else of its flow is reset."""
 
     offsets: OffsetPlan
     reset: FlowReset
 
     @property
     def digest(self) -> str:
-        """That of both together."""
+        """Digest of both."""
         return plan_digest([self.offsets.digest, self.reset.digest()])
 
 
@@ -64,9 +65,12 @@ def read_reset(run: ResetDirectory, *, digest: str | None = None) -> ResetPlan:
 
 @dataclass(frozen=True, slots=True)
 class ResetJournals:
-    """The journal of the MirrorSource, and those whose holder keeps resets apart that have anything else in common.
+    """The journals that a reset claims.
 
-    ``history``: where the pairs of offsets of all its resets are kept.
+    Attributes:
+        journal: The journal of the MirrorSource.
+        locks: Journals of what the reset may share with other resets: the MirrorCheckpoint, the internal topics.
+        history: URI of the datasets ``rewinds`` of all its resets.
     """
 
     journal: Journal
@@ -77,100 +81,108 @@ class ResetJournals:
 def reset_flow(
     plan: ResetPlan,
     clients: Clients,
-    held: ResetJournals,
+    journals: ResetJournals,
     owner: Owner,
     run: ResetDirectory,
     *,
     sync_timeout: float = 180.0,
 ) -> Outcome:
-    """Make the reset that was planned, and wait for the new syncs that prove it, at most ``sync_timeout`` seconds.
+    """Make the planned reset, and wait for the new offset syncs that prove it.
 
-    Raises as ``apply_plan`` does, and :class:`NotRunning` where the flow was reset, but no new sync shows it.
+    Args:
+        plan: The approved plan.
+        clients: Clients of the flow's connectors and both clusters.
+        journals: The journals of the reset.
+        owner: This process.
+        run: Directory of the run.
+        sync_timeout: Seconds to wait for new syncs.
+
+    Raises:
+        NotRunning: The flow was reset, but no new sync proves it. Other errors are those of ``apply_plan``.
     """
     offsets = plan.offsets
     _refuse_unforeseen(plan, clients, run)
-    with held.journal.claim(owner, others=held.locks) as entry:
+    with journals.journal.claim(owner, others=journals.locks) as entry:
         stages = reset_stages(plan, clients, run)
-        outcome = carry_out(offsets, clients, held.journal, entry, owner, stages, operation="the reset of the flow")
+        outcome = carry_out(offsets, clients, journals.journal, entry, owner, stages, operation="the reset of the flow")
     if outcome.result is not Result.APPLIED:
         return outcome
-    append_rewinds(run, held.history, digest=offsets.digest)
+    append_rewinds(run, journals.history, digest=offsets.digest)
     return _proved(outcome, plan, clients, run, sync_timeout)
 
 
 def reset_stages(plan: ResetPlan, clients: Clients, run: ResetDirectory) -> list[Stage]:
-    """Stages of a reset: those of a change, with the MirrorCheckpoint stopped as well, and the topics emptied."""
+    """Return the stages of a reset: those of a change, with the MirrorCheckpoint stopped and the topics emptied."""
     reset = plan.reset
-    stop, alter, resume, look = change_stages(
+    stop, alter, resume, check = change_stages(
         plan.offsets,
         clients,
         at_stop=lambda at_stop, fitted: keep_rewinds(run, fitted, at_stop, clients, reset.flow),
     )
     empty = EmptyTopics(reset.source_connector, clients, reset.emptied, kept=run.uri)
     if reset.checkpoint_connector is None:
-        return [stop, alter, empty, resume, look]
-    beside = reset.checkpoint_connector
-    first, last = StopConnector(beside, clients, optional=True), ResumeConnector(beside, clients, optional=True)
-    return [first, stop, alter, empty, resume, last, look]
+        return [stop, alter, empty, resume, check]
+    checkpoint = reset.checkpoint_connector
+    first, last = StopConnector(checkpoint, clients, optional=True), ResumeConnector(checkpoint, clients, optional=True)
+    return [first, stop, alter, empty, resume, last, check]
 
 
-def undo_reset(plan: ResetPlan, clients: Clients, held: ResetJournals, owner: Owner) -> Outcome | None:
-    """Restore what a reset of the same run left unfinished; None where nothing was left."""
-    with held.journal.claim(owner, others=held.locks) as entry:
-        told = recovery.recover(entry, Toward.BACK, clients)
-        return None if told is None else outcomes.recovered(plan.offsets, entry.record, told)
+def undo_reset(plan: ResetPlan, clients: Clients, journals: ResetJournals, owner: Owner) -> Outcome | None:
+    """Undo what a reset of the same run left unfinished; returns None if nothing was left."""
+    with journals.journal.claim(owner, others=journals.locks) as entry:
+        message = recovery.recover(entry, Toward.BACK, clients)
+        return None if message is None else outcomes.recovered(plan.offsets, entry.record, message)
 
 
 def _proved(outcome: Outcome, plan: ResetPlan, clients: Clients, run: ResetDirectory, timeout: float) -> Outcome:
     reset = plan.reset
     names = " and ".join(repr(where.topic) for where in reset.emptied)
-    told = f"{outcome.message} {names} {'were' if reset.checkpoints else 'was'} emptied."
+    message = f"{outcome.message} {names} {'were' if reset.checkpoints else 'was'} emptied."
     if outcome.final_state != State.RUNNING:
         start = "Start the process" if clients.origin is not Origin.REST else f"Resume {plan.offsets.connector!r}"
-        return replace(outcome, message=f"{told} {start}: new syncs come with the records that are replicated then.")
-    found = openings(read_dataset(run.rewinds, REWINDS))
-    proof = await_new_syncs(plan.offsets, reset, found, clients, timeout=timeout)
-    late = (
-        f"After {timeout:.0f} s, {len(proof.missing)} partitions had no new sync yet, like "
-        f"{proof.missing[0].topic!r} partition {proof.missing[0].partition}: their groups are not translated until one "
-        "comes."
-        if proof.missing
-        else None
-    )
-    warnings = outcome.warnings if late is None else (*outcome.warnings, late)
-    return replace(outcome, message=f"{told} {proof}", warnings=warnings)
+        return replace(outcome, message=f"{message} {start}: new syncs come with the records that are replicated then.")
+    expected = openings(read_dataset(run.rewinds, REWINDS))
+    proof = await_new_syncs(plan.offsets, reset, expected, clients, timeout=timeout)
+    warnings = outcome.warnings
+    if proof.missing:
+        first = proof.missing[0]
+        late = (
+            f"After {timeout:.0f} s, {len(proof.missing)} partitions had no new sync yet, like {first.topic!r} "
+            f"partition {first.partition}: their groups are not translated until one comes."
+        )
+        warnings = (*warnings, late)
+    return replace(outcome, message=f"{message} {proof}", warnings=warnings)
 
 
 def _refuse_unforeseen(plan: ResetPlan, clients: Clients, run: ResetDirectory) -> None:
-    """Raise :class:`Drift` where syncs of another flow's topics would go that nobody has approved."""
+    """Raise :class:`Drift` if the reset would delete syncs of another flow's topics that were not approved."""
     reset = plan.reset
     foreseen = {row["topic"] for row in read_dataset(run.reset_topics, RESET_TOPICS)}
-    info = clients.control.info(reset.source_connector)
-    foreign = sorted(topic for topic in synced_topics(reset, clients) - foreseen if not replicates(info, topic))
-    if foreign:
-        more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
+    if foreign := foreign_topics(reset, clients, foreseen=foreseen):
         raise Drift(
-            f"Nothing was stopped or changed. Since the plan was made, syncs of topics that {info.name!r} does not "
-            f"replicate have come into {reset.syncs.topic!r}: {', '.join(foreign[:_NAMED])}{more}. They would go, too, "
-            "and nobody has approved that: plan again."
+            f"Nothing was stopped or changed. Since the plan was made, syncs of topics that {reset.source_connector!r} "
+            f"does not replicate have come into {reset.syncs.topic!r}: {first_few(foreign, _NAMED)}. The reset would "
+            "delete them, which was not approved: plan again."
         )
 
 
-def synced_topics(reset: FlowReset, clients: Clients) -> set[str]:
-    """The topics of the source of which the flow's offset-syncs hold any; raises store errors."""
-    records = clients.clusters[reset.syncs.side].records(reset.syncs.topic)
-    return {sync.where.topic for record in records if (sync := parse_sync(record.key, record.value)) is not None}
+def foreign_topics(reset: FlowReset, clients: Clients, *, foreseen: Collection[str] = ()) -> list[str]:
+    """List topics that the flow's offset-syncs topic has syncs of, though its MirrorSource does not replicate them.
 
+    If the MirrorSource's configuration is unknown, it may replicate any topic.
 
-def replicates(info: ConnectorInfo, topic: str) -> bool:
-    """Whether a MirrorSource replicates ``topic``; so it may be where its configuration hides that.
+    Args:
+        reset: The flow.
+        clients: Clients of its connectors and both clusters.
+        foreseen: Topics to leave out.
 
-    Raises :class:`UnreadablePattern`.
+    Raises:
+        UnreadablePattern: A configured pattern can't be read.
+        StoreError: A system does not answer, or refuses.
     """
-    consumed = info.family.consumed_topics(info.config)
-    excluded = info.family.excluded_topics(info.config)
-    if consumed is None:
-        return True
-    wanted = configured_pattern(consumed, connector=info.name)
-    never = configured_pattern(excluded or r"(?!)", connector=info.name)
-    return bool(wanted.fullmatch(topic)) and not never.fullmatch(topic)
+    replicates = consumes(clients.control.info(reset.source_connector))
+    if replicates is None:
+        return []
+    records = clients.clusters[reset.syncs.side].records(reset.syncs.topic)
+    synced = {sync.where.topic for record in records if (sync := parse_sync(record.key, record.value)) is not None}
+    return sorted(topic for topic in synced.difference(foreseen) if not replicates(topic))

@@ -1,4 +1,4 @@
-"""The proof of a reset: new offset syncs that fit where the flow was put, and none that doesn't."""
+"""The proof of a reset: new offset syncs that fit the offsets at which the flow resumed, and none that does not."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import tenacity
 from airflow_provider_connect_offsets.clock import retrying
 from airflow_provider_connect_offsets.exceptions import NotRunning
 from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.partitions import existing, first_few, partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
@@ -23,7 +24,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Where a partition of the source goes on, and the place that its next record gets in the remote topic."""
+    """Offsets of the next record of a partition: upstream in the source, downstream in the remote topic."""
 
     upstream: int
     downstream: int
@@ -31,7 +32,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The first new sync of each partition, and the partitions from which one is still awaited."""
+    """The first new sync of each partition, and the partitions of which one is awaited."""
 
     first: Mapping[TopicPartition, OffsetSync] = field(default_factory=dict)
     awaited: frozenset[TopicPartition] = frozenset()
@@ -39,83 +40,96 @@ class Proof:
     @property
     def missing(self) -> list[TopicPartition]:
         """Partitions without a new sync, though they have records to replicate."""
-        return sorted(self.awaited - self.first.keys(), key=lambda where: (where.topic, where.partition))
+        return sorted(self.awaited - self.first.keys())
 
     def __str__(self) -> str:
-        """Say what has come."""
+        """Describe which syncs have come."""
         if not self.awaited:
             return "No record had to be replicated again, so no new sync is awaited yet."
         count = f"{len(self.awaited) - len(self.missing)} of {len(self.awaited)}"
-        shown = sorted(self.first.values(), key=lambda sync: (sync.where.topic, sync.where.partition))[:_NAMED]
-        told = ", ".join(f"{one.where.topic} {one.where.partition}: {one.upstream} → {one.downstream}" for one in shown)
-        return f"New syncs have come of {count} partitions that are replicated again ({told})."
+        shown = sorted(self.first.values(), key=lambda sync: sync.where)[:_NAMED]
+        syncs = ", ".join(
+            f"{one.where.topic} {one.where.partition}: {one.upstream} → {one.downstream}" for one in shown
+        )
+        return f"New syncs have come of {count} partitions that are replicated again ({syncs})."
 
 
 def openings(rows: Iterable[Mapping[str, Any]]) -> dict[TopicPartition, Opening]:
-    """Read the rows of dataset ``rewinds``; where it isn't known which record is next, any will do."""
-    return {
-        TopicPartition(row["topic"], row["kafka_partition"]): Opening(
-            row["opening_upstream"] or 0, row["opening_downstream"]
-        )
-        for row in rows
-    }
+    """Read the rows of the dataset ``rewinds``; upstream is 0 if the next record is unknown."""
+    return {partition_of(row): Opening(row["opening_upstream"] or 0, row["opening_downstream"]) for row in rows}
 
 
 def await_new_syncs(
-    plan: OffsetPlan, reset: FlowReset, found: Mapping[TopicPartition, Opening], clients: Clients, *, timeout: float
+    plan: OffsetPlan, reset: FlowReset, expected: Mapping[TopicPartition, Opening], clients: Clients, *, timeout: float
 ) -> Proof:
-    """Wait until each partition that is replicated again has a new sync; at most ``timeout`` seconds.
+    """Wait until each partition that is replicated again has a new sync.
 
-    The topic was empty when the flow was started. Raises :class:`NotRunning` for a sync that can't be this flow's new
-    one, and where none comes at all.
+    The offset-syncs topic was empty when the flow resumed.
+
+    Args:
+        plan: The plan of the MirrorSource's offsets.
+        reset: The flow.
+        expected: The offsets at which each partition resumed.
+        clients: Clients of its connectors and both clusters.
+        timeout: Seconds to wait.
+
+    Returns:
+        The proof, which may be incomplete.
+
+    Raises:
+        NotRunning: A sync can't be a new one of this flow, or none came at all.
+        StoreError: A cluster does not answer, or refuses.
     """
-    awaited = _awaited(plan, found, clients)
+    awaited = _awaited(plan, expected, clients)
     retry = tenacity.retry_if_result(lambda proof: bool(proof.missing))
     waiting = retrying(retry, timeout=timeout, clock=clients.clock, wait=tenacity.wait_fixed(_INTERVAL))
-    proof: Proof = waiting(lambda: _observe(reset, found, awaited, clients))
+    proof: Proof = waiting(lambda: _observe(reset, expected, awaited, clients))
     if awaited and len(proof.missing) == len(awaited):
         raise NotRunning(
             f"{plan.connector!r} was reset, its offsets were read back and {reset.syncs.topic!r} was empty, but within "
-            f"{timeout:.0f} s no new sync came of {_named(proof.missing)}. Look at the state and the log of its tasks."
+            f"{timeout:.0f} s no new sync came of {_named(proof.missing)}. Check the state and the log of its tasks."
         )
     return proof
 
 
 def misfit(sync: OffsetSync, opening: Opening) -> bool:
-    """Whether a sync can't have been written after the flow went on at ``opening``: it is of an earlier time."""
+    """True if a sync can't have been written after the flow resumed at ``opening``: it is older."""
     return sync.upstream < opening.upstream or sync.downstream < opening.downstream
 
 
-def _awaited(plan: OffsetPlan, found: Mapping[TopicPartition, Opening], clients: Clients) -> frozenset[TopicPartition]:
-    """Partitions that were moved, and have records from there on. One left alone may wait for its next record."""
+def _awaited(
+    plan: OffsetPlan, expected: Mapping[TopicPartition, Opening], clients: Clients
+) -> frozenset[TopicPartition]:
+    """Return the partitions that were moved and have records to replicate; others have none until the next record."""
     moved = {
         where
         for row in plan.rows
         if row.action is not Action.KEEP and row.topic is not None and row.kafka_partition is not None
         for where in (TopicPartition(row.topic, row.kafka_partition),)
-        if where in found
+        if where in expected
     }
     if clients.logs is None or not moved:
         return frozenset()
-    existing = clients.logs.topics()
-    bounds = clients.logs.bounds(where for where in moved if where.partition < existing.get(where.topic, 0))
-    return frozenset(where for where, log in bounds.items() if max(found[where].upstream, log.log_start) < log.log_end)
+    bounds = clients.logs.bounds(existing(clients.logs, moved))
+    return frozenset(
+        where for where, log in bounds.items() if max(expected[where].upstream, log.log_start) < log.log_end
+    )
 
 
 def _observe(
-    reset: FlowReset, found: Mapping[TopicPartition, Opening], awaited: frozenset[TopicPartition], clients: Clients
+    reset: FlowReset, expected: Mapping[TopicPartition, Opening], awaited: frozenset[TopicPartition], clients: Clients
 ) -> Proof:
     first: dict[TopicPartition, OffsetSync] = {}
     for record in clients.clusters[reset.syncs.side].records(reset.syncs.topic):
         sync = parse_sync(record.key, record.value)
-        if sync is not None and sync.where in found:
+        if sync is not None and sync.where in expected:
             first.setdefault(sync.where, sync)
     for sync in first.values():
-        opening = found[sync.where]
+        opening = expected[sync.where]
         if misfit(sync, opening):
             raise NotRunning(
                 f"{reset.source_connector!r} was reset and runs, but the first sync of {sync.where.topic!r} partition "
-                f"{sync.where.partition} says {sync.upstream} → {sync.downstream}, and it went on at "
+                f"{sync.where.partition} is {sync.upstream} → {sync.downstream}, though it resumed at "
                 f"{opening.upstream} → {opening.downstream}: someone else writes into {reset.syncs.topic!r}. Find out "
                 "who, and reset again."
             )
@@ -123,6 +137,4 @@ def _observe(
 
 
 def _named(partitions: list[TopicPartition]) -> str:
-    names = [f"{where.topic!r} partition {where.partition}" for where in partitions[:_NAMED]]
-    more = len(partitions) - len(names)
-    return ", ".join(names) + (f" and {more} more" if more else "")
+    return first_few([f"{where.topic!r} partition {where.partition}" for where in partitions], _NAMED)

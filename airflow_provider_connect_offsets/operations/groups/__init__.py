@@ -1,1 +1,1 @@
-"""Consumer groups: committing translated offsets, and restoring what stood there before."""
+"""Commit of translated offsets to consumer groups (``group_commit``), and their restore (``group_restore``)."""

@@ -1,4 +1,4 @@
-"""Offsets of many consumer groups set on the target: as translated, and proved by reading back."""
+"""Commits the translated offsets of many consumer groups on the target, and proves them by reading back."""
 
 from __future__ import annotations
 
@@ -12,10 +12,18 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.observe.flow.observed_groups import Group, groups_named
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
+from airflow_provider_connect_offsets.observe.partitions import first_few, partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.failover import DIGEST_PIECES, Move, digest_of_sums, row_numbers
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import commit_deleted
-from airflow_provider_connect_offsets.operations.groups.left_groups import MEMBERS, count, names, place, reasons, shown
+from airflow_provider_connect_offsets.operations.groups.left_groups import (
+    MEMBERS,
+    count,
+    names,
+    partition_text,
+    reasons,
+    shown,
+)
 from airflow_provider_connect_offsets.operations.groups.prior_groups import added, read_replaced, write_replaced
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset, read_dataset
@@ -28,9 +36,15 @@ Offsets = Mapping[TopicPartition, int]
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What became of the groups: how many stand where they were to, and why others don't.
+    """The result of a commit.
 
-    ``late``: which records came to the source meanwhile, so that they are not on the target; empty where none did.
+    Attributes:
+        digest: Digest of the translation.
+        groups: How many groups have their translated offsets.
+        partitions: How many partitions these have.
+        left: Group → why it does not have them.
+        finished_at: When it ended.
+        late: Describes records that came to the source meanwhile, so they are not on the target; empty: none.
     """
 
     digest: str
@@ -41,7 +55,7 @@ class Moved:
     late: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Write it for the page."""
+        """Return the values of ``outcome.json``, which the report shows."""
         return {
             "digest": self.digest,
             "groups": self.groups,
@@ -53,14 +67,14 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What is to be committed for a group, and what stood there when that was worked out."""
+class _Translated:
+    """What is to be committed for a group, and its offsets on the target when it was translated."""
 
     offsets: dict[TopicPartition, int]
     before: dict[TopicPartition, int | None]
 
     def missing(self, present: Mapping[TopicPartition, Committed]) -> dict[TopicPartition, int]:
-        """The offsets that don't stand there yet."""
+        """Return the offsets that are not committed yet."""
         return {
             where: offset
             for where, offset in self.offsets.items()
@@ -69,74 +83,81 @@ class _Wanted:
 
 
 def commit_translation(directory: FailoverDirectory, clusters: Clusters, *, digest: str) -> Moved:
-    """Commit what was translated, many groups at once, and prove it by reading back; ``digest``: of what was judged.
+    """Commit the translated offsets, many groups at once, and prove them by reading back.
 
-    What stands there is made durable before it is replaced, so that :func:`restore_groups` can restore it. A partition
-    that stands where it is to is left alone, so that a run that was killed ends complete when it is run again. A group
-    that anyone is in, or whose offset has moved since the translation, is left as it is.
+    The replaced offsets are made durable first, so that :func:`restore_groups` can restore them. A partition that has
+    its translated offset already is left alone, so that a killed run is completed when it is run again. A group that
+    has members, or whose offset has moved since the translation, is left as it is.
 
-    The source, where there is one, must still end where it did when the flow was stopped; what comes to it while groups
-    are committed is named in the outcome.
+    The source, if there is one, must still end where it did when the flow was stopped; records that come while groups
+    are committed are named in the outcome. After any error, what is committed stays committed, and the next attempt
+    commits what is missing.
 
-    Whatever it raises, what is committed stays committed, and the next attempt commits what is missing.
+    Args:
+        directory: Directory of the final translation.
+        clusters: The clusters of the flow.
+        digest: Digest of the approved translation.
 
-    Raises :class:`PlanRefused` and :class:`NotDrained` (this attempt committed nothing), :class:`GroupsNotMoved` at the
-    end, which names the groups that were left, and store errors, which say whether anything may have been committed.
+    Raises:
+        PlanRefused: The translation is not the approved one; this attempt committed nothing.
+        NotDrained: Records came to the source; this attempt committed nothing.
+        GroupsNotMoved: All others are committed; names the groups that were left.
+        StoreError: Says whether anything may have been committed.
     """
-    wanted, target = _approved(directory, digest), clusters.target
-    left = {name: reason for name, reason in commit_deleted(directory, target).items() if name in wanted}
-    present = groups_named(target, wanted)
-    _refuse_late(directory, clusters, digest, wanted, present)
-    for name, one in wanted.items():
+    translated, target = _approved(directory, digest), clusters.target
+    left = {name: reason for name, reason in commit_deleted(directory, target).items() if name in translated}
+    present = groups_named(target, translated)
+    _refuse_late(directory, clusters, digest, translated, present)
+    for name, one in translated.items():
         if name not in left and (reason := _hindrance(one, present[name])):
             left[name] = reason
-    due = {name: one.missing(present[name].offsets) for name, one in wanted.items() if name not in left}
+    due = {name: one.missing(present[name].offsets) for name, one in translated.items() if name not in left}
     due = {name: offsets for name, offsets in due.items() if offsets}
-    _keep_way_back(directory, target, due, present, digest)
+    if due:
+        existing = set(target.groups.list_groups())
+        replaced = added(read_replaced(directory) or {}, due, present, existing, digest=digest)
+        write_replaced(directory, replaced)  # durable before anything is committed
     try:
         left |= target.groups.commit(due)
-        found = target.groups.offsets_of({**due, **left})
+        stored = target.groups.offsets_of({**due, **left})
     except StoreError as error:
-        unproved = dict.fromkeys(due, f"it was being committed, and nobody could read back whether it was: {error}")
-        _write_outcome(directory, digest, wanted, left | unproved)
+        unproved = dict.fromkeys(due, f"it was being committed, and whether it was could not be read back: {error}")
+        _write_outcome(directory, digest, translated, left | unproved)
         if not due:
             raise
         raise type(error)(
-            f"{error} It came in the midst of a commit: {count(due)}, and nobody has read back which of them were "
-            f"committed. What was committed stays. {_next_step(directory)}"
+            f"{error} It came in the midst of a commit: {count(due)}; which of them were committed was not read back. "
+            f"What was committed stays. {_next_step(directory)}"
         ) from error
-    left = _told_left(wanted, found, left)
-    return _ended(directory, clusters, digest, wanted, left)
+    return _ended(directory, clusters, digest, translated, _described_left(translated, stored, left))
 
 
 def came_late(directory: FailoverDirectory, source: KafkaCluster | None) -> str:
-    """Say which records came to the source after the last look at it; empty where none did, or it is gone."""
+    """Describe the records that came to the source after it was observed last; empty if none, or it is gone.
+
+    Raises store errors.
+    """
     if source is None:
         return ""
     rows = read_dataset(directory.mirror_partitions, MIRROR_PARTITIONS)
-    ends = {
-        TopicPartition(row["topic"], row["kafka_partition"]): row["source_end"]
-        for row in rows
-        if row["source_end"] is not None
-    }
-    found = source.logs.bounds(ends)
-    in_order = sorted(ends, key=lambda where: (where.topic, where.partition))
-    late = {where: found[where].log_end - ends[where] for where in in_order if found[where].log_end > ends[where]}
-    if not late:
+    ends = {partition_of(row): row["source_end"] for row in rows if row["source_end"] is not None}
+    bounds = source.logs.bounds(ends)
+    late = {where: bounds[where].log_end - ends[where] for where in sorted(ends)}
+    named = [f"{count:,} in {partition_text(where)}" for where, count in late.items() if count > 0]
+    if not named:
         return ""
-    named = [f"{count:,} in topic {where.topic!r}, partition {where.partition}" for where, count in late.items()]
-    more = [f"and more in {len(named) - _NAMED:,} partitions"] if len(named) > _NAMED else []
-    return f"{sum(late.values()):,} records came to the source: {'; '.join([*named[:_NAMED], *more])}"
+    total = sum(count for count in late.values() if count > 0)
+    return f"{total:,} records came to the source: {first_few(named, _NAMED, separator='; ')}"
 
 
-def _approved(directory: FailoverDirectory, digest: str) -> dict[str, _Wanted]:
-    """What is to be committed, by group; raises :class:`PlanRefused` where it is not what was judged."""
-    wanted: dict[str, _Wanted] = {}
+def _approved(directory: FailoverDirectory, digest: str) -> dict[str, _Translated]:
+    """Read what is to be committed, by group; raises :class:`PlanRefused` if it is not what was approved."""
+    translated: dict[str, _Translated] = {}
     sums = [0] * len(DIGEST_PIECES)
     for row in iterate_dataset(directory.translation, TRANSLATION):
         if row["action"] == Move.COMMIT:
             where = TopicPartition(row["target_topic"], row["kafka_partition"])
-            one = wanted.setdefault(row["group"], _Wanted({}, {}))
+            one = translated.setdefault(row["group"], _Translated({}, {}))
             one.offsets[where], one.before[where] = row["downstream"], row["target_before"]
             numbers = row_numbers(row["group"], where.topic, where.partition, row["downstream"])
             sums = [so_far + number for so_far, number in zip(sums, numbers, strict=True)]
@@ -144,125 +165,118 @@ def _approved(directory: FailoverDirectory, digest: str) -> dict[str, _Wanted]:
         earlier = read_replaced(directory)
         stays = f" What an earlier commit of this run has moved stays: {count(earlier)}." if earlier else ""
         raise PlanRefused(
-            f"Nothing was committed: the translation under {directory.uri} is not the one that was judged.{stays} Run "
-            "it again from the beginning."
+            f"Nothing was committed: the translation under {directory.uri} is not the one that was approved.{stays} "
+            "Run it again from the beginning."
         )
-    return wanted
+    return translated
 
 
 def _refuse_late(
     directory: FailoverDirectory,
     clusters: Clusters,
     digest: str,
-    wanted: Mapping[str, _Wanted],
+    translated: Mapping[str, _Translated],
     present: Mapping[str, Group],
 ) -> None:
-    """Raise :class:`NotDrained` where records came to the source; say truly what an earlier attempt has moved."""
-    missing = {name: one.missing(present[name].offsets) for name, one in wanted.items()}
+    """Raise :class:`NotDrained` if records came to the source; the error names what an earlier attempt has moved."""
+    missing = {name: one.missing(present[name].offsets) for name, one in translated.items()}
     whole = [name for name, offsets in missing.items() if not offsets]
-    part = [name for name, offsets in missing.items() if offsets and len(offsets) < len(wanted[name].offsets)]
-    told, more = "", ""
+    part = [name for name, offsets in missing.items() if offsets and len(offsets) < len(translated[name].offsets)]
+    moved, more = "", ""
     if whole or part:
         in_part = f", {len(part):,} in part{_listed(part)}" if part else ""
-        told = (
-            f" {len(whole):,} of {len(wanted):,} groups stand where they were to already{_listed(whole)}{in_part}, and "
-            "are left there."
+        moved = (
+            f" {len(whole):,} of {len(translated):,} groups have their translated offsets already{_listed(whole)}"
+            f"{in_part}, and keep them."
         )
         more = " further"
     try:
         late = came_late(directory, clusters.source)
     except StoreError as error:
-        raise type(error)(f"No{more} group was moved: {error}{told}") from error
+        raise type(error)(f"No{more} group was moved: {error}{moved}") from error
     if late:
         left = {
             name: f"it was not moved{' wholly' if name in part else ''}: {late}" for name in missing if missing[name]
         }
-        _write_outcome(directory, digest, wanted, left)
-        restore = f", or restore what was moved with {_restore(directory)}" if told else ""
+        _write_outcome(directory, digest, translated, left)
+        restore = f", or restore what was moved with {_restore(directory)}" if moved else ""
         raise NotDrained(
-            f"No{more} group was moved: after the flow was stopped, {late}. They are not on the target, and whoever "
-            f"goes there misses them.{told} Stop the producers of these topics, then run the failover again{restore}."
+            f"No{more} group was moved: after the flow was stopped, {late}. They are not on the target, and consumers "
+            f"there would miss them.{moved} Stop the producers of these topics, then run the failover again{restore}."
         )
 
 
-def _keep_way_back(
-    directory: FailoverDirectory,
-    target: KafkaCluster,
-    due: Mapping[str, Offsets],
-    present: Mapping[str, Group],
-    digest: str,
-) -> None:
-    """Make durable what stands where offsets are about to be committed."""
-    if due:
-        existing = set(target.groups.list_groups())
-        earlier = read_replaced(directory) or {}
-        write_replaced(directory, added(earlier, due, present, existing, digest=digest))
-
-
-def _hindrance(wanted: _Wanted, group: Group) -> str:
-    """Why a group can't be committed; empty where it can, or nothing of it is missing."""
-    if not wanted.missing(group.offsets):
+def _hindrance(one: _Translated, group: Group) -> str:
+    """Describe why a group can't be committed; empty if it can, or none of its offsets is missing."""
+    if not one.missing(group.offsets):
         return ""
     if group.members:
         return MEMBERS
-    for where, offset in wanted.offsets.items():
-        stands = group.offset(where)
-        if stands not in {offset, wanted.before[where]}:
-            return f"{place(where)} stands at {shown(stands)}, no longer at {shown(wanted.before[where])}"
+    for where, translated in one.offsets.items():
+        if (offset := group.offset(where)) not in {translated, one.before[where]}:
+            return f"{partition_text(where)} is at {shown(offset)}, no longer at {shown(one.before[where])}"
     return ""
 
 
-def _told_left(
-    wanted: Mapping[str, _Wanted], found: Mapping[str, Mapping[TopicPartition, Committed]], left: Mapping[str, str]
+def _described_left(
+    translated: Mapping[str, _Translated],
+    stored: Mapping[str, Mapping[TopicPartition, Committed]],
+    left: Mapping[str, str],
 ) -> dict[str, str]:
-    """Name the groups that don't stand where they were to: why, and how much of each does."""
-    told: dict[str, str] = {}
-    for name, present in found.items():
-        one = wanted[name]
+    """Describe the groups that don't have all their translated offsets: why, and how many they have."""
+    described: dict[str, str] = {}
+    for name, present in stored.items():
+        one = translated[name]
         missing = one.missing(present)
         if missing:
             where, offset = next(iter(missing.items()))
-            reason = f"{place(where)} was read back as {shown(present.get(where))}, not {shown(offset)}"
-            stand = len(one.offsets) - len(missing)
-            part = f" ({stand:,} of its {len(one.offsets):,} partitions stand where they were to)" if stand else ""
-            told[name] = f"{left.get(name, reason)}{part}"
+            reason = f"{partition_text(where)} was read back as {shown(present.get(where))}, not {shown(offset)}"
+            committed = len(one.offsets) - len(missing)
+            part = f" ({committed:,} of its {len(one.offsets):,} translated offsets are committed)" if committed else ""
+            described[name] = f"{left.get(name, reason)}{part}"
         elif name in left:
-            told[name] = left[name]
-    return told
+            described[name] = left[name]
+    return described
 
 
 def _ended(
     directory: FailoverDirectory,
     clusters: Clusters,
     digest: str,
-    wanted: Mapping[str, _Wanted],
+    translated: Mapping[str, _Translated],
     left: Mapping[str, str],
 ) -> Moved:
-    """Write the outcome of a commit that was read back; raises :class:`GroupsNotMoved` where groups are left."""
-    there = f"{len(wanted) - len(left):,} of {len(wanted):,} groups stand where they were to, read back and proved"
+    """Write the outcome of a commit that was read back; raises :class:`GroupsNotMoved` if groups are left."""
+    total = len(translated)
+    proved = f"{total - len(left):,} of {total:,} groups have their translated offsets, read back and proved"
     try:
         late = came_late(directory, clusters.source)
     except StoreError as error:
-        _write_outcome(directory, digest, wanted, left)
+        _write_outcome(directory, digest, translated, left)
         raise type(error)(
-            f"{there}. Whether records came to the source meanwhile could not be seen: {error} {_next_step(directory)}"
+            f"{proved}. Whether records came to the source meanwhile is unknown: {error} {_next_step(directory)}"
         ) from error
-    moved = _write_outcome(directory, digest, wanted, left, late=late)
+    moved = _write_outcome(directory, digest, translated, left, late=late)
     if left:
         raise GroupsNotMoved(
-            f"{len(left):,} of {len(wanted):,} groups were not moved, or not wholly: {reasons(left)}. {there}. "
+            f"{len(left):,} of {total:,} groups were not moved, or not wholly: {reasons(left)}. {proved}. "
             f"{_next_step(directory)}"
         )
     return moved
 
 
 def _write_outcome(
-    directory: FailoverDirectory, digest: str, wanted: Mapping[str, _Wanted], left: Mapping[str, str], *, late: str = ""
+    directory: FailoverDirectory,
+    digest: str,
+    translated: Mapping[str, _Translated],
+    left: Mapping[str, str],
+    *,
+    late: str = "",
 ) -> Moved:
     moved = Moved(
         digest=digest,
-        groups=len(wanted) - len(left),
-        partitions=sum(len(one.offsets) for name, one in wanted.items() if name not in left),
+        groups=len(translated) - len(left),
+        partitions=sum(len(one.offsets) for name, one in translated.items() if name not in left),
         left=dict(sorted(left.items())),
         finished_at=datetime.now(tz=UTC),
         late=late,

@@ -1,4 +1,4 @@
-"""Consumer groups restored to what they had on the target before a failover committed, and proved by reading back."""
+"""Restores the offsets that consumer groups had on the target before a failover, and proves them by reading back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.observe.flow.observed_groups import Group, groups_named
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import Offsets, commit_deleted, delete_and_commit
-from airflow_provider_connect_offsets.operations.groups.left_groups import MEMBERS, place, reasons, shown
+from airflow_provider_connect_offsets.operations.groups.left_groups import MEMBERS, partition_text, reasons, shown
 from airflow_provider_connect_offsets.operations.groups.prior_groups import (
     Replaced,
     Replacements,
@@ -26,10 +26,15 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """How many groups and partitions have again what they had before the failover, and why others don't.
+    """The result of a restore.
 
-    ``emptied``: groups that were there before the failover and hold no offset any more. They are deleted with what the
-    failover had committed; Kafka itself removes a group that has neither members nor offsets.
+    Attributes:
+        groups: How many groups have again what they had before the failover.
+        partitions: How many partitions these have.
+        left: Group → why it was not restored.
+        emptied: Groups that existed before the failover, and have no offset any more: Kafka removes a group that has
+            neither members nor offsets.
+        finished_at: When it ended.
     """
 
     groups: int
@@ -39,7 +44,7 @@ class Restored:
     finished_at: datetime
 
     def as_json(self) -> dict[str, Any]:
-        """Write it beside the outcome of the commit."""
+        """Return the values of ``restored.json``."""
         return {
             "groups": self.groups,
             "partitions": self.partitions,
@@ -53,8 +58,10 @@ class Restored:
 class _Prior:
     """What a group gets.
 
-    commit: prior offsets of partitions that had one. clear: partitions that had none. present: all that it holds now,
-    also what the failover has never touched.
+    Attributes:
+        commit: Prior offsets of partitions that had one.
+        clear: Partitions that had none.
+        present: All its offsets now, also those that the failover did not change.
     """
 
     commit: Offsets
@@ -62,20 +69,26 @@ class _Prior:
     present: Offsets
 
     @property
-    def holds(self) -> dict[TopicPartition, Committed | None]:
-        """All that it is to hold; None: no offset."""
+    def expected(self) -> dict[TopicPartition, Committed | None]:
+        """All its offsets afterwards; None: no offset."""
         return {**self.present, **self.commit, **dict.fromkeys(self.clear)}
 
 
 def restore_groups(directory: FailoverDirectory, target: KafkaCluster) -> Restored:
-    """Restore what the commits of this run have replaced, with its metadata, and prove it; nothing else is touched.
+    """Restore the offsets and metadata that the commits of this run have replaced, and prove them; change nothing else.
 
-    A group that has gone on since is left as it is, and so is one that anyone is in. Where a partition had no offset,
-    its group is deleted, and what it holds beside is committed again, also what others have committed since. That is
-    durable before: a process that is killed in between loses nothing that the next attempt would not commit.
+    A group that has moved on since is left as it is, and so is one that has members. If a partition had no offset, its
+    group is deleted, and its other offsets are committed again, also those that others have committed since. They are
+    durable before: if the process is killed in between, the next attempt commits them.
 
-    Raises :class:`InvalidInput` where this run has committed nothing, :class:`GroupsNotMoved` at the end, which names
-    the groups that were left, and store errors, after which some may be restored: run it again.
+    Args:
+        directory: Directory of the final translation.
+        target: The target cluster.
+
+    Raises:
+        InvalidInput: This run has committed nothing.
+        GroupsNotMoved: All others are restored; names the groups that were left.
+        StoreError: Some groups may be restored; run it again.
     """
     replaced = read_replaced(directory)
     if replaced is None:
@@ -87,10 +100,10 @@ def restore_groups(directory: FailoverDirectory, target: KafkaCluster) -> Restor
         left, emptied = _restore(directory, target, replaced)
     except StoreError as error:
         raise type(error)(
-            f"{error} Groups were being restored then. What is restored stays; what deleted groups held beside is kept "
-            f"under {directory.deleted_groups}, and the next attempt commits it. Run it again."
+            f"{error} Groups were being restored then. What is restored stays; other offsets of deleted groups are "
+            f"kept under {directory.deleted_groups}, and the next attempt commits them. Run it again."
         ) from error
-    # What is restored may move from here on without being taken for what the failover has committed.
+    # Restored groups may move from here on: their offsets are no longer compared with what the failover committed.
     write_replaced(directory, {name: rows for name, rows in replaced.items() if name in left})
     done = [name for name in replaced if name not in left]
     partitions = sum(len(replaced[name]) for name in done)
@@ -107,7 +120,7 @@ def restore_groups(directory: FailoverDirectory, target: KafkaCluster) -> Restor
 def _restore(
     directory: FailoverDirectory, target: KafkaCluster, replaced: Replacements
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Restore; gives the groups that were left, with the reasons, and those that hold nothing any more."""
+    """Restore; returns the groups that were left, with the reasons, and those without any offset."""
     left = {name: reason for name, reason in commit_deleted(directory, target).items() if name in replaced}
     present = groups_named(target, replaced)
     for name, rows in replaced.items():
@@ -119,33 +132,35 @@ def _restore(
     left |= delete_and_commit(
         directory,
         target,
-        found={name: one.present for name, one in cleared.items()},
-        wanted={name: one.holds for name, one in cleared.items()},
+        observed={name: one.present for name, one in cleared.items()},
+        expected={name: one.expected for name, one in cleared.items()},
     )
-    found = target.groups.offsets_of(name for name in prior if name not in left)
-    left |= {name: told for name in found if (told := _unproved(replaced[name], prior[name], found[name]))}
-    emptied = [name for name in found if name not in left and not found[name] and _existed(replaced[name])]
+    stored = target.groups.offsets_of(name for name in prior if name not in left)
+    left |= {name: reason for name in stored if (reason := _unproved(replaced[name], prior[name], stored[name]))}
+    emptied = [name for name in stored if name not in left and not stored[name] and _existed(replaced[name])]
     return left, tuple(sorted(emptied))
 
 
 def _hindrance(replaced: Mapping[TopicPartition, Replaced], group: Group) -> str:
-    """Why a group can't be restored; empty where it can."""
+    """Describe why a group can't be restored; empty if it can."""
     if group.members:
         return MEMBERS
     for where, row in replaced.items():
-        stands = group.offset(where)
-        if stands not in {row.committed, _offset(row.prior)}:
-            return f"{place(where)} has gone on from {shown(row.committed)} to {shown(stands)}, and stays there"
+        offset = group.offset(where)
+        if offset not in {row.committed, None if row.prior is None else row.prior.offset}:
+            return (
+                f"{partition_text(where)} has moved on from {shown(row.committed)} to {shown(offset)}, and stays there"
+            )
     return ""
 
 
 def _prior(replaced: Mapping[TopicPartition, Replaced], group: Group) -> _Prior:
-    """Work out what a group gets: only where the failover's own offset stands."""
+    """Return what a group gets, in partitions that still have the failover's offset."""
     commit: dict[TopicPartition, Committed] = {}
     clear: set[TopicPartition] = set()
     for where, row in replaced.items():
-        stands = group.offsets.get(where)
-        if stands is None or stands.offset != row.committed or stands == row.prior:
+        committed = group.offsets.get(where)
+        if committed is None or committed.offset != row.committed or committed == row.prior:
             continue
         if row.prior is None:
             clear.add(where)
@@ -154,18 +169,14 @@ def _prior(replaced: Mapping[TopicPartition, Replaced], group: Group) -> _Prior:
     return _Prior(commit, frozenset(clear), group.offsets)
 
 
-def _unproved(replaced: Mapping[TopicPartition, Replaced], wanted: _Prior, found: Offsets) -> str:
-    """Say what was read back that is not what a group had before; empty where all is."""
+def _unproved(replaced: Mapping[TopicPartition, Replaced], prior: _Prior, stored: Offsets) -> str:
+    """Describe the first offset read back that is not the one before the failover; empty if all are."""
     without = dict.fromkeys(where for where, row in replaced.items() if row.prior is None)
-    for where, prior in {**without, **(wanted.holds if wanted.clear else wanted.commit)}.items():
-        if found.get(where) != prior:
-            return f"{place(where)} was read back as {shown(found.get(where))}, not {shown(prior)}"
+    for where, committed in {**without, **(prior.expected if prior.clear else prior.commit)}.items():
+        if stored.get(where) != committed:
+            return f"{partition_text(where)} was read back as {shown(stored.get(where))}, not {shown(committed)}"
     return ""
 
 
 def _existed(replaced: Mapping[TopicPartition, Replaced]) -> bool:
     return any(row.existed for row in replaced.values())
-
-
-def _offset(prior: Committed | None) -> int | None:
-    return None if prior is None else prior.offset

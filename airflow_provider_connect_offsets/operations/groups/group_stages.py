@@ -1,4 +1,4 @@
-"""The consumer groups of a cluster, which one run at a time moves; what a dead run has left of them is mended first."""
+"""Moves the consumer groups of a cluster, one run at a time; repairs first what a dead run has left of them."""
 
 from __future__ import annotations
 
@@ -29,21 +29,23 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory,
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-# Seconds for which a run waits until another one has moved its groups: of several flows that fail over into one
-# cluster at the same time, none is to fail for that.
+# Seconds to wait until another run has moved its groups: several flows may fail over into one cluster at a time.
 TIMEOUT = 600.0
 
 
 def groups_journal(workspace: str, *, cluster: str) -> Journal:
-    """The journal of all consumer groups of the Kafka cluster with that id."""
+    """Return the journal of all consumer groups of the Kafka cluster with that id."""
     return Journal(journal_root(workspace), cluster=cluster, connector=f"consumer groups of {cluster}")
 
 
 @dataclass(frozen=True, slots=True)
 class TargetGroups:
-    """The consumer groups of a cluster, which one run at a time moves.
+    """The consumer groups of a cluster, and their journal.
 
-    ``connections``: the Airflow connections that lead to it, by the names of the parameters that give them; for people.
+    Attributes:
+        cluster: The cluster.
+        journal: The journal of all its groups.
+        connections: Parameter → id of the Airflow connection that it named; shown in messages.
     """
 
     cluster: KafkaCluster
@@ -52,15 +54,22 @@ class TargetGroups:
 
     @classmethod
     def of(cls, cluster: KafkaCluster, workspace: str, **connections: str) -> TargetGroups:
-        """Those of ``cluster``, with their journal in ``workspace``; raises store errors."""
+        """Return the groups of ``cluster``, with their journal in ``workspace``; raises store errors."""
         return cls(cluster, groups_journal(workspace, cluster=cluster.cluster_id()), connections)
 
 
 class MoveGroups(Stage):
-    """Commit or restore the groups of a run, whose directory holds what it has replaced and deleted.
+    """Commits or restores the groups of a run.
 
-    move: does it, and says itself what stays where it fails; a later process needs none. Undone, the groups that were
-    deleted on the way hold again what they held; what is committed stays, as the run's restore takes that back.
+    The undo commits again what groups lack that were deleted meanwhile. Other commits stay: the run's restore undoes
+    them.
+
+    Args:
+        groups: The journal's name of the groups.
+        target: Their cluster.
+        directory: Directory of the run, which keeps what it has replaced and deleted.
+        move: Moves the groups; its errors say what stays committed. None in a later process.
+        connections: Parameter → id of the Airflow connection that it named.
     """
 
     title = "move_groups"
@@ -82,7 +91,7 @@ class MoveGroups(Stage):
         self._connections = connections
 
     def spec(self) -> JsonMap:
-        """The run's directory."""
+        """Return the run's directory, and the connections."""
         return {"directory": self._directory.uri, CONNECTIONS: dict(self._connections)}
 
     def do(self, captured: JsonMap) -> Done:
@@ -94,12 +103,12 @@ class MoveGroups(Stage):
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE where no group is left deleted."""
+        """DONE if no group is left deleted."""
         del captured
         return StageState(Found.DONE if is_whole(self._directory) else Found.PARTIAL)
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
-        """Commit what deleted groups lack; raises :class:`StoreError` where some still do, and store errors."""
+        """Commit what deleted groups lack; raises :class:`StoreError` if some still lack offsets."""
         del captured, undoing
         left = commit_deleted(self._directory, self._target)
         if not is_whole(self._directory):
@@ -108,10 +117,10 @@ class MoveGroups(Stage):
 
 
 class _Explained(AsItIs):
-    """What a move says of its failure is the whole of it: which groups stand where, and the next step."""
+    """Returns the move's error, which names the groups' offsets and the next step."""
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
-        """The error; the failure, where an interruption ended the move."""
+        """Return the error; the failure, if an interruption ended the move."""
         del record
         if not isinstance(error, Exception):
             return failure
@@ -122,11 +131,22 @@ class _Explained(AsItIs):
 def move_groups(
     groups: TargetGroups, owner: Owner, directory: FailoverDirectory, move: Callable[[], T], *, timeout: float = TIMEOUT
 ) -> T:
-    """Call ``move`` while no other run moves these groups; gives what it does.
+    """Call ``move`` while no other run moves these groups; repairs first what a dead run has left of them.
 
-    What a dead run has left is mended first: its ``deleted_groups`` are committed again. ``timeout``: seconds for which
-    others are waited for. Raises :class:`Overlap` after that, :class:`JournalLost` where the journal can't be written
-    (no group was moved), and what ``move`` raises.
+    Args:
+        groups: The groups.
+        owner: This process.
+        directory: Directory of the run.
+        move: Moves the groups.
+        timeout: Seconds to wait for other runs.
+
+    Returns:
+        What ``move`` returns.
+
+    Raises:
+        Overlap: Another run still moves groups after ``timeout``.
+        JournalLost: The journal can't be written; no group was moved.
+        Exception: What ``move`` raises.
     """
     results: list[T] = []
     stage = MoveGroups(
@@ -137,26 +157,35 @@ def move_groups(
         connections=groups.connections,
     )
     with _claimed(groups.journal, owner, timeout) as entry:
-        if {one.spec["directory"] for one in entry.record.stages} != {directory.uri}:  # else it mends its own
-            mend(entry, groups.cluster)
+        if {one.spec["directory"] for one in entry.record.stages} != {
+            directory.uri
+        }:  # otherwise ``move`` repairs its own
+            repair(entry, groups.cluster)
         entry.begin(owner, operation=f"the move of groups by {directory.uri}", key="", stages=[stage])
         Executor(entry, [stage], _Explained()).run()
     return results[0]
 
 
-def mend(entry: JournalEntry, target: KafkaCluster) -> str | None:
-    """Mend what a dead run has left of the groups; says so, None where nothing was left. Raises store errors."""
+def repair(entry: JournalEntry, target: KafkaCluster) -> str | None:
+    """Commit again the offsets of groups that a dead run has deleted.
+
+    Returns:
+        A sentence about it; None if nothing was left.
+
+    Raises:
+        StoreError: Kafka does not answer, or refuses.
+    """
     record = entry.record
     if not record.state.is_unfinished:
         return None
     stages = [MoveGroups(one.subject, target, FailoverDirectory(one.spec["directory"])) for one in record.stages]
     settled = Executor(entry, stages, _Explained()).settle(Toward.BACK)
-    told = (
+    message = (
         f"{record.operation}, run {record.owner.run!r}, ended before its time. No group is left deleted by it; what it "
-        f"had committed stays, and the next attempt of that run goes on with it.{settled.lost}"
+        f"had committed stays, and the next attempt of that run continues it.{settled.lost}"
     )
-    log.warning("%s", told)
-    return told
+    log.warning("%s", message)
+    return message
 
 
 @contextmanager

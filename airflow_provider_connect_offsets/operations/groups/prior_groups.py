@@ -1,8 +1,8 @@
-"""What a failover replaces in the target's groups, kept before each commit: from this they are restored.
+"""Offsets that a failover replaces in the target's groups, kept before each commit: the groups are restored from them.
 
-It belongs to the run's directory and not to one translation. A retry keeps what the first attempt has found. A run that
-is cleared and translated anew keeps what stood before its second commit; where that is what its first commit had put
-there, it keeps what stood before the first.
+They belong to the run's directory, not to one translation. A retry keeps what the first attempt has replaced. A run
+that is cleared and translated anew keeps the offsets before its second commit; if its first commit had written these,
+it keeps the offsets before the first.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.observe.flow.observed_groups import Group
+from airflow_provider_connect_offsets.observe.partitions import partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.workspace.datasets import read_newest, write_newest
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
@@ -21,9 +22,13 @@ from airflow_provider_connect_offsets.workspace.schemas import PRIOR_GROUP_OFFSE
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """What the failover commits for a group's partition, and what stood there before.
+    """What the failover commits for a group's partition, and what it replaces.
 
-    prior: None where there was no offset. existed: whether the group was there before. digest: of the translation.
+    Attributes:
+        prior: What was committed before; None: nothing.
+        committed: What the failover commits.
+        existed: True if the group existed before.
+        digest: Digest of the translation.
     """
 
     prior: Committed | None
@@ -45,52 +50,61 @@ def added(
 ) -> Replacements:
     """Add what a commit is about to replace.
 
-    earlier: what this run has replaced before. due: the offsets to be committed, of partitions that stand elsewhere.
-    present: what the groups hold. existing: names of the groups that there are.
+    Args:
+        earlier: What this run has replaced before.
+        due: The offsets to be committed, of partitions that have other ones.
+        present: The groups as observed.
+        existing: Names of the groups that exist.
+        digest: Digest of the translation.
     """
-    found = {name: dict(rows) for name, rows in earlier.items()}
+    replaced = {name: dict(rows) for name, rows in earlier.items()}
     for name, offsets in due.items():
-        kept = found.setdefault(name, {})
+        kept = replaced.setdefault(name, {})
         existed = next((row.existed for row in kept.values()), name in existing)
         for where, offset in offsets.items():
-            row, stands = kept.get(where), present[name].offsets.get(where)
-            of_this_run = row is not None and stands is not None and stands.offset == row.committed
-            prior = row.prior if row is not None and of_this_run else stands
+            row, committed = kept.get(where), present[name].offsets.get(where)
+            of_this_run = row is not None and committed is not None and committed.offset == row.committed
+            prior = row.prior if row is not None and of_this_run else committed
             kept[where] = Replaced(prior, offset, existed, digest)
-    return found
+    return replaced
 
 
 def read_replaced(directory: FailoverDirectory) -> Replacements | None:
-    """Read what the run of ``directory`` has replaced and not restored; None where it has committed nothing."""
+    """Read what the run of ``directory`` has replaced and not restored; None if it has committed nothing."""
     rows = read_newest(directory.before, PRIOR_GROUP_OFFSETS)
     if rows is None:
         return None
-    found: dict[str, dict[TopicPartition, Replaced]] = {}
+    replaced: dict[str, dict[TopicPartition, Replaced]] = {}
     for row in rows:
-        prior = None if row["offset"] is None else Committed(row["offset"], row["metadata"] or "", row["leader_epoch"])
-        where = TopicPartition(row["topic"], row["kafka_partition"])
-        replaced = Replaced(prior, row["committed"], row["existed"], row["digest"])
-        found.setdefault(row["group"], {})[where] = replaced
-    return found
+        one = Replaced(committed_in(row), row["committed"], row["existed"], row["digest"])
+        replaced.setdefault(row["group"], {})[partition_of(row)] = one
+    return replaced
 
 
 def write_replaced(directory: FailoverDirectory, replaced: Replacements) -> None:
-    """Make it durable; whoever is killed meanwhile leaves what was kept before."""
+    """Make replacements durable; a process that is killed meanwhile leaves those that were kept before."""
     write_newest(directory.before, PRIOR_GROUP_OFFSETS, _rows(replaced))
+
+
+def committed_in(row: Mapping[str, Any]) -> Committed | None:
+    """Read the committed offset of a dataset's row; None if its column ``offset`` is null."""
+    return None if row["offset"] is None else Committed(row["offset"], row["metadata"] or "", row["leader_epoch"])
+
+
+def committed_row(group: str, where: TopicPartition, committed: Committed | None) -> dict[str, Any]:
+    """Return the columns of a group's partition and its committed offset; None: null."""
+    return {
+        "group": group,
+        "topic": where.topic,
+        "kafka_partition": where.partition,
+        "offset": None if committed is None else committed.offset,
+        "metadata": None if committed is None else committed.metadata,
+        "leader_epoch": None if committed is None else committed.leader_epoch,
+    }
 
 
 def _rows(replaced: Replacements) -> Iterator[dict[str, Any]]:
     for name, rows in replaced.items():
         for where, row in rows.items():
-            prior = row.prior
-            yield {
-                "group": name,
-                "existed": row.existed,
-                "topic": where.topic,
-                "kafka_partition": where.partition,
-                "offset": None if prior is None else prior.offset,
-                "metadata": None if prior is None else prior.metadata,
-                "leader_epoch": None if prior is None else prior.leader_epoch,
-                "committed": row.committed,
-                "digest": row.digest,
-            }
+            of_run = {"existed": row.existed, "committed": row.committed, "digest": row.digest}
+            yield {**committed_row(name, where, row.prior), **of_run}

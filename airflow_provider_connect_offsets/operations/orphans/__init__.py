@@ -1,1 +1,1 @@
-"""Orphaned offsets: finding and removing them, proved by reading back."""
+"""Orphaned offsets: their snapshot and removal (``orphans``), and the saga of a removal (``orphan_stages``)."""

@@ -1,4 +1,4 @@
-"""The removal of orphaned offsets, by one run at a time; what a dead run has begun is finished by the next."""
+"""Removes orphaned offsets, one run at a time; the next run finishes what a dead one has begun."""
 
 from __future__ import annotations
 
@@ -29,17 +29,25 @@ log = logging.getLogger(__name__)
 
 
 def orphans_journal(workspace: str, topic: OffsetsTopic) -> Journal:
-    """The journal of an offsets topic; raises store errors."""
+    """Return the journal of an offsets topic; raises store errors."""
     return Journal(journal_root(workspace), cluster=topic.cluster_id(), connector=f"offsets topic {topic.topic}")
 
 
 class RemoveOrphans(Stage):
-    """Write tombstones for the orphans that a run has found, and prove them; once begun, it is only finished.
+    """Writes tombstones for the orphans of a run, and proves them; once begun, it is only finished.
 
-    What is removed is durable before, in ``removed.json`` of the run's directory, from which a person can import it.
-    ``exist``: names of the connectors that exist now. ``digest``: of what was approved. ``connections``: the Airflow
-    connections that lead to both, by the names of the parameters that give them; for people. ``keep``: writes the way
-    back in another place as well.
+    The removed offsets are durable before, in ``removed.json`` of the run's directory, which a person can import.
+
+    Args:
+        directory: Directory of the run.
+        topic: The offsets topic.
+        exist: Returns the names of the connectors that exist now.
+        digest: Digest of the approved orphans.
+        connections: Parameter → id of the Airflow connection that it named; shown in messages.
+        keep: Writes the removed offsets elsewhere as well; None: nowhere else.
+
+    Attributes:
+        removal: The result; None until it is done.
     """
 
     title = "remove_orphans"
@@ -65,9 +73,8 @@ class RemoveOrphans(Stage):
         self.removal: Removal | None = None
 
     def spec(self) -> JsonMap:
-        """The run's directory, and the digest of what was approved."""
-        named = {"directory": self.directory.uri, "digest": self._digest}
-        return {**named, CONNECTIONS: dict(self._connections)}
+        """Return the run's directory, the digest of what was approved, and the connections."""
+        return {"directory": self.directory.uri, "digest": self._digest, CONNECTIONS: dict(self._connections)}
 
     def do(self, captured: JsonMap) -> Done:
         """Remove them; raises as ``remove_approved`` does."""
@@ -76,35 +83,42 @@ class RemoveOrphans(Stage):
         return Done()
 
     def remove(self) -> Removal:
-        """Remove what stands of them; raises as ``remove_approved`` does."""
+        """Remove those that are still stored; raises as ``remove_approved`` does."""
         return remove_approved(self.directory, self.topic, exist=self.exist, digest=self._digest, keep=self._keep)
 
     def find(self, captured: JsonMap) -> StageState:
-        """BEFORE while there is nothing to be imported back, DONE once none stands that is orphaned still."""
+        """BEFORE while no removed offsets are kept; DONE once no approved offset is stored that is still orphaned."""
         del captured
         try:
             left = left_to_remove(self.directory, self.topic, exist=self.exist, digest=self._digest)
-        except (DatasetError, PlanRefused) as error:  # nobody can tell any more what was approved
+        except (DatasetError, PlanRefused) as error:  # what was approved is unknown by now
             return StageState(Found.BEFORE, error)
         if left is None:
             return StageState(Found.BEFORE, NotRemoved("Nothing was removed."))
-        told = f"{left:,} of the orphaned offsets that were to be removed stand in topic {self.topic.topic!r} still."
-        return StageState(Found.PARTIAL, NotRemoved(told)) if left else StageState(Found.DONE)
+        message = f"Topic {self.topic.topic!r} still has {left:,} of the orphaned offsets that were to be removed."
+        return StageState(Found.PARTIAL, NotRemoved(message)) if left else StageState(Found.DONE)
 
 
 def remove_orphans(journal: Journal, owner: Owner, stage: RemoveOrphans, *, kept: str = "") -> Removal:
-    """Remove the orphans that were approved, while no other run removes any from the topic.
+    """Remove the approved orphans, while no other run removes any from the topic; finishes first what a dead run began.
 
-    What a dead run has begun is finished first. ``kept``: where people are told that the way back is, by default in the
-    run's directory. Raises :class:`Overlap` and :class:`PlanRefused` (nothing was removed), :class:`NotRemoved` at the
-    end, naming what was and what was not, and store errors, after which some may be removed: run it again.
+    Args:
+        journal: The journal of the offsets topic.
+        owner: This process.
+        stage: The removal.
+        kept: Which file the error names for importing the removed offsets; empty: that in the run's directory.
+
+    Raises:
+        Overlap, PlanRefused: Nothing was removed.
+        NotRemoved: Some were left; names what was removed and what was not.
+        StoreError: Some may be removed; run it again.
     """
     with journal.claim(owner) as entry:
         finish(entry, stage.topic, exist=stage.exist)
         operation = f"the removal of orphaned offsets by {stage.directory.uri}"
         entry.begin(owner, operation=operation, key="", stages=[stage])
         Executor(entry, [stage], AsItIs()).run()
-        # An error after the last tombstone: all is removed, and nobody has written down what that was.
+        # After an error behind the last tombstone all is removed, and the result is not known yet.
         removal = stage.removal or stage.remove()
     if removal.removed.left:
         raise NotRemoved(removal.removed.sentence(stage.topic.topic, kept=kept or stage.directory.removed))
@@ -112,7 +126,11 @@ def remove_orphans(journal: Journal, owner: Owner, stage: RemoveOrphans, *, kept
 
 
 def finish(entry: JournalEntry, topic: OffsetsTopic, *, exist: Exist) -> str | None:
-    """Finish what a dead run has begun to remove; says so, None where nothing was left. Raises store errors."""
+    """Finish what a dead run has begun to remove; ``exist``: as of :class:`RemoveOrphans`. Raises store errors.
+
+    Returns:
+        A sentence about it; None if nothing was left.
+    """
     record = entry.record
     if not record.state.is_unfinished:
         return None
@@ -122,7 +140,7 @@ def finish(entry: JournalEntry, topic: OffsetsTopic, *, exist: Exist) -> str | N
     ]
     settled = Executor(entry, stages, AsItIs()).settle(Toward.BACK)
     finished = settled.record.state is SagaState.DONE
-    became = "What it had begun is finished now." if finished else "It had removed nothing, and was given up."
-    told = f"{record.operation}, run {record.owner.run!r}, ended before its time. {became}"
-    log.warning("%s", told)
-    return told
+    result = "What it had begun is finished now." if finished else "It had removed nothing, and was given up."
+    message = f"{record.operation}, run {record.owner.run!r}, ended before its time. {result}"
+    log.warning("%s", message)
+    return message

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class _StageOfConnector(Stage):
-    """Asks a connector for a state. optional: whether one that somebody has deleted is passed over."""
+    """Brings a connector into a state. optional: True if a connector that someone has deleted is left out."""
 
     def __init__(self, connector: str, clients: Clients, *, optional: bool = False) -> None:
         super().__init__(connector, cluster=clients.cluster)
@@ -33,11 +33,11 @@ class _StageOfConnector(Stage):
         self._optional = optional
 
     def spec(self) -> JsonMap:
-        """Whether it is passed over where it is gone."""
+        """Return whether a deleted connector is left out, and the connections."""
         return {"optional": self._optional, CONNECTIONS: dict(self._clients.connections)}
 
     def _pass_over(self, error: UnknownConnector, *, otherwise: Exception) -> None:
-        """Raise ``otherwise`` of a connector that somebody has deleted, unless it may be missing."""
+        """Raise ``otherwise`` for a connector that someone has deleted, unless it may be left out."""
         if self._optional:
             log.warning("%s It is left out.", error)
         elif otherwise is error:
@@ -47,14 +47,20 @@ class _StageOfConnector(Stage):
 
 
 class StopConnector(_StageOfConnector):
-    """Stop a connector and wait until it is STOPPED without tasks; undone, it gets back the state it had."""
+    """Stops a connector, and waits until it is STOPPED without tasks; the undo restores its prior state.
+
+    Args:
+        connector: Its name.
+        clients: Clients of its Connect cluster.
+        optional: True if the connector is left out once someone has deleted it.
+    """
 
     title = STOP
     kind = Kind.UNDOABLE
     downtime = Downtime.BEGINS
 
     def capture(self, earlier: Captures) -> JsonMap:
-        """The state that it has."""
+        """Capture its state, as :class:`PriorState`."""
         del earlier
         return PriorState.observed(self._clients, self.subject).as_json()
 
@@ -73,7 +79,7 @@ class StopConnector(_StageOfConnector):
         try:
             state = steps.lasting_status(self._clients, self.subject).state
         except UnknownConnector as error:
-            return StageState(Found.DONE) if self._optional else StageState(Found.FOREIGN, deleted(error))
+            return StageState(Found.DONE) if self._optional else StageState(Found.FOREIGN, deleted_by_others(error))
         if state is State.STOPPED:
             return StageState(Found.DONE)
         return StageState(
@@ -81,63 +87,66 @@ class StopConnector(_StageOfConnector):
         )
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
-        """Give it the state that it had, and wait for it; raises :class:`NotRunning` and store errors.
+        """Restore its prior state, and wait for it.
 
-        Raises :class:`Interfered` for one that somebody has deleted.
+        If the stop did not return, the present state proves nothing: the stop may still be in flight. Connect carries
+        requests out in the order in which they arrive. So the state is requested in any case; the process that lost the
+        answer first requests another stop.
 
-        Where the stop did not come back, what the connector is now says nothing, as the stop may still be on its way.
-        Connect carries requests out in the order in which they come, so the state is asked for in any case, and in the
-        process that lost the answer once more behind a second stop.
+        Raises:
+            NotRunning: The state was not reached in time, or a task failed.
+            Interfered: Someone has deleted the connector.
+            StoreError: Connect does not answer, or refuses.
         """
         try:
             if not undoing.returned and _is_in_doubt(undoing.error):
                 steps.stop(self._clients, self.subject)
-            restore_state(self._clients, self.subject, PriorState.of(captured), ask=not undoing.returned)
+            _restore_state(self._clients, self.subject, PriorState.from_json(captured), always=not undoing.returned)
         except UnknownConnector as error:
-            self._pass_over(error, otherwise=deleted(error))
+            self._pass_over(error, otherwise=deleted_by_others(error))
         return ""
 
 
 class ResumeConnector(_StageOfConnector):
-    """Give a connector the state that it had before it was stopped, and wait for it."""
+    """Restores the state that a connector had before it was stopped, and waits for it; arguments as of the stop."""
 
     title = RESUME
     kind = Kind.FORWARD
     downtime = Downtime.ENDS
 
     def capture(self, earlier: Captures) -> JsonMap:
-        """The state that it had."""
+        """Capture the state that it had, as :class:`PriorState`."""
         return PriorState.before(earlier, self.subject, cluster=self.cluster).as_json()
 
     def do(self, captured: JsonMap) -> Done:
-        """Ask for it, unless it is there already; raises :class:`NotRunning` and store errors."""
+        """Restore the state, unless the connector has it already; raises :class:`NotRunning` and store errors."""
         try:
-            restore_state(self._clients, self.subject, PriorState.of(captured), ask=False)
+            _restore_state(self._clients, self.subject, PriorState.from_json(captured), always=False)
         except UnknownConnector as error:
             self._pass_over(error, otherwise=NotRunning(f"{error} Someone has deleted it, so it can't be resumed."))
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
-        """BEFORE while it is STOPPED and is to be something else; of one that is gone nothing is left to be done."""
+        """BEFORE while it is STOPPED and had another state; DONE if it was deleted: nothing is left to do."""
         try:
             state = steps.lasting_status(self._clients, self.subject).state
         except UnknownConnector:
             return StageState(Found.DONE)
-        is_there = state is not State.STOPPED or PriorState.of(captured).state is State.STOPPED
-        return StageState(Found.DONE if is_there else Found.BEFORE)
+        is_restored = state is not State.STOPPED or PriorState.from_json(captured).state is State.STOPPED
+        return StageState(Found.DONE if is_restored else Found.BEFORE)
 
 
-def deleted(error: UnknownConnector) -> Interfered:
-    """What is said of a connector that somebody has deleted while it was STOPPED."""
-    return Interfered(f"{error} Someone has deleted it, so it can't be given back.")
+def deleted_by_others(error: UnknownConnector) -> Interfered:
+    """Return the error for a connector that someone has deleted while it was STOPPED."""
+    return Interfered(f"{error} Someone has deleted it, so its prior state can't be restored.")
 
 
-def restore_state(clients: Clients, connector: str, prior: PriorState, *, ask: bool) -> None:
-    """Bring a connector into the state it had, unless it is there; ``ask``: in any case. Raises :class:`NotRunning`."""
-    if ask or clients.control.status(connector).state is not prior.state:
+def _restore_state(clients: Clients, connector: str, prior: PriorState, *, always: bool) -> None:
+    """Restore a connector's state, unless it has it; ``always``: request it in any case."""
+    if always or clients.control.status(connector).state is not prior.state:
         steps.restore_state(clients, connector, prior.state, tasks=prior.tasks)
 
 
 def _is_in_doubt(error: BaseException | None) -> bool:
-    """Whether a request may still be on its way: its answer was lost, or the process was interrupted."""
+    """True if a request may still be in flight: its answer was lost, or the process was interrupted."""
     return error is not None and (isinstance(error, OutcomeUnknown) or not isinstance(error, Exception))

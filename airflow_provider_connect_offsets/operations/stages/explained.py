@@ -1,4 +1,4 @@
-"""What people are told of a saga of a connector: why it was undone, why it could not be, and what a dead one left."""
+"""Messages about a saga of a connector: why it was undone, why it could not be, and what a dead process left."""
 
 from __future__ import annotations
 
@@ -20,42 +20,42 @@ from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, S
 
 @dataclass(frozen=True, slots=True)
 class ConnectorExplained:
-    """Speaks of a change of ``connector``."""
+    """Returns the errors of a change of ``connector`` (``saga.explanation.Explanation``)."""
 
     connector: str
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
-        """:class:`NotApplied` once anything may have been written; before that the error itself."""
+        """Return :class:`NotApplied` once anything may have been written; before that the error itself."""
         if alteration_in(settled.record) is None:
             return error
         return NotApplied(
-            f"The change of {self.connector!r} was not applied: {error} Its prior offsets were put back and read back, "
+            f"The change of {self.connector!r} was not applied: {error} Its prior offsets were restored and read back, "
             f"and it is {prior_state_in(settled.record)} again.{settled.lost}"
         )
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
-        """The failure, which says what stands; before anything was written, :class:`LeftStopped`.
+        """Return the failure, which names what is stored; before anything was written, :class:`LeftStopped`.
 
-        :class:`Interfered` where someone else has resumed or deleted it.
+        :class:`Interfered` if someone else has resumed or deleted the connector.
         """
         if alteration_in(record) is not None:
             return failure
         if isinstance(failure, Interfered):
             return Interfered(f"Nothing was written: {error} {failure}")
         return LeftStopped(
-            f"{self.connector!r} stays STOPPED: {error} Nothing was written, but it could not be given back: {failure} "
-            f"Run the task again, or send PUT /connectors/{self.connector}/resume."
+            f"{self.connector!r} stays STOPPED: {error} Nothing was written, but its prior state could not be "
+            f"restored: {failure} Run the task again, or send PUT /connectors/{self.connector}/resume."
         )
 
     def stuck(self, error: Exception, record: SagaRecord) -> Exception:
-        """:class:`LeftStopped`: the operation has passed what can't be taken back."""
+        """Return :class:`LeftStopped`: the operation has passed its pivot."""
         return LeftStopped(
-            f"{self.connector!r} stays STOPPED: {record.operation} has come to what can't be taken back, and could not "
-            f"go on: {error} Run the task again, which goes on with it."
+            f"{self.connector!r} stays STOPPED: {record.operation} has begun what can't be undone, and could not "
+            f"continue: {error} Run the task again, which continues it."
         )
 
     def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
-        """The error, with the connectors that may still be STOPPED; as it is where there is none."""
+        """Return the error with the connectors that may still be STOPPED; the error itself if there are none."""
         resumed = {
             (one.subject, one.cluster) for one in record.stages if one.title == RESUME and one.progress is Progress.DONE
         }
@@ -67,42 +67,42 @@ class ConnectorExplained:
         operation = record.operation[0].upper() + record.operation[1:]
         return type(error)(
             f"{error} {operation} was made, and read back, but {names} may still be STOPPED. Run the task again, which "
-            "goes on with it."
+            "continues it."
         )
 
 
-def told_of(settled: Settled) -> str:
-    """What became of a saga whose process had died."""
+def describe(settled: Settled) -> str:
+    """Describe how a saga whose process had died was settled."""
     record = settled.record
-    whose = f"{record.resource!r}: {record.operation} by run {record.owner.run!r}, which ended before its time,"
+    named = f"{record.resource!r}: {record.operation} by run {record.owner.run!r}, which ended before its time,"
     more = "".join(f" {text}" for text in (*settled.warnings, deleted_in(record)) if text)
-    again = _again(record)
+    states = _restored_states(record)
     if record.state is SagaState.DONE:
-        return f"{whose} was applied and proved; {again}{more}"
+        return f"{named} was applied and proved; {states}{more}"
     if record.state is SagaState.ABANDONED:
-        return f"{whose} was given up.{more} {again}{settled.lost}"
+        return f"{named} was given up.{more} {states}{settled.lost}"
     if alteration_in(record) is None:
-        return f"{whose} had written nothing; {again}{settled.lost}"
-    return f"{whose} was taken back: prior offsets are proved, and {again}{settled.lost}"
+        return f"{named} had written nothing; {states}{settled.lost}"
+    return f"{named} was undone: prior offsets are proved, and {states}{settled.lost}"
 
 
-def _again(record: SagaRecord) -> str:
-    """Which connectors have which states again; nothing of those that someone else has taken over."""
+def _restored_states(record: SagaRecord) -> str:
+    """Describe which connectors have which states again, without those that someone else has changed."""
     of_stops = [one for one in record.stages if one.title == STOP]
     if record.state is SagaState.ABANDONED:
         of_stops = [one for one in of_stops if one.progress is Progress.UNDONE]
     elif len(of_stops) < 2:
         state = prior_state_in(record)
         return "" if state is None else f"the connector is {state} again."
-    told = [
-        f"{one.subject!r}{_whereabouts(one, of_stops)} is {PriorState.of(one.captured).state} again"
+    restored = [
+        f"{one.subject!r}{_whereabouts(one, of_stops)} is {PriorState.from_json(one.captured).state} again"
         for one in of_stops
         if one.captured
     ]
-    return f"{', '.join(told)}." if told else ""
+    return f"{', '.join(restored)}." if restored else ""
 
 
 def _whereabouts(stage: StageRecord, of_stops: Sequence[StageRecord]) -> str:
-    """The Kafka cluster of a connector's workers, where another one has its name; with a space before."""
+    """Name the Kafka cluster of a connector's workers, with a space before, if another connector has its name."""
     is_shared = sum(one.subject == stage.subject for one in of_stops) > 1
     return f" (workers on Kafka cluster {stage.cluster!r})" if is_shared else ""

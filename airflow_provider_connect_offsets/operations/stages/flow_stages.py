@@ -1,46 +1,57 @@
-"""The stage of a MirrorMaker 2 flow's own topics: emptying them, which can't be taken back."""
+"""The stage that empties a MirrorMaker 2 flow's internal topics, which can't be undone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 from airflow_provider_connect_offsets.exceptions import NotApplied
 from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy
 from airflow_provider_connect_offsets.observe.clients import Clients, FlowCluster
 from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import OwnTopic
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, EMPTY
 from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, JsonMap, Kind, Stage, StageState, Undoing
 
 
 @dataclass(frozen=True, slots=True)
-class FoundTopic:
-    """A topic that is to be emptied: the policy, and the log start and end offsets of its partitions, in order."""
+class ObservedTopic(JsonRecord):
+    """An internal topic before it is emptied, as the journal keeps it.
 
-    where: OwnTopic
-    policy: CleanupPolicy
+    Attributes:
+        side: The cluster that it is in.
+        topic: Its name.
+        value: Its effective ``cleanup.policy``.
+        own: True if the policy is set for the topic itself.
+        starts: Log start offsets of its partitions, in order.
+        ends: Log end offsets of its partitions, in order.
+    """
+
+    side: Side
+    topic: str
+    value: str
+    own: bool
     starts: tuple[int, ...]
     ends: tuple[int, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """Write it; :meth:`from_json` reads it."""
-        topic = {"side": self.where.side.value, "topic": self.where.topic}
-        return {**topic, **asdict(self.policy), "starts": list(self.starts), "ends": list(self.ends)}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> FoundTopic:
-        """Read what :meth:`as_json` wrote."""
-        where = OwnTopic(Side(fields["side"]), fields["topic"])
-        policy = CleanupPolicy(fields["value"], own=fields["own"])
-        return cls(where, policy, tuple(fields["starts"]), tuple(fields["ends"]))
+    @property
+    def policy(self) -> CleanupPolicy:
+        """Its cleanup policy."""
+        return CleanupPolicy(self.value, own=self.own)
 
 
 class EmptyTopics(Stage):
-    """Empty a flow's own topics, prove it, and give each its cleanup policy again; the pivot of a reset.
+    """Empties a flow's internal topics, proves it, and restores their cleanup policies; the pivot of a reset.
 
-    kept: where their records lie, as they were read before. Undone, while nothing is deleted, policies are given back.
+    While nothing is deleted, the undo restores the policies.
+
+    Args:
+        flow: Name of the flow's MirrorSource.
+        clients: Clients with both clusters of the flow.
+        topics: The topics.
+        kept: URI of the run that has kept their records.
     """
 
     title = EMPTY
@@ -54,7 +65,7 @@ class EmptyTopics(Stage):
 
     @classmethod
     def built(cls, flow: str, clients: Clients, spec: JsonMap) -> Self:
-        """From what :meth:`spec` wrote."""
+        """Build the stage from what :meth:`spec` returned."""
         topics = [OwnTopic(Side(side), topic) for side, topic in spec["topics"]]
         return cls(flow, clients, topics, kept=spec["kept"])
 
@@ -64,42 +75,40 @@ class EmptyTopics(Stage):
         return frozenset(f"{one.side} topic {one.topic}" for one in self._topics)
 
     def spec(self) -> JsonMap:
-        """The topics, and where their records are kept."""
+        """Return the topics, and where their records are kept."""
         topics = [[one.side.value, one.topic] for one in self._topics]
         return {"topics": topics, "kept": self._kept, CONNECTIONS: dict(self._clients.connections)}
 
     def capture(self, earlier: Captures) -> JsonMap:
-        """Policies and log offsets."""
+        """Capture policies and log offsets, as :class:`ObservedTopic`."""
         del earlier
-        return {"topics": [self._found(one).as_json() for one in self._topics]}
+        return {"topics": [self._observed(one.side, one.topic).as_json() for one in self._topics]}
 
     def do(self, captured: JsonMap) -> Done:
-        """Empty them; raises store errors, after which some records may be gone. Facts: how many offsets of each."""
-        counts = {
-            one.where.topic: self._cluster(one.where).empty(one.where.topic, one.policy) for one in _topics_in(captured)
-        }
+        """Empty them; raises store errors, after which some records may be gone. Facts: emptied offsets by topic."""
+        counts = {one.topic: self._clusters[one.side].empty(one.topic, one.policy) for one in _topics_in(captured)}
         return Done(facts={"emptied": counts})
 
     def find(self, captured: JsonMap) -> StageState:
-        """BEFORE while no record is gone, DONE once all that were there are, and the policies are as they were."""
-        mappings = [(self._found(one.where), one) for one in _topics_in(captured)]
-        emptied = all(start >= end for now, was in mappings for start, end in zip(now.starts, was.ends, strict=True))
-        if emptied and all(now.policy == was.policy for now, was in mappings):
+        """BEFORE while no record is gone; DONE once all captured records are gone, and the policies are restored."""
+        both = [(self._observed(one.side, one.topic), one) for one in _topics_in(captured)]
+        emptied = all(start >= end for now, was in both for start, end in zip(now.starts, was.ends, strict=True))
+        if emptied and all(now.policy == was.policy for now, was in both):
             return StageState(Found.DONE)
-        if not emptied and all(now.starts == was.starts for now, was in mappings):
+        if not emptied and all(now.starts == was.starts for now, was in both):
             return StageState(Found.BEFORE, NotApplied(f"{self._names} still hold records."))
         return StageState(Found.PARTIAL, NotApplied(f"{self._names} may have been emptied in part."))
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
-        """Give each its policy again, which may have been switched; says which records may be gone."""
+        """Restore the policies, which may have been changed; returns which records may be gone."""
         del undoing
         is_touched = self.find(captured).found is not Found.BEFORE
         for one in _topics_in(captured):
-            self._cluster(one.where).restore_policy(one.where.topic, one.policy)
+            self._clusters[one.side].restore_policy(one.topic, one.policy)
         if not is_touched:
             return ""
         return (
-            f" {self._names} may have been emptied, which is not taken back. The records are kept under {self._kept}. "
+            f" {self._names} may have been emptied, which is not undone. The records are kept under {self._kept}. "
             "MirrorMaker 2 writes a new sync with the next record that it replicates of each partition; until then "
             "groups are not translated."
         )
@@ -108,16 +117,17 @@ class EmptyTopics(Stage):
     def _names(self) -> str:
         return ", ".join(repr(one.topic) for one in self._topics)
 
-    def _found(self, where: OwnTopic) -> FoundTopic:
-        cluster = self._cluster(where)
-        bounds = cluster.bounds(cluster.partitions(where.topic))
-        in_order = [bounds[one] for one in sorted(bounds, key=lambda place: place.partition)]
-        starts, ends = (tuple(one.log_start for one in in_order), tuple(one.log_end for one in in_order))
-        return FoundTopic(where, cluster.policy(where.topic), starts, ends)
+    @property
+    def _clusters(self) -> Mapping[Side, FlowCluster]:
+        return self._clients.clusters
 
-    def _cluster(self, where: OwnTopic) -> FlowCluster:
-        return self._clients.clusters[where.side]
+    def _observed(self, side: Side, topic: str) -> ObservedTopic:
+        cluster = self._clusters[side]
+        bounds = cluster.bounds(cluster.partitions(topic))
+        in_order, policy = [bounds[one] for one in sorted(bounds)], cluster.policy(topic)
+        starts, ends = tuple(one.log_start for one in in_order), tuple(one.log_end for one in in_order)
+        return ObservedTopic(side, topic, policy.value, policy.own, starts, ends)
 
 
-def _topics_in(captured: JsonMap) -> list[FoundTopic]:
-    return [FoundTopic.from_json(one) for one in captured["topics"]]
+def _topics_in(captured: JsonMap) -> list[ObservedTopic]:
+    return [ObservedTopic.from_json(one) for one in captured["topics"]]

@@ -1,4 +1,4 @@
-"""The stage of an import of offsets where workers keep them: all connectors of a document are written in one go."""
+"""The stage of an import of offsets into the workers' storage: it writes all connectors of a document at once."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
     WorkspaceUnwritable,
 )
+from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
 from airflow_provider_connect_offsets.operations.stages.steps import differences
 from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, JsonMap, Kind, Stage, StageState, Undoing
@@ -29,14 +30,14 @@ class Storage(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
 
     @property
     def resource(self) -> str:
-        """What journals call the topic or file."""
+        """The topic's or file's name in journals."""
 
     def cluster(self) -> str:
-        """What journals call the Connect cluster; raises store errors."""
+        """Return the Connect cluster's name in journals; raises store errors."""
 
     def read_all(self, *, names: Collection[str] | None = None) -> Iterator[tuple[str, Offsets]]:
         """Read the offsets of these connectors."""
@@ -46,13 +47,19 @@ class Storage(Protocol):
 
 
 def read(storage: Storage, names: Collection[str]) -> dict[str, Offsets]:
-    """Read the offsets of these connectors; none of one that has none."""
+    """Read the offsets of these connectors; empty for a connector without any."""
     return {**dict.fromkeys(names, Offsets()), **dict(storage.read_all(names=names))}
 
 
 @dataclass(frozen=True, slots=True)
 class StoredChange:
-    """What is to be written for one connector, and what stands there before: all of it, or the changed partitions."""
+    """The change of one connector's offsets.
+
+    Attributes:
+        connector: Its name.
+        before: The offsets stored before: all of them, or those of the changed partitions.
+        changes: What is written.
+    """
 
     connector: str
     before: Offsets
@@ -60,12 +67,12 @@ class StoredChange:
 
     @property
     def expected(self) -> Offsets:
-        """What stands there afterwards."""
+        """The offsets after the change."""
         return self.before.updated(self.changes)
 
     @property
     def prior(self) -> Offsets:
-        """The way back: the changed partitions as they were, None for one that had no offset."""
+        """What undoes the change: the prior offsets of the changed partitions, None if there was none."""
         return self.before.only(self.partitions)
 
     @property
@@ -74,22 +81,25 @@ class StoredChange:
         return tuple(change.partition for change in self.changes)
 
     def without(self, partitions: Collection[str]) -> StoredChange:
-        """The same, of the changed partitions that are not among these."""
-        left = Offsets.of(one for one in self.changes if one.partition not in partitions)
-        return replace(self, before=self.before.only(one.partition for one in left), changes=left)
+        """Return a copy without these partitions."""
+        others = Offsets.of(one for one in self.changes if one.partition not in partitions)
+        return replace(self, before=self.before.only(one.partition for one in others), changes=others)
 
-    def found(self, standing: Offsets) -> dict[str, Found]:
-        """What stands at each changed partition: what was there before, what was written, or another's offset."""
-        stands, before, after = standing.stored(), self.before.stored(), self.expected.stored()
+    def found(self, stored: Offsets) -> dict[str, Found]:
+        """Compare what is stored in each changed partition with the offsets before and after the change."""
+        now, before, after = stored.stored(), self.before.stored(), self.expected.stored()
         known = {one: {before.get(one): Found.BEFORE, after.get(one): Found.DONE} for one in self.partitions}
-        return {one: offsets.get(stands.get(one), Found.FOREIGN) for one, offsets in known.items()}
+        return {one: offsets.get(now.get(one), Found.FOREIGN) for one, offsets in known.items()}
 
 
 class ImportOffsets(Stage):
-    """Write the changes of all connectors in one go, and prove them; undone, what stood there is proved again.
+    """Writes the changes of all connectors at once, and proves them; the undo restores and proves the prior offsets.
 
-    changes: as a person was shown them; a later process reads them in the journal. file: gives the URI of a file of
-    that name in the journal.
+    Args:
+        name: The storage's name.
+        storage: The storage.
+        changes: The changes that a person was shown; a later process reads them from the journal.
+        file: Returns the URI of a file of that name in the journal; None in a later process.
     """
 
     title = "import_offsets"
@@ -109,22 +119,22 @@ class ImportOffsets(Stage):
         self._file = file
 
     def capture(self, earlier: Captures) -> JsonMap:
-        """All offsets of the connectors; raises :class:`Drift` where they are not what was shown, and store errors.
+        """Capture prior offsets and changes; raises :class:`Drift` if the former are not those that were shown.
 
-        What is changed is kept in files of its own: whoever wants any of the connectors reads the record.
+        They are kept in files of their own: operations on any of the connectors read the record. Raises store errors.
         """
         del earlier
         if self._file is None:
             raise ValueError(f"{self.name} was not begun, and only the process that has its document can begin it")
-        standing = read(self._storage, [change.connector for change in self._changes])
+        stored = read(self._storage, [change.connector for change in self._changes])
         for change in self._changes:
-            found = standing[change.connector].only(change.partitions)
-            if found != change.prior:
+            observed = stored[change.connector].only(change.partitions)
+            if observed != change.prior:
                 raise Drift(
                     f"Nothing was written: {change.connector!r} was changed by someone else since it was shown: "
-                    f"{differences(found, change.prior)}. Import once more."
+                    f"{differences(observed, change.prior)}. Import once more."
                 )
-        self._changes = [replace(change, before=standing[change.connector]) for change in self._changes]
+        self._changes = [replace(change, before=stored[change.connector]) for change in self._changes]
         return {
             "prior": _kept(self._file("prior"), {one.connector: one.prior for one in self._changes}),
             "changes": _kept(self._file("changes"), {one.connector: one.changes for one in self._changes}),
@@ -138,10 +148,10 @@ class ImportOffsets(Stage):
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
-        """Compare what stands with what was there before, and with what was to be written."""
+        """Compare what is stored with the offsets before and after the change."""
         changes = self.changes(captured)
-        standing = self._read(changes)
-        found = {one for change in changes for one in change.found(standing[change.connector]).values()}
+        stored = self._read(changes)
+        found = {one for change in changes for one in change.found(stored[change.connector]).values()}
         if Found.FOREIGN in found:
             return StageState(Found.FOREIGN, Interfered(f"Someone else has written to {self._storage.name}."))
         if found == {Found.DONE}:
@@ -153,61 +163,61 @@ class ImportOffsets(Stage):
         )
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
-        """Write what stood there before, and prove it; raises :class:`LeftStopped` where that fails.
+        """Write the prior offsets, and prove them; raises :class:`LeftStopped` if that fails.
 
-        What someone else has written since the process died is left alone, and named.
+        What someone else has written since the process died is left as it is, and named in the returned sentence.
         """
         del undoing
         changes = self.changes(captured)
         try:
             foreign = self._foreign(changes) if self._is_rebuilt else {}
-            back = [change.without(foreign.get(change.connector, ())) for change in changes] if foreign else changes
-            self._storage.write_all({change.connector: change.prior for change in back})
-            self._prove(back, {change.connector: change.before for change in back})
+            undone = [change.without(foreign.get(change.connector, ())) for change in changes] if foreign else changes
+            self._storage.write_all({change.connector: change.prior for change in undone})
+            self._prove(undone, {change.connector: change.before for change in undone})
         except (StoreError, NotApplied) as error:
             kept = f": {captured['prior']}" if self._is_rebuilt else ""
             raise LeftStopped(
-                f"The offsets of before could not be put back: {error} Leave the workers down and import the document "
+                f"The prior offsets could not be restored: {error} Leave the workers down and import the document "
                 f"in which they are kept{kept}."
             ) from error
-        return _told(foreign)
+        return _described(foreign)
 
     def changes(self, captured: JsonMap) -> Sequence[StoredChange]:
-        """What is changed: as this process captured it, or as the journal of a dead one holds it."""
+        """Return the changes, as this process captured them, or as the journal of a dead process keeps them."""
         if not self._changes:
             prior, changes = (parse_kip199(files.read_json(captured[name])) for name in ("prior", "changes"))
-            self._changes = [StoredChange(name, prior[name], wanted) for name, wanted in changes.items()]
+            self._changes = [StoredChange(name, prior[name], some) for name, some in changes.items()]
         return self._changes
 
     def _foreign(self, changes: Sequence[StoredChange]) -> dict[str, list[str]]:
-        """By connector, the partitions in which someone else has written."""
-        standing = self._read(changes)
-        found = {change.connector: change.found(standing[change.connector]) for change in changes}
+        """Return, by connector, the partitions that someone else has written."""
+        stored = self._read(changes)
+        found = {change.connector: change.found(stored[change.connector]) for change in changes}
         named = {name: [one for one, is_ in of.items() if is_ is Found.FOREIGN] for name, of in found.items()}
         return {name: partitions for name, partitions in named.items() if partitions}
 
     def _prove(self, changes: Sequence[StoredChange], expected: Mapping[str, Offsets]) -> None:
-        standing = self._read(changes)
-        for connector, wanted in expected.items():
-            difference = differences(standing[connector], wanted)
+        stored = self._read(changes)
+        for connector, offsets in expected.items():
+            difference = differences(stored[connector], offsets)
             if difference:
                 raise NotApplied(f"{connector!r} was read back from {self._storage.name}: {difference}.")
 
     @property
     def _is_rebuilt(self) -> bool:
-        """Whether another process has begun it, whose journal holds no other partitions than the changed ones."""
+        """True if another process has begun it; its journal keeps only the changed partitions."""
         return self._file is None
 
     def _read(self, changes: Sequence[StoredChange]) -> dict[str, Offsets]:
-        """What stands of the connectors, as far as it is known what stood there before."""
-        standing = read(self._storage, [change.connector for change in changes])
+        """Read the connectors' offsets: all of them, or those of the partitions that the journal keeps."""
+        stored = read(self._storage, [change.connector for change in changes])
         if self._is_rebuilt:
-            return {change.connector: standing[change.connector].only(change.partitions) for change in changes}
-        return standing
+            return {change.connector: stored[change.connector].only(change.partitions) for change in changes}
+        return stored
 
 
 def _kept(uri: str, offsets: Mapping[str, Offsets]) -> str:
-    """Write a document that can be imported; gives its URI."""
+    """Write a document that can be imported; returns its URI."""
     try:
         files.write_bytes(uri, kip199_document(offsets).encode())
     except WorkspaceUnwritable as error:
@@ -215,10 +225,7 @@ def _kept(uri: str, offsets: Mapping[str, Offsets]) -> str:
     return uri
 
 
-def _told(foreign: Mapping[str, Sequence[str]]) -> str:
-    """Name what someone else has written, with a space before; empty where nobody has."""
+def _described(foreign: Mapping[str, Sequence[str]]) -> str:
+    """Name what someone else has written, with a space before; empty if nothing."""
     named = [f"{name!r} {partition}" for name, partitions in foreign.items() for partition in partitions]
-    if not named:
-        return ""
-    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    return f" Someone else has written since, which was left as it is: {', '.join(named[:_NAMED])}{more}."
+    return f" Someone else has written since, which was left as it is: {first_few(named, _NAMED)}." if named else ""

@@ -1,4 +1,4 @@
-"""Stages of a connector's offsets: write them while it is STOPPED, and look at what it resumed on."""
+"""Stages of a connector's offsets: write them while it is STOPPED, and check the records that it resumed on."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import (
     ALTER,
+    CHECK,
     CONNECTIONS,
-    LOOK,
     Alteration,
     PriorState,
     by_hand,
-    then,
+    then_resume,
 )
 from airflow_provider_connect_offsets.operations.stages.connector_stages import (
     ResumeConnector,
     StopConnector,
-    deleted,
+    deleted_by_others,
 )
 from airflow_provider_connect_offsets.saga.stage import (
     Captures,
@@ -48,15 +48,21 @@ from airflow_provider_connect_offsets.saga.stage import (
 )
 
 log = logging.getLogger(__name__)
-# Called with the offsets at which the connector is stopped and the plan that fits them, before anything is written.
+# Called with the offsets at the stop and the plan fitted to them, before anything is written.
 AtStop = Callable[[Offsets, OffsetPlan], None]
 
 
 class AlterOffsets(Stage):
-    """Write changes of a STOPPED connector's offsets, and prove them; undone, what stood there is proved again.
+    """Writes changes of a STOPPED connector's offsets, and proves them; the undo restores and proves the prior ones.
 
-    plan: what is written, fitted to the offsets at which the connector is stopped; a later process needs none.
-    at_stop: told where it stands then. ``fitted``: the plan as it was fitted, once that is captured.
+    Args:
+        connector: Its name.
+        clients: Clients of its Connect cluster.
+        plan: The change; None in a later process, which reads the journal instead.
+        at_stop: Called before anything is written.
+
+    Attributes:
+        fitted: The plan fitted to the offsets at the stop; None until they are captured.
     """
 
     title = ALTER
@@ -76,7 +82,7 @@ class AlterOffsets(Stage):
         return {CONNECTIONS: dict(self._clients.connections)}
 
     def capture(self, earlier: Captures) -> JsonMap:
-        """All offsets, the changes that fit them, and positions in logs; raises :class:`Drift` and store errors."""
+        """Capture an :class:`Alteration`; raises :class:`Drift` and store errors."""
         if self._plan is None:
             raise ValueError(f"{self.name} was not begun, and only the run that has its plan can begin it")
         before = PriorState.before(earlier, self.subject, cluster=self.cluster)
@@ -89,90 +95,94 @@ class AlterOffsets(Stage):
         return Alteration(before.state, at_stop, plan.changes(), positions).as_json()
 
     def do(self, captured: JsonMap) -> Done:
-        """Write, and read back; raises :class:`NotApplied`."""
-        found = Alteration.of(captured)
-        reply = self.write(found)
+        """Write the changes, and read them back; raises :class:`NotApplied`."""
+        reply = self.write(Alteration.from_json(captured))
         return Done((reply.message,) if reply is not None and reply.externally_managed else ())
 
-    def write(self, found: Alteration) -> WriteReply | None:
-        """Write and prove the changes."""
-        return steps.alter(self._clients, self.subject, found.changes, expected=found.expected)
+    def write(self, alteration: Alteration) -> WriteReply | None:
+        """Write and prove the changes; returns Connect's reply, None if nothing was written."""
+        return steps.alter(self._clients, self.subject, alteration.changes, expected=alteration.expected)
 
     def find(self, captured: JsonMap) -> StageState:
-        """Whether the changes stand, and the records at their positions are there."""
-        found = Alteration.of(captured)
+        """DONE if the changes are stored, and the records at their positions exist."""
+        alteration = Alteration.from_json(captured)
         try:
             is_resumed = self._is_resumed()
         except UnknownConnector as error:
-            return StageState(Found.FOREIGN, deleted(error))
+            return StageState(Found.FOREIGN, deleted_by_others(error))
         if is_resumed:
             return StageState(Found.FOREIGN, Interfered(f"Someone else resumed the connector {self.subject!r}."))
         try:
-            steps.prove(self._clients, self.subject, found.expected)
+            steps.prove(self._clients, self.subject, alteration.expected)
         except NotApplied as error:
             return StageState(Found.PARTIAL, error)
-        gone = log_positions.requested_gone(self._clients, found.positions)
+        gone = log_positions.requested_gone(self._clients, alteration.positions)
         return StageState(Found.PARTIAL, log_positions.drift(self.subject, gone)) if gone else StageState(Found.DONE)
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
-        """Put back what stood there, and prove it.
+        """Restore the prior offsets, and prove them.
 
-        Returns a sentence about records at the prior positions that are gone by now. Raises :class:`LeftStopped` where
-        the offsets can't be proved, and where resuming on them would skip records that were there at the stop, and
-        :class:`Interfered` where someone else has resumed the connector, :class:`NotUndone` of these where nothing was
-        written before.
+        Returns:
+            A sentence about records at the prior positions that were deleted meanwhile; empty if none were.
+
+        Raises:
+            LeftStopped: The prior offsets can't be proved, or resuming on them would skip deleted records.
+            Interfered: Someone else has resumed or deleted the connector.
+            NotUndone: Someone else has resumed it, and this undo has written nothing.
         """
-        found = Alteration.of(captured)
-        self._put_back(found, undoing)
-        gone = self._prior_gone(found)
-        if gone and found.prior_state is State.RUNNING:
+        alteration = Alteration.from_json(captured)
+        self._restore(alteration, undoing)
+        gone = self._prior_gone(alteration)
+        if gone and alteration.prior_state is State.RUNNING:
             raise LeftStopped(
-                f"{self.subject!r} stays STOPPED: its prior offsets were put back and read back, but records at them "
-                f"were deleted while it was STOPPED: {gone} Resumed, it goes on where auto.offset.reset decides. To "
+                f"{self.subject!r} stays STOPPED: its prior offsets were restored and read back, but records at them "
+                f"were deleted while it was STOPPED: {gone} If it resumes, auto.offset.reset decides its position. To "
                 f"accept that, send PUT /connectors/{self.subject}/resume; to choose another position, do so and plan "
                 "anew."
             )
         return f" Records at its prior positions were deleted meanwhile: {gone}" if gone else ""
 
-    def _put_back(self, found: Alteration, undoing: Undoing) -> None:
+    def _restore(self, alteration: Alteration, undoing: Undoing) -> None:
         try:
-            if _is_refused(undoing.error) and self._reads(found.prior):
+            if _is_refused(undoing.error) and self._reads(alteration.prior_offsets):
                 return
             kind: type[Interfered] = NotUndone
-            for attempt in steps.until_it_stands(self._clients):
+            for attempt in steps.until_restored(self._clients):
                 with attempt:
-                    self._refuse_if_resumed(found, undoing, kind)
-                    # Even where all reads as before: the write that was given up may still be on its way, and Connect
-                    # carries this one out behind it.
+                    self._refuse_if_resumed(alteration, undoing, kind)
+                    # Even if the prior offsets are read back: the write that was given up may still be in flight, and
+                    # Connect carries this one out after it.
                     try:
-                        steps.alter(self._clients, self.subject, found.back, expected=found.prior)
+                        changes, expected = alteration.undoing_changes, alteration.prior_offsets
+                        steps.alter(self._clients, self.subject, changes, expected=expected)
                     except NotApplied as error:
-                        # Connect refuses one that is not STOPPED before it writes anything.
+                        # Connect refuses a connector that is not STOPPED before it writes anything.
                         kind = kind if isinstance(error.__cause__, NotStopped) else Interfered
                         raise
                     kind = Interfered
-                    # Once more: one that was overtaken all the same would show up now.
-                    steps.prove(self._clients, self.subject, found.prior)
+                    # Once more: a write that was carried out later all the same would show now.
+                    steps.prove(self._clients, self.subject, alteration.prior_offsets)
         except UnknownConnector as error:
             raise Interfered(
-                f"{error} Someone has deleted it while its offsets were changed, so nobody can tell where it begins if "
+                f"{error} Someone has deleted it while its offsets were changed, so it is unknown where it begins if "
                 "it is created anew. To have its prior offsets then, create it as STOPPED and "
-                f"{by_hand(self._clients, self.subject, found, undoing)}."
+                f"{by_hand(self._clients, self.subject, alteration, undoing)}."
             ) from error
         except (StoreError, NotApplied) as error:
-            way = by_hand(self._clients, self.subject, found, undoing) + then(self._clients, self.subject, found)
+            repair = by_hand(self._clients, self.subject, alteration, undoing)
+            repair += then_resume(self._clients, self.subject, alteration)
             raise LeftStopped(
                 f"{self.subject!r} stays STOPPED: neither the plan nor its prior offsets could be proved. {error} To "
-                f"put the prior offsets back: run the task again, or {way}."
+                f"restore the prior offsets: run the task again, or {repair}."
             ) from error
 
-    def _refuse_if_resumed(self, found: Alteration, undoing: Undoing, kind: type[Interfered]) -> None:
+    def _refuse_if_resumed(self, alteration: Alteration, undoing: Undoing, kind: type[Interfered]) -> None:
         """Raise an error of that kind for a connector that runs again: nothing can be written then."""
         if self._is_resumed():
             raise kind(
                 f"The change of {self.subject!r} was under way when someone else resumed the connector; its offsets "
-                "are left as they are now. To go back to what they were, stop the connector and "
-                f"{by_hand(self._clients, self.subject, found, undoing)}."
+                "are left as they are now. To restore the prior offsets, stop the connector and "
+                f"{by_hand(self._clients, self.subject, alteration, undoing)}."
             )
 
     def _is_resumed(self) -> bool:
@@ -181,23 +191,23 @@ class AlterOffsets(Stage):
     def _reads(self, expected: Offsets) -> bool:
         return not steps.differences(self._clients.offsets.read_offsets(self.subject), expected)
 
-    def _prior_gone(self, found: Alteration) -> str:
-        """Name the prior positions whose records were deleted since the stop; empty where nobody can tell."""
+    def _prior_gone(self, alteration: Alteration) -> str:
+        """Describe the prior positions whose records were deleted since the stop; empty if that is unknown."""
         try:
-            return log_positions.described(self.subject, log_positions.prior_gone(self._clients, found.positions))
+            return log_positions.described(self.subject, log_positions.prior_gone(self._clients, alteration.positions))
         except StoreError as error:
             # The prior offsets are proved, and brokers that do not answer are no reason to keep a connector down.
-            log.warning("%s So nobody knows whether records at the prior positions were deleted.", error)
+            log.warning("%s Whether records at the prior positions were deleted is unknown.", error)
             return ""
 
 
 class CheckRecords(Stage):
-    """Look once more, after the resume, whether the records at the new positions are there; undoes nothing.
+    """Checks after the resume whether the records at the new positions exist; there is nothing to undo.
 
-    Its fact ``deleted`` is a sentence that says which are not, and is empty where all are, or nobody could look.
+    Its fact ``deleted`` is a sentence about records that do not; it is missing if all exist, or that is unknown.
     """
 
-    title = LOOK
+    title = CHECK
     kind = Kind.PROOF
 
     def __init__(self, connector: str, clients: Clients) -> None:
@@ -209,29 +219,28 @@ class CheckRecords(Stage):
         return {CONNECTIONS: dict(self._clients.connections)}
 
     def capture(self, earlier: Captures) -> JsonMap:
-        """What was altered, and the state that the connector has again."""
+        """Capture the same as the stage that altered the offsets."""
         return dict(earlier[stage_name(ALTER, self.subject, cluster=self.cluster)])
 
     def do(self, captured: JsonMap) -> Done:
-        """Look."""
-        found = Alteration.of(captured)
+        """Compare the new positions with their logs."""
+        alteration = Alteration.from_json(captured)
         try:
-            gone = log_positions.described(self.subject, log_positions.requested_gone(self._clients, found.positions))
+            out_of_log = log_positions.requested_gone(self._clients, alteration.positions)
         except StoreError as error:
-            return Done(
-                (f"{error} So nobody knows whether records at the positions of {self.subject!r} were deleted.",)
-            )
-        if not gone:
+            return Done((f"{error} Whether records at the positions of {self.subject!r} were deleted is unknown.",))
+        if not out_of_log:
             return Done()
+        gone = log_positions.described(self.subject, out_of_log)
         deleted = (
-            f"The offsets of {self.subject!r} were changed and read back, and it is {found.prior_state} again, but "
-            f"records at its positions were deleted as it resumed: {gone} What it had not read of them by then can't "
+            f"The offsets of {self.subject!r} were changed and read back, and it is {alteration.prior_state} again, "
+            f"but records at its positions were deleted as it resumed: {gone} Those that it had not read by then can't "
             "be delivered any more. Compare what has arrived, and raise retention.ms of the topic before a new run."
         )
         return Done(facts={"deleted": deleted})
 
     def find(self, captured: JsonMap) -> StageState:
-        """Nothing is ever undone for it."""
+        """DONE: there is nothing to undo."""
         del captured
         return StageState(Found.DONE)
 
@@ -239,7 +248,7 @@ class CheckRecords(Stage):
 def change_stages(
     plan: OffsetPlan, clients: Clients, *, at_stop: AtStop | None = None
 ) -> tuple[StopConnector, AlterOffsets, ResumeConnector, CheckRecords]:
-    """Stages of a change: stop, alter, resume in the prior state, look at the records."""
+    """Return the stages of a change: stop, alter, resume in the prior state, check the records."""
     return (
         StopConnector(plan.connector, clients),
         AlterOffsets(plan.connector, clients, plan, at_stop=at_stop),
@@ -249,6 +258,6 @@ def change_stages(
 
 
 def _is_refused(error: BaseException | None) -> bool:
-    """Whether the store refused a write, so that nothing of it is on its way."""
-    said = error and (error.__cause__ or error)
-    return isinstance(said, StoreError) and not isinstance(said, OutcomeUnknown)
+    """True if the store refused a write, so that it is not in flight."""
+    reply = error and (error.__cause__ or error)
+    return isinstance(reply, StoreError) and not isinstance(reply, OutcomeUnknown)

@@ -1,4 +1,4 @@
-"""The single steps of a change; each waits until what it asked for can be seen."""
+"""The single steps of a change; each waits until its result can be observed."""
 
 from __future__ import annotations
 
@@ -17,59 +17,64 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
 )
 from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.waiting import is_in
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 
 log = logging.getLogger(__name__)
 
-
-# Written by workers, whatever state the connector is meant to be in.
-_TELL_NOTHING = frozenset({State.UNASSIGNED, State.RESTARTING})
+# Workers write these, whatever state was requested of the connector.
+_TRANSIENT = frozenset({State.UNASSIGNED, State.RESTARTING})
 
 
 def intended_state(status: ConnectorStatus) -> State:
-    """The state a connector is to have again: PAUSED and STOPPED stay, anything else was meant to run."""
+    """Return the state that was last requested of a connector: PAUSED, STOPPED, or for any other state RUNNING."""
     return status.state if status.state in {State.PAUSED, State.STOPPED} else State.RUNNING
 
 
 def lasting_status(clients: Clients, connector: str) -> ConnectorStatus:
-    """The status of a connector once its state tells what anybody wants it to be; nothing is asked of it.
+    """Read the status of a connector, and wait while it is UNASSIGNED or RESTARTING; changes nothing.
 
-    A worker that goes away in order writes UNASSIGNED for its connectors, PAUSED and STOPPED ones too, and that stands
-    until another one takes them, up to ``scheduled.rebalance.max.delay.ms`` (``WorkerGroupMember``,
-    ``AbstractHerder.onShutdown``). It is waited out. Raises :class:`NotStopped` where it lasts, and store errors.
+    A worker that shuts down writes UNASSIGNED for its connectors, PAUSED and STOPPED ones too, until another worker
+    takes them, up to ``scheduled.rebalance.max.delay.ms`` later (Java classes ``WorkerGroupMember``,
+    ``AbstractHerder.onShutdown``). That is not a state that anyone requested.
+
+    Raises:
+        NotStopped: It stays UNASSIGNED or RESTARTING for ``clients.timeout`` seconds.
+        StoreError: Connect does not answer, or refuses.
     """
-    status = clients.settle(
-        lambda: clients.control.status(connector), until=lambda seen: seen.state not in _TELL_NOTHING
-    )
-    if status.state in _TELL_NOTHING:
+    status = clients.settle(lambda: clients.control.status(connector), until=lambda one: one.state not in _TRANSIENT)
+    if status.state in _TRANSIENT:
         raise NotStopped(
-            f"{connector!r} has been {status.state} for {clients.timeout:.0f} s: no worker runs it, so nobody can tell "
-            "which state it is to have. Let its workers come back, then try again."
+            f"{connector!r} has been {status.state} for {clients.timeout:.0f} s: no worker runs it, so the state that "
+            "was requested of it is unknown. Start its workers again, then try again."
         )
     return status
 
 
 def stop(clients: Clients, connector: str) -> None:
-    """Stop ``connector`` and wait until it is STOPPED without tasks; of a sink, until its group is empty.
+    """Stop ``connector``, and wait until it is STOPPED without tasks, and a sink's group has no members.
 
-    Raises :class:`NotStopped` that says what still runs, :class:`UnknownConnector`, and other store errors.
+    Raises:
+        NotStopped: It still runs after ``clients.timeout`` seconds; names what runs.
+        UnknownConnector: It does not exist.
+        StoreError: A system does not answer, or refuses.
     """
     request_state(clients, connector, State.STOPPED)
     await_stopped(clients, connector)
 
 
 def await_stopped(clients: Clients, connector: str) -> None:
-    """Wait until a connector that was asked to stop stands still; raises as :func:`stop` does."""
-    status = clients.settle(lambda: clients.control.status(connector), until=lambda seen: seen.is_stopped)
+    """Wait until a connector that was requested to stop is stopped; raises as :func:`stop` does."""
+    status = clients.settle(lambda: clients.control.status(connector), until=lambda one: one.is_stopped)
     refuse_unless_in(status, connector, State.STOPPED, timeout=clients.timeout)
     group = clients.control.info(connector).group_id
     if group is None or clients.groups is None:
         return
     groups = clients.groups
     try:
-        empty = clients.settle(lambda: groups.state(group), until=lambda seen: seen.inactive).inactive
+        empty = clients.settle(lambda: groups.state(group), until=lambda one: one.inactive).inactive
     except AccessDenied as error:
         log.info("%s Connect itself refuses changes until the group is empty.", error)
         return
@@ -78,19 +83,26 @@ def await_stopped(clients: Clients, connector: str) -> None:
 
 
 def restore_state(clients: Clients, connector: str, state: State, *, tasks: int | None = None) -> ConnectorStatus:
-    """Bring ``connector`` into ``state`` (RUNNING, PAUSED or STOPPED) and wait until it is there, with its tasks.
+    """Bring ``connector`` into ``state``, and wait until it and its tasks have it.
 
-    tasks: how many it had; 0 means that none is waited for, None that it isn't known.
-    Raises :class:`NotRunning` where a task failed or the state was not reached in time.
+    Args:
+        clients: Clients of its Connect cluster.
+        connector: Its name.
+        state: RUNNING, PAUSED or STOPPED.
+        tasks: How many it had; 0: none is waited for; None: unknown.
+
+    Raises:
+        NotRunning: A task failed, or the state was not reached in ``clients.timeout`` seconds.
+        StoreError: Connect does not answer, or refuses.
     """
     request_state(clients, connector, state)
     return await_state(clients, connector, state, tasks=tasks)
 
 
 def await_state(clients: Clients, connector: str, state: State, *, tasks: int | None = None) -> ConnectorStatus:
-    """Wait until a connector is in the state that it was asked to be in; raises as :func:`restore_state` does."""
+    """Wait until a connector has the requested state; raises as :func:`restore_state` does."""
     status = clients.settle(
-        lambda: clients.control.status(connector), until=lambda seen: seen.has_failed or is_in(seen, state, tasks=tasks)
+        lambda: clients.control.status(connector), until=lambda one: one.has_failed or is_in(one, state, tasks=tasks)
     )
     refuse_failed(status, connector, state)
     refuse_unless_in(status, connector, state, timeout=clients.timeout, tasks=tasks or 0)
@@ -98,34 +110,32 @@ def await_state(clients: Clients, connector: str, state: State, *, tasks: int | 
 
 
 def refuse_failed(status: ConnectorStatus, connector: str, state: State) -> None:
-    """Raise :class:`NotRunning` where it has failed and is to be RUNNING or PAUSED; it may be stopped all the same."""
+    """Raise :class:`NotRunning` for a failed connector, unless STOPPED is requested: a failed one can be stopped."""
     if status.has_failed and state is not State.STOPPED:
-        raise NotRunning(f"{connector!r} failed right after it was asked to be {state}: {status.cause}")
+        raise NotRunning(f"{connector!r} failed right after {state} was requested: {status.cause}")
 
 
 def refuse_unless_in(status: ConnectorStatus, connector: str, state: State, *, timeout: float, tasks: int = 0) -> None:
     """Raise :class:`NotStopped` or :class:`NotRunning` for a connector that is not in ``state`` after ``timeout``."""
     if is_in(status, state, tasks=tasks):
         return
-    kind, asked = (NotStopped, "stop") if state is State.STOPPED else (NotRunning, f"be {state}")
-    raise kind(
-        f"{connector!r} was asked to {asked} and after {timeout:.0f} s is {status.state} with "
-        f"{len(status.tasks)} tasks."
+    raise (NotStopped if state is State.STOPPED else NotRunning)(
+        f"{connector!r} is {status.state} with {len(status.tasks)} tasks, {timeout:.0f} s after {state} was requested."
     )
 
 
 def request_state(clients: Clients, connector: str, state: State) -> None:
-    """Ask for RUNNING, PAUSED or STOPPED until it is answered; it may be repeated, and a lost answer tells nothing."""
-    asked = {
+    """Request RUNNING, PAUSED or STOPPED; repeats the request, which is idempotent, if its answer is lost."""
+    requests = {
         State.RUNNING: clients.control.resume,
         State.PAUSED: clients.control.pause,
         State.STOPPED: clients.control.stop,
     }
-    clients.retrying(tenacity.retry_if_exception_type(OutcomeUnknown))(asked[state], connector)
+    clients.retrying(tenacity.retry_if_exception_type(OutcomeUnknown))(requests[state], connector)
 
 
-def until_it_stands(clients: Clients) -> tenacity.Retrying:
-    """Attempts at putting offsets back: three, and none begins once timeout has ended; the last error is raised."""
+def until_restored(clients: Clients) -> tenacity.Retrying:
+    """Return three attempts to restore offsets, none later than ``clients.timeout`` seconds; raises the last error."""
     deadline = clients.clock.now() + clients.timeout
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(NotApplied),
@@ -137,27 +147,35 @@ def until_it_stands(clients: Clients) -> tenacity.Retrying:
 
 
 def rebase(plan: OffsetPlan, clients: Clients, at_stop: Offsets, *, moving: bool) -> OffsetPlan:
-    """Fit ``plan`` to the offsets at which its connector stands now; raises :class:`Drift`.
+    """Fit ``plan`` to the offsets at which its connector is stopped.
 
-    moving: whether it ran until a moment ago, so that its offsets may have gone forward.
+    Args:
+        plan: The plan.
+        clients: Clients of its connector.
+        at_stop: The offsets at the stop.
+        moving: True if the connector ran until the stop, so its offsets may have moved forward.
+
+    Raises:
+        Drift: The offsets moved backwards or vanished, or ``clients`` have no logs for a relative request.
+        StoreError: Kafka does not answer, or refuses.
     """
     moved = plan.moved_partitions(at_stop)
     if not moved or not plan.request.to.is_relative:
         return plan.rebased_on(at_stop, log_bounds={}, moving=moving)
     if clients.logs is None:
         raise Drift(
-            f"{plan.connector!r} has moved on since the plan was made, and {plan.request} can't be counted again "
-            "without looking at its log."
+            f"{plan.connector!r} has moved on since the plan was made, and {plan.request} can't be computed again "
+            "without its logs: kafka_conn_id must name the cluster that its positions refer to."
         )
-    bounds = {where: (found.log_start, found.log_end) for where, found in clients.logs.bounds(moved).items()}
+    bounds = {where: (log.log_start, log.log_end) for where, log in clients.logs.bounds(moved).items()}
     return plan.rebased_on(at_stop, log_bounds=bounds, moving=moving)
 
 
 def write(clients: Clients, connector: str, changes: Offsets) -> WriteReply:
-    """Write ``changes``, again and again while Connect says that the tasks haven't stopped completely yet.
+    """Write ``changes``; repeat that while Connect answers that the tasks have not stopped completely yet.
 
-    It says the same of a connector that was asked to resume, whose status may tell that late: one that is seen to be
-    resumed is given up at once. Whatever is raised (:class:`StoreError`), read back: a part may have been written.
+    Connect answers the same for a connector that is resuming, before its status shows that: a connector whose status
+    is no longer STOPPED is given up at once. After any error (:class:`StoreError`), read back: a part may be written.
     """
 
     def is_stopping(error: BaseException) -> bool:
@@ -168,17 +186,22 @@ def write(clients: Clients, connector: str, changes: Offsets) -> WriteReply:
 
 
 def alter(clients: Clients, connector: str, changes: Offsets, *, expected: Offsets) -> WriteReply | None:
-    """Write ``changes`` and prove that ``expected`` stands; the reply is None where there was none to have.
+    """Write ``changes``, and prove that ``expected`` is stored.
 
-    Raises :class:`NotApplied` with what stands instead, chained to what the store said to the write.
+    Returns:
+        The store's reply; None if there was nothing to write, or no answer.
+
+    Raises:
+        NotApplied: Something else is stored; its cause is the store's error, if it raised one.
+        StoreError: The offsets can't be read back.
     """
     reply: WriteReply | None = None
     refusal: StoreError | None = None
     try:
         reply = write(clients, connector, changes) if len(changes) else None
     except StoreError as error:
-        # Connect's word alone decides nothing: a request that timed out may still have been carried out.
-        log.warning("%s Reading back what stands.", error)
+        # The answer alone decides nothing: a request that timed out may still have been carried out.
+        log.warning("%s Reading back what is stored.", error)
         refusal = error
     try:
         prove(clients, connector, expected)
@@ -190,16 +213,15 @@ def alter(clients: Clients, connector: str, changes: Offsets, *, expected: Offse
 
 
 def prove(clients: Clients, connector: str, expected: Offsets) -> None:
-    """Read the offsets back; raises :class:`NotApplied` that names the first that is not as expected."""
+    """Read the offsets back; raises :class:`NotApplied`, which names the first differences."""
     difference = differences(clients.offsets.read_offsets(connector), expected)
     if difference:
         raise NotApplied(f"{connector!r} was read back: {difference}.")
 
 
-def differences(standing: Offsets, expected: Offsets) -> str:
-    """Say where ``standing`` is not ``expected`` (up to three partitions); empty where it is."""
-    stands, wanted = standing.stored(), expected.stored()
-    wrong = sorted(key for key in stands.keys() | wanted.keys() if stands.get(key) != wanted.get(key))
-    told = [f"{key} is at {stands.get(key, 'no offset')}, not {wanted.get(key, 'no offset')}" for key in wrong[:3]]
-    more = [f"and {len(wrong) - 3} more"] if len(wrong) > 3 else []
-    return "; ".join(told + more)
+def differences(stored: Offsets, expected: Offsets) -> str:
+    """Describe where ``stored`` differs from ``expected`` (up to three partitions); empty if they are equal."""
+    now, then = stored.stored(), expected.stored()
+    wrong = sorted(key for key in now.keys() | then.keys() if now.get(key) != then.get(key))
+    texts = [f"{key} is at {now.get(key, 'no offset')}, not {then.get(key, 'no offset')}" for key in wrong]
+    return first_few(texts, 3, separator="; ")

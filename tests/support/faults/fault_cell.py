@@ -173,7 +173,7 @@ class Cell:
         assert ended.ended != "killed"
         assert self.delivered_again() == 0, ended
         if ended.ended == "NotApplied":
-            assert "prior offsets were put back" in ended.message
+            assert "prior offsets were restored" in ended.message
         return Ending.RESTORED
 
     @contextmanager

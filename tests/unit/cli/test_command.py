@@ -96,7 +96,7 @@ def test_it_is_installed_under_its_name() -> None:
         (("orphans", "--config", "worker.properties", "--backup", "b"), "--backup makes no sense without --remove"),
         (("import", "--config", "worker.properties", "--dry-run", "--backup", "b"), "no sense with --dry-run"),
         (("diff", "worker.properties", "worker.properties", "--flow", "a->b"), "no sense without --config"),
-        (("orphans", "--config", "topics.properties", "--remove"), "config.storage.topic is not set, so nobody can"),
+        (("orphans", "--config", "topics.properties", "--remove"), "config.storage.topic is not set, so it is unknown"),
         (("export", "--exports"), "No such option"),
         (("diff", "worker.properties"), "Name two exports, or one and the --config"),
         (("copy", "--config", "worker.properties", "--connectors", "lines"), "belongs to a standalone worker"),

@@ -100,7 +100,7 @@ def stands(store: StandaloneFile) -> str | None:
     ("starts", "kind", "message", "offset"),
     [
         ((25,), Drift, "Nothing was written: 'flow', topic 'orders', partition 0: .*position 10 was deleted", BEFORE),
-        ((THERE, 11), NotApplied, r"record 10 is gone.*Its prior offsets were put back", BEFORE),
+        ((THERE, 11), NotApplied, r"record 10 is gone.*Its prior offsets were restored", BEFORE),
         (
             (THERE, 101, 101),
             NotApplied,
@@ -109,7 +109,7 @@ def stands(store: StandaloneFile) -> str | None:
         ),
         ((THERE, THERE, 25), RecordsDeleted, "the log starts at 25 now, so records 10 to 24 are gone", REQUESTED),
         ((DOWN,), Unreachable, "no answer", BEFORE),
-        ((THERE, DOWN), NotApplied, "no answer.*Its prior offsets were put back", BEFORE),
+        ((THERE, DOWN), NotApplied, "no answer.*Its prior offsets were restored", BEFORE),
     ],
 )
 def test_what_becomes_of_the_change(
@@ -131,14 +131,14 @@ def test_nobody_can_look_after_the_resume(path: Path) -> None:
     outcome = change(store, THERE, THERE, DOWN)
 
     assert (outcome.result, stands(store)) == (Result.APPLIED, REQUESTED)
-    assert "nobody knows whether records at the positions of 'flow' were deleted" in outcome.warnings[0]
+    assert "Whether records at the positions of 'flow' were deleted is unknown" in outcome.warnings[0]
 
 
 def test_nobody_can_look_before_the_prior_offsets_are_resumed_on(path: Path) -> None:
     """They are proved, and brokers that are down are no reason to keep a connector down as well."""
     store = Lying(path)
 
-    with pytest.raises(NotApplied, match="Its prior offsets were put back and read back"):
+    with pytest.raises(NotApplied, match="Its prior offsets were restored and read back"):
         change(store, THERE, DOWN)
 
     assert stands(store) == BEFORE

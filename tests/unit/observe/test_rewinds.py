@@ -21,11 +21,10 @@ from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
-from airflow_provider_connect_offsets.offsets.requests.flow_reset import OwnTopic
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync
 from airflow_provider_connect_offsets.operations.flow.new_syncs import Opening, misfit, openings
-from airflow_provider_connect_offsets.operations.stages.flow_stages import FoundTopic
+from airflow_provider_connect_offsets.operations.stages.flow_stages import ObservedTopic
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import REWINDS
@@ -122,13 +121,19 @@ def test_syncs_of_another_time() -> None:
 
 @given(
     st.builds(
-        FoundTopic,
-        where=st.builds(OwnTopic, st.sampled_from(Side), st.text(min_size=1)),
-        policy=st.builds(CleanupPolicy, st.sampled_from(["compact", "compact,delete"]), own=st.booleans()),
+        ObservedTopic,
+        side=st.sampled_from(Side),
+        topic=st.text(min_size=1),
+        value=st.sampled_from(["compact", "compact,delete"]),
+        own=st.booleans(),
         starts=st.lists(st.integers(0, 9), max_size=3).map(tuple),
         ends=st.lists(st.integers(0, 9), max_size=3).map(tuple),
     )
 )
-def test_a_journal_keeps_what_has_to_be_given_back(topic: FoundTopic) -> None:
-    """Whatever topic it is."""
-    assert FoundTopic.from_json(json.loads(json.dumps(topic.as_json()))) == topic
+def test_a_journal_keeps_what_has_to_be_restored(topic: ObservedTopic) -> None:
+    """Whatever topic it is, and by the same keys as ever."""
+    written = json.dumps(topic.as_json())
+
+    assert ObservedTopic.from_json(json.loads(written)) == topic
+    assert list(json.loads(written)) == ["side", "topic", "value", "own", "starts", "ends"]
+    assert topic.policy == CleanupPolicy(topic.value, own=topic.own)

@@ -13,6 +13,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest, Unreadab
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.observe.lag import AwaitedLag
 from airflow_provider_connect_offsets.observe.positions import Awaited
+from airflow_provider_connect_offsets.observe.waiting import consumes
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.flow import Flow
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
@@ -21,7 +22,6 @@ from airflow_provider_connect_offsets.offsets.requests.patterns import configure
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.fleet import select
-from airflow_provider_connect_offsets.operations.flow.flow_reset import replicates
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
 MIRROR = {"connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector"}
@@ -67,7 +67,7 @@ def test_a_connectors_pattern_that_only_java_knows_is_named(text: str) -> None:
     info = ConnectorInfo("mirror", ConnectorType.SOURCE, {**MIRROR, "topics": f"orders,{text}"})
 
     with pytest.raises(UnreadablePattern, match=r"'mirror' is configured to choose topics by .* Nothing was changed"):
-        replicates(info, "a")
+        consumes(info)
     with pytest.raises(UnreadablePattern, match="which Java can match"):
         configured_pattern(text, connector="mirror")
 

@@ -84,7 +84,7 @@ def test_nothing_is_written_without_a_journal(
     assert (ended.code, "Nothing was written: " in ended.err) == (1, True), ended.err
     assert "/state/connect-offsets/_journal/" in ended.err
     assert "Read-only file system" in ended.err
-    assert "Name another place for it with --workspace." in ended.err
+    assert "Name another directory for it with --workspace." in ended.err
     assert stands(store) == BEFORE
     assert list(config.parent.glob("*.bak")) == []
 
@@ -97,7 +97,7 @@ def test_what_cannot_be_noted_is_undone_from_memory(
         ended = run("import", "--config", config, stdin=WANTED)
 
     assert (ended.code, "can't be written" in ended.err) == (1, True), ended.err
-    assert "All offsets were put back and are as before." in ended.err
+    assert "All offsets were restored and are as before." in ended.err
     assert stands(store) == BEFORE
     assert list(config.parent.glob("*.bak")) != []
     assert run("import", "--config", config, "--file", "wanted.json").code == 0

@@ -49,11 +49,11 @@ def test_a_killed_import_is_taken_back(run: Shell, config: Path, store: Standalo
 
     done = run("recover", "--config", config)
 
-    assert (done.code, "was taken back, and read back." in done.err) == (0, True), done.err
+    assert (done.code, "was undone, and read back." in done.err) == (0, True), done.err
     assert stands(store) == BEFORE
     killed(moment, "import", "--config", config, "--file", "wanted.json")
     done = run("--import", "--config", config, "--file", "wanted.json")
-    assert (done.code, "was taken back, and read back." in done.err) == (0, True), done.err
+    assert (done.code, "was undone, and read back." in done.err) == (0, True), done.err
     assert stands(store) == AFTER
 
 
@@ -92,7 +92,7 @@ def test_a_dead_import_is_not_taken_back_under_a_running_worker(config: Path, st
 
     assert asked == ["lines", "new"]
     assert stands(store) == AFTER
-    assert "was taken back" in str(imports(store).settle_left())
+    assert "was undone" in str(imports(store).settle_left())
     assert stands(store) == BEFORE
 
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_taken_back_is_told_by_whom_it_was_left(config: Path, sto
 
     kept = parse_kip199(files.read_json(str(told.value).rpartition(" ")[2][:-1]))
     assert {name: offsets.stored() for name, offsets in kept.items()} == {"lines": BEFORE["lines"], "new": {}}
-    assert "was taken back" in str(imports(store).settle_left())
+    assert "was undone" in str(imports(store).settle_left())
     assert stands(store) == BEFORE
 
 
@@ -171,9 +171,7 @@ def test_an_answer_that_is_lost_is_put_back(config: Path, store: StandaloneFile)
     opened = WorkerStorage(open_storage(config, None).config, Stubborn(store.path))
     changes = importing.plan(opened, importing.read_document(WANTED, frozenset()))
 
-    with pytest.raises(
-        LeftStopped, match=r"^the answer was lost\. The offsets of before could not be put back: the ans"
-    ):
+    with pytest.raises(LeftStopped, match=r"^the answer was lost\. The prior offsets could not be restored: the ans"):
         importing.write(opened, changes)
 
     assert imports(store).settle_left() is not None

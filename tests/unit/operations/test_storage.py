@@ -132,7 +132,7 @@ def test_a_change_takes_back_what_a_killed_import_has_left(after_a_killed_import
     outcome = apply_plan(plan, doors_to(store), journal_of(store), OWNER)
 
     assert outcome.result is Result.APPLIED
-    assert "was taken back, and read back." in outcome.warnings[0]
+    assert "was undone, and read back." in outcome.warnings[0]
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":4}'}}
 
 
@@ -142,7 +142,7 @@ def test_a_plan_that_rests_on_what_a_killed_import_has_left_is_refused(after_a_k
     row = replace(set_back(store, before=100, was_running=False).rows[0], after='{"position":100}', action=Action.KEEP)
     request = Request.parse(connector="lines", to="file", value=store.path.as_uri(), now=datetime.now(tz=UTC))
 
-    with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was taken back, .*new run"):
+    with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was undone, .*new run"):
         apply_plan(OffsetPlan.of(request, [row], was_running=False), doors_to(store), journal_of(store), OWNER)
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}

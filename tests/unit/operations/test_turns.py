@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.operations.connector.turns import Asking, Interval, Turns
+from airflow_provider_connect_offsets.operations.connector.turns import Interval, RewindRun, Turns
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
@@ -24,13 +24,13 @@ class Story:
         self._folder = folder
         self.turns = Turns(folder.as_uri(), dag_id="backfill", connector="orders-mirror")
 
-    def asking(self, day: int, *, topics: str = "", started: float | None = None, cleared: int = 0) -> Asking:
+    def asking(self, day: int, *, topics: str = "", started: float | None = None, cleared: int = 0) -> RewindRun:
         interval = Interval(START + day * DAY, START + (day + 1) * DAY)
         started_at = None if started is None else START + started * DAY
         uri = (self._folder / f"day-{day}").as_uri()
-        return Asking(f"day-{day}", uri, interval, topics, started_at, cleared)
+        return RewindRun(f"day-{day}", uri, interval, topics, started_at, cleared)
 
-    def applied(self, asking: Asking, *, at: float, result: Result = Result.APPLIED) -> None:
+    def applied(self, asking: RewindRun, *, at: float, result: Result = Result.APPLIED) -> None:
         """Take the turn and end it."""
         assert self.turns.take(asking, after=self.turns.newest())
         self.turns.note(asking)
@@ -50,7 +50,7 @@ class Story:
             offsets=(),
         ).write(RunDirectory(asking.run_uri).outcome)
 
-    def delivering(self, asking: Asking) -> str | None:
+    def delivering(self, asking: RewindRun) -> str | None:
         turn = self.turns.delivering(asking)
         return None if turn is None else turn.run_id
 

@@ -1,4 +1,4 @@
-"""What the tool says to people: on standard error, so that standard output holds the document and nothing else."""
+"""Messages of the tool, on standard error: standard output holds the document and nothing else."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from airflow_provider_connect_offsets.kafka.topic_reader import Progress
 
 
 def tell(text: str) -> None:
-    """Say something."""
+    """Write a line."""
     sys.stderr.write(f"{text}\n")
 
 
 def counted(number: int, word: str) -> str:
-    """Give a number of things: "1 offset", "5,000 offsets"."""
+    """Write a number of things: "1 offset", "5,000 offsets"."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Progress | None]:
-    """Show how far reading has come, on a terminal; in a pipe or a log nothing is shown."""
+    """Show how far reading has come, if standard error is a terminal; yields None otherwise."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
     from rich.progress import Progress as Bar
 
-    # Left to itself it takes hold of standard output too, where the document goes.
+    # By default it redirects standard output as well, where the document goes.
     with Bar(console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
