@@ -187,7 +187,7 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
             "error",
             "retention_loss",
             told(
-                "records 40 to 49 (10 offsets) went from the source before they were replicated: "
+                "records 40 to 49 (10 offsets) were deleted from the source before they were replicated: "
                 "its log now starts at 50. The remote topic will never have them."
             ),
         ),
@@ -195,9 +195,9 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
             "error",
             "source_recreated",
             told(
-                "MirrorMaker 2 stands at 99, beyond the log end 20: the source topic was "
-                "deleted and created again, or has lost its end. MirrorMaker 2 goes on there as its auto.offset.reset "
-                "says, and positions of groups mean something else now. Reset the flow."
+                "MirrorMaker 2 has position 99, beyond the log end 20: the source topic was "
+                "deleted and created again, or has lost its end. MirrorMaker 2 continues as its auto.offset.reset "
+                "decides, and positions of groups mean other records now. Reset the flow."
             ),
         ),
         ("error", "sync_missing", unsynced.format(40)),
@@ -211,8 +211,8 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
             "warning",
             "source_recreated",
             told(
-                "it is gone from the source, and MirrorMaker 2 keeps position 7 for it: were "
-                "it created again, it would not be replicated from its beginning."
+                "it no longer exists on the source, and MirrorMaker 2 keeps position 7 for it: if "
+                "it is created again, it is not replicated from its beginning."
             ),
         ),
     ]
@@ -242,9 +242,11 @@ def test_the_history_tells_who_stands_still(spark: SparkSession, rows: DataFrame
     stuck = {row["topic"]: row["stuck_since"] for row in progress.collect() if row["stuck_since"]}
     assert stuck == {"late": ago(400).replace(tzinfo=None)}
     found = messages(partition_verdicts(progress, Thresholds(max_sync_age=0), connector="m", running=True))
-    assert [text for _, rule, text in found if rule == "stuck"] == [
-        "the connector runs, but has stood at 40 at least since 2026-01-31 11:53:20 UTC, with 60 records to go."
-    ]
+    [message] = [text for _, rule, text in found if rule == "stuck"]
+    assert message == (
+        "the connector runs, but has been at position 40 at least since 2026-01-31 11:53:20 UTC, with a lag of 60 "
+        "records."
+    )
     assert [
         text for _, _, text in found if "deleted and created again since the run of 2026-01-31 11:58:20 UTC" in text
     ]
@@ -281,7 +283,7 @@ def test_a_replica_that_was_created_again_is_found(spark: SparkSession) -> None:
             "error",
             "remote_topic_lost",
             told(
-                "its remote topic `s.t` ends at 5, but an offset sync names its record 5: it was deleted "
+                "its remote topic `s.t` ends at 5, but an offset sync refers to its record 5: it was deleted "
                 "and created again, or has lost its end. Reset the flow."
             ),
         ),
@@ -290,7 +292,7 @@ def test_a_replica_that_was_created_again_is_found(spark: SparkSession) -> None:
             "remote_topic_lost",
             told(
                 "its remote topic `s.t` was deleted and created again since the run of 2026-01-31 "
-                "11:59:00 UTC, so what was replicated before is gone from the target. Reset the flow."
+                "11:59:00 UTC, so records that were replicated before are gone from the target. Reset the flow."
             ),
         ),
     ]
@@ -351,32 +353,32 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
 
     found = messages(group_verdicts(totals, thresholds, connector="c"))
 
-    asked = "partitions, and 75% are asked for. Partition"
-    lost = "were the source lost now, a failover would translate"
+    too_few = "partitions, less than min_coverage 75%. Partition"
+    lost = "if the source were lost now, a failover would translate"
     assert found == [
         (
             "error",
             "checkpoint_old",
             told(
-                "in 1 partitions its checkpoint has been behind an offset sync that the group has passed for more than "
-                "600 s, so nothing writes checkpoints any more."
+                "in 1 partitions the group passed an offset sync more than 600 s ago, but its checkpoint is still "
+                "before that sync, so nothing writes checkpoints any more."
             ),
         ),
-        ("error", "coverage", f"a planned failover now would translate 0 of 1 {asked} `t-0`: no sync tells."),
+        ("error", "coverage", f"a planned failover now would translate 0 of 1 {too_few} `t-0`: no sync tells."),
         (
             "error",
             "rereads",
-            "after a planned failover now it would read up to 19 records again, more than 15.",
+            "after a planned failover now it would read up to 19 records again, more than max_rereads 15.",
         ),
-        ("error", "unplanned_coverage", f"{lost} 0 of 1 {asked} `t-0`: {UNSEEN}."),
-        ("error", "unplanned_coverage", f"{lost} 0 of 1 {asked} `t-0`: {UNSEEN}."),
-        ("error", "unplanned_coverage", f"{lost} 2 of 4 {asked} `bare-0`: {NO_REMOTE_TOPIC}."),
+        ("error", "unplanned_coverage", f"{lost} 0 of 1 {too_few} `t-0`: {UNSEEN}."),
+        ("error", "unplanned_coverage", f"{lost} 0 of 1 {too_few} `t-0`: {UNSEEN}."),
+        ("error", "unplanned_coverage", f"{lost} 2 of 4 {too_few} `bare-0`: {NO_REMOTE_TOPIC}."),
         (
             "info",
             "target_group",
             told(
-                "in 1 partitions the target's group of that name stands further on than a failover "
-                "would put it; it is never put back."
+                "in 1 partitions the target's group of that name is ahead of its translated offset; a "
+                "failover does not move it back."
             ),
         ),
         *[
@@ -393,8 +395,8 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
             "warning",
             "checkpoint_missing",
             told(
-                "2 of its 4 partitions have no checkpoint. MirrorMaker 2 gives none to a "
-                "group that is behind all its offset syncs, and takes up new groups only every "
+                "2 of its 4 partitions have no checkpoint. MirrorMaker 2 writes none for a "
+                "group that is behind all its offset syncs, and finds new groups only every "
                 "refresh.groups.interval.seconds."
             ),
         ),
@@ -407,8 +409,8 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
             "warning",
             "target_group",
             told(
-                "somebody is in the group of that name on the target (Stable), so neither a "
-                "failover nor MirrorMaker 2 can commit there for it."
+                "the group of that name on the target has members (Stable), so neither a "
+                "failover nor MirrorMaker 2 can commit its offsets there."
             ),
         ),
     ]

@@ -48,9 +48,9 @@ SINK_PLANS = [
     pytest.param(
         {"to": "current"},
         [
-            Row(S0, read(60), read(60), 60, "keep", "stands there already"),
-            Row(S1, read(20), read(20), 20, "keep", "stands there already"),
-            Row(S2, None, None, None, "keep", "stands there already"),
+            Row(S0, read(60), read(60), 60, "keep", "already there"),
+            Row(S1, read(20), read(20), 20, "keep", "already there"),
+            Row(S2, None, None, None, "keep", "already there"),
         ],
         id="current",
     ),
@@ -59,7 +59,7 @@ SINK_PLANS = [
         [
             Row(S0, read(60), None, None, "clear", "to=clear: 50 records again"),
             Row(S1, read(20), None, None, "clear", "to=clear: 20 records again"),
-            Row(S2, None, None, None, "keep", "stands there already"),
+            Row(S2, None, None, None, "keep", "already there"),
         ],
         id="clear",
     ),
@@ -101,7 +101,7 @@ SINK_PLANS = [
         {"to": "offset", "value": "20"},
         [
             Row(S0, read(60), read(20), 20, "set", "to=offset 20: 40 records again"),
-            Row(S1, read(20), read(20), 20, "keep", "stands there already"),
+            Row(S1, read(20), read(20), 20, "keep", "already there"),
             Row(S2, None, read(20), 20, "set", "to=offset 20"),
         ],
         id="offset",
@@ -131,7 +131,7 @@ def test_a_rewind_moves_nothing_forward(planner: Planner) -> None:
 
     plan = planner.plan(sink(READ), logs=LOGS, to="datetime", value=moment, only_back=True)
 
-    behind = "has not come so far, and is to go back only"
+    behind = "is not that far yet, and the request only goes back"
     assert_same(
         plan.rows,
         [
@@ -148,7 +148,7 @@ MIRROR_PLANS = [
         [
             Row(M0, replicated(59), replicated(9), 10, "set", "to=earliest: 50 records again"),
             Row(M1, replicated(19), None, 0, "clear", "to=earliest: 20 records again"),
-            Row(M2, None, None, None, "keep", "stands there already"),
+            Row(M2, None, None, None, "keep", "already there"),
         ],
         id="earliest",
     ),
@@ -157,16 +157,16 @@ MIRROR_PLANS = [
         [
             Row(M0, replicated(59), replicated(99), 100, "set", "to=latest: 40 records never"),
             Row(M1, replicated(19), replicated(49), 50, "set", "to=latest: 30 records never"),
-            Row(M2, None, None, None, "keep", "stands there already"),
+            Row(M2, None, None, None, "keep", "already there"),
         ],
         id="latest",
     ),
     pytest.param(
         {"to": "current"},
         [
-            Row(M0, replicated(59), replicated(59), 60, "keep", "stands there already"),
-            Row(M1, replicated(19), replicated(19), 20, "keep", "stands there already"),
-            Row(M2, None, None, None, "keep", "stands there already"),
+            Row(M0, replicated(59), replicated(59), 60, "keep", "already there"),
+            Row(M1, replicated(19), replicated(19), 20, "keep", "already there"),
+            Row(M2, None, None, None, "keep", "already there"),
         ],
         id="current",
     ),
@@ -175,7 +175,7 @@ MIRROR_PLANS = [
         [
             Row(M0, replicated(59), None, None, "clear", "to=clear: 50 records again"),
             Row(M1, replicated(19), None, None, "clear", "to=clear: 20 records again"),
-            Row(M2, None, None, None, "keep", "stands there already"),
+            Row(M2, None, None, None, "keep", "already there"),
         ],
         id="clear",
     ),
@@ -200,7 +200,7 @@ MIRROR_PLANS = [
         [
             Row(M0, replicated(59), replicated(39), 40, "set", "to=shift -20: 20 records again"),
             Row(M1, replicated(19), None, 0, "clear", "to=shift -20: 20 records again"),
-            Row(M2, None, None, None, "keep", "stands there already"),
+            Row(M2, None, None, None, "keep", "already there"),
         ],
         id="shift",
     ),
@@ -254,7 +254,7 @@ def test_starting_at_the_end_counts_from_the_end(planner: Planner) -> None:
         planner.plan(late, to="clear").rows,
         [
             Row(S0, read(60), None, None, "clear", "to=clear: 40 records never"),
-            Row(S1, None, None, None, "keep", "stands there already"),
+            Row(S1, None, None, None, "keep", "already there"),
         ],
     )
 
