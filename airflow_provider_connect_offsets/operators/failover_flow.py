@@ -92,9 +92,9 @@ def request_in(directory: FailoverDirectory) -> FailoverRequest:
 
 def failover_page(directory: FailoverDirectory, *, pending: Pending | None = None) -> str:
     """Write the page and the CSV anew, and return where the page lies."""
-    from airflow_provider_connect_offsets.report import write_failover_page
+    from airflow_provider_connect_offsets.report import write_failover_report
 
-    return page_written(lambda: write_failover_page(directory, pending=pending), directory.report)
+    return page_written(lambda: write_failover_report(directory, pending=pending), directory.report)
 
 
 class OpenFailoverOperator(FailoverOperator):

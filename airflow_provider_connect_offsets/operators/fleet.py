@@ -239,7 +239,7 @@ def _fleet(run_uri: str) -> FleetDirectory:
 
 
 def _page(run_uri: str, *, pending: Pending | None = None) -> str:
-    from airflow_provider_connect_offsets.report import write_fleet_page
+    from airflow_provider_connect_offsets.report import write_fleet_report
 
     fleet = _fleet(run_uri)
-    return page_written(lambda: write_fleet_page(fleet, pending=pending), fleet.report)
+    return page_written(lambda: write_fleet_report(fleet, pending=pending), fleet.report)

@@ -271,6 +271,6 @@ def _directory(run_uri: str) -> OrphansDirectory:
 
 
 def _page(directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> str:
-    from airflow_provider_connect_offsets.report import write_orphans_page
+    from airflow_provider_connect_offsets.report import write_orphans_report
 
-    return page_written(lambda: write_orphans_page(directory, pending=pending), directory.report)
+    return page_written(lambda: write_orphans_report(directory, pending=pending), directory.report)

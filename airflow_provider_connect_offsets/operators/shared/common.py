@@ -34,9 +34,9 @@ def owner_of(context: Context) -> Owner:
 
 def page_of(run: RunDirectory, *, pending: Pending | None = None) -> str:
     """Write the run's page anew, and return its URI; ``pending`` is why its plan is not applied yet."""
-    from airflow_provider_connect_offsets.report import write_page
+    from airflow_provider_connect_offsets.report import write_report
 
-    return page_written(lambda: write_page(run, pending=pending), run.report)
+    return page_written(lambda: write_report(run, pending=pending), run.report)
 
 
 def page_written(write: Callable[[], object], uri: str) -> str:
