@@ -1,7 +1,7 @@
-"""How long a connector stands still for a change, over a bare shell loop of curl: stop, wait, patch, resume, wait.
+"""Downtime of a change, compared with a shell loop of curl: stop, wait, patch, resume, wait.
 
-Both move the same partition of the same connector in turn, and the ratio of their medians is printed for a sink and for
-a MirrorSource. Counted from the accepted stop (ours: from before it is sent) until all tasks are RUNNING::
+Both move the same partition of the same connector in turn; prints the ratio of their medians for a sink and for a
+MirrorSource. Downtime lasts from the accepted stop (ours: from before it is sent) until all tasks are RUNNING::
 
     make bench
 """

@@ -1,7 +1,7 @@
-"""How good translated offsets are: the share of exact ones, and how much is read again at the others, for each event.
+"""Accuracy of translated offsets: the share of exact ones, and the re-reads of the others, by event.
 
-On the made-up histories of the tests, of which all is known. Says too how often each thing happened, and ends with 1
-where an answer is wrong::
+Uses generated histories of the tests, of which all is known. Also prints how often each event happened. Exit code 1 if
+a translated offset is wrong::
 
     python benchmarks/exactness.py --histories 2000
 """
@@ -35,33 +35,33 @@ ENDINGS = {
 
 
 def made_up(count: int, seed: int, endings: Sequence[Ending]) -> list[World]:
-    """So many histories, drawn by ``seed``."""
+    """``count`` histories, generated from ``seed``."""
     random = Random(seed)
     return [history(random, ending=random.choice(endings)) for _ in range(count)]
 
 
-def told(found: Sequence[Answer]) -> str:
-    """The share of exact answers, and the median bound of the others."""
-    if not found:
+def cell(answers: Sequence[Answer]) -> str:
+    """The share of exact answers, and the median of re-reads of the others."""
+    if not answers:
         return f"{'-':>16}"
-    bounds = [one.max_rereads for one in found if not one.exact and one.max_rereads is not None]
+    bounds = [answer.max_rereads for answer in answers if not answer.exact and answer.max_rereads is not None]
     median = f"{statistics.median(bounds):4.0f}" if bounds else "   -"
-    return f"{sum(one.exact for one in found) / len(found):9.1%} {median:>6}"
+    return f"{sum(answer.exact for answer in answers) / len(answers):9.1%} {median:>6}"
 
 
 def report(columns: Sequence[Sequence[Answer]], worlds: Sequence[World]) -> Iterable[str]:
-    """The table, line by line; worlds: those of the first column."""
+    """Lines of the table. ``worlds``: those of the first column."""
     yield f"{'':>18} {'happens':>8}" + "".join(f"{name:>26}" for name in ENDINGS)
-    yield f"{'all':>18} {'':>8}" + "".join(f"{told(found):>26}" for found in columns)
+    yield f"{'all':>18} {'':>8}" + "".join(f"{cell(answers):>26}" for answers in columns)
     for kind in [*Event, *Trait]:
         if not (share := sum(kind in world.happened for world in worlds) / len(worlds)):
             continue
-        of_kind = [told([one for one in found if kind in one.world.happened]) for found in columns]
-        yield f"{kind:>18} {share:8.1%}" + "".join(f"{one:>26}" for one in of_kind)
+        of_kind = [[answer for answer in answers if kind in answer.world.happened] for answers in columns]
+        yield f"{kind:>18} {share:8.1%}" + "".join(f"{cell(answers):>26}" for answers in of_kind)
 
 
 def main() -> int:
-    """Print the table, and the answers that are wrong."""
+    """Print the table and the wrong answers."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--histories", type=int, default=HISTORIES)
     parser.add_argument("--seed", type=int, default=SEED)
@@ -77,9 +77,9 @@ def main() -> int:
         first = first or worlds
         columns.append(answered(spark, worlds, read))
     print("\n".join(report(columns, first)))
-    anew = {Event.SOURCE_ANEW, Event.TARGET_ANEW}  # of those only topic ids tell
-    wrong = [str(one) for found in columns for one in found if one.wrong and not anew & one.world.happened]
-    print("\n".join(f"WRONG: {one}" for one in wrong[:10]), file=sys.stderr)
+    anew = {Event.SOURCE_ANEW, Event.TARGET_ANEW}  # only topic ids show these
+    wrong = [str(a) for answers in columns for a in answers if a.wrong and not anew & a.world.happened]
+    print("\n".join(f"WRONG: {answer}" for answer in wrong[:10]), file=sys.stderr)
     return 1 if wrong else 0
 
 

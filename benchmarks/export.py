@@ -1,7 +1,7 @@
-"""``connect-offsets --export`` over a bare librdkafka consumer that reads the same topic to its end.
+"""``connect-offsets --export``, compared with a bare librdkafka consumer that reads the same topic to its end.
 
-Both are whole processes, in turn: an offsets topic of 25 partitions with 113,000 records, each of another source
-partition, and one in which 5,000 are overwritten again and again. Then the memory that an export of 1,000,000 takes::
+Both run in turn as whole processes, on an offsets topic of 25 partitions with 113,000 records of as many source
+partitions, and on one with 113,000 records of 5,000. Then measures the memory of an export of 1,000,000 records::
 
     make bench
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 from sandbox import Broker, Sandbox
 
 PARTITIONS, RECORDS, MANY = 25, 113_000, 1_000_000
-# As it comes, but for the end of a partition, which it has to notice.
+# Default settings, except that the consumer reports the end of a partition.
 FLOOR = """
 import sys
 from confluent_kafka import Consumer, TopicPartition
@@ -84,7 +84,7 @@ def _export(sandbox: Sandbox, topic: str) -> tuple[float, float]:
 
 
 def _run(command: list[str]) -> tuple[float, float]:
-    """Run to the end; gives seconds, and the most megabytes that it held."""
+    """Run a program; seconds, and peak memory in megabytes."""
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _pid, status, used = os.wait4(process.pid, 0)

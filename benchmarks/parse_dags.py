@@ -1,7 +1,6 @@
-"""How long the ready DAGs take to parse, over a DAG of as many tasks that do nothing.
+"""Parse time of the ready-made DAGs compared with a DAG of as many empty tasks.
 
-Both are executed in fresh processes that have imported Airflow before, in turn, and the ratio of their medians is
-printed::
+Both are executed in turn, in new processes that have already imported Airflow; prints the ratio of their medians::
 
     make bench
 """

@@ -1,6 +1,6 @@
-"""How much the plan job costs over a Spark job that does nothing, by number of partitions.
+"""Time of the job ``plan`` compared with a Spark job that does nothing, by number of partitions.
 
-Both run as ``spark-submit --master local[2]``, in turn, and the ratio of their medians is printed::
+Both run in turn as ``spark-submit --master local[2]``; prints the ratio of their medians::
 
     make bench
 """
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def _snapshot(root: Path, partitions: int) -> RunDirectory:
-    """A sink with so many partitions, all to be rewound by 50 records."""
+    """The snapshot of a sink whose partitions are all to be moved back 50 records."""
     run = RunDirectory(root.as_uri())
     request = Request.parse(connector="sink", to="shift", value="-50", now=NOW)
     write_json(run.request, request.as_json())

@@ -1,4 +1,4 @@
-"""What the benchmarks share: whole programs, timed in turn."""
+"""Shared by the benchmarks: time whole programs in turn, and check promises."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from airflow_provider_connect_offsets.pipeline.class_archive import quick_start
 
 
 def medians(runs: int, *actions: Callable[[], object]) -> list[float]:
-    """Seconds of each; see :func:`timed`."""
+    """Median seconds of each action; see :func:`timed`."""
     return [statistics.median(taken) for taken in timed(runs, *actions)]
 
 
 def fastest(runs: int, *actions: Callable[[], object]) -> list[float]:
-    """Seconds of each when least else went on; for what is subtracted, where noise would add up."""
+    """Fewest seconds of each action, for times that are subtracted, where noise would add up; see :func:`timed`."""
     return [min(taken) for taken in timed(runs, *actions)]
 
 
 def timed(runs: int, *actions: Callable[[], object]) -> list[list[float]]:
-    """Seconds of each run of each, taken in turn, so that a slow minute of the machine hits all alike."""
+    """Seconds of each run of each action. Actions run in turn, so that a slow minute affects all of them."""
     seconds: list[list[float]] = [[] for _ in actions]
     for _ in range(runs):
         for taken, action in zip(seconds, actions, strict=True):
@@ -36,16 +36,24 @@ def timed(runs: int, *actions: Callable[[], object]) -> list[list[float]]:
 
 
 def submit(*arguments: str, archive: str = "") -> None:
-    """Run ``spark-submit`` as the operators do; archive: ``[connect_offsets] class_archive``."""
-    here = {**os.environ, **quick_start(archive), "PYSPARK_PYTHON": sys.executable}
+    """Run ``spark-submit`` as the operators do; ``archive``: ``[connect_offsets] class_archive``."""
+    environment = {**os.environ, **quick_start(archive), "PYSPARK_PYTHON": sys.executable}
     with tempfile.TemporaryDirectory() as scratch:
         binary = str(Path(sys.executable).with_name("spark-submit"))
-        run(binary, "--master", "local[2]", *arguments, cwd=scratch, env=here)
+        run(binary, "--master", "local[2]", *arguments, cwd=scratch, env=environment)
 
 
 def run(*command: str, cwd: str | None = None, env: Mapping[str, str] | None = None) -> str:
-    """Run a program to its end; gives what it printed, and ends the benchmark with its last words where it fails."""
+    """Run a program and return its output; if it fails, end the benchmark with its last output."""
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=cwd, env=env)
     if done.returncode:
         raise SystemExit(f"{command[0]} ended with {done.returncode}: {done.stderr[-2000:]}")
     return done.stdout
+
+
+def judged(promises: Mapping[str, bool]) -> int:
+    """Print the broken promises; the benchmark's exit code."""
+    broken = [promise for promise, kept in promises.items() if not kept]
+    for promise in broken:
+        print(f"BROKEN: {promise}", file=sys.stderr)
+    return 1 if broken else 0

@@ -258,7 +258,7 @@ def _fleet(run_uri: str) -> FleetDirectory:
 
 
 def _report(run_uri: str, *, pending: Pending | None = None) -> str:
-    from airflow_provider_connect_offsets.report import write_fleet_page
+    from airflow_provider_connect_offsets.report import write_fleet_report
 
     fleet = _fleet(run_uri)
-    return report_written(lambda: write_fleet_page(fleet, pending=pending), fleet.report)
+    return report_written(lambda: write_fleet_report(fleet, pending=pending), fleet.report)

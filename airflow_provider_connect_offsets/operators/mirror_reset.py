@@ -209,6 +209,6 @@ class RestoreMirrorFlowOperator(FlowOperator):
 
 
 def _report(run: ResetDirectory, *, pending: Pending | None = None) -> str:
-    from airflow_provider_connect_offsets.report import write_reset_page
+    from airflow_provider_connect_offsets.report import write_reset_report
 
-    return report_written(lambda: write_reset_page(run, pending=pending), run.report)
+    return report_written(lambda: write_reset_report(run, pending=pending), run.report)

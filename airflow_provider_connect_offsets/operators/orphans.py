@@ -221,6 +221,6 @@ def _directory(run_uri: str) -> OrphansDirectory:
 
 
 def _report(directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> str:
-    from airflow_provider_connect_offsets.report import write_orphans_page
+    from airflow_provider_connect_offsets.report import write_orphans_report
 
-    return report_written(lambda: write_orphans_page(directory, pending=pending), directory.report)
+    return report_written(lambda: write_orphans_report(directory, pending=pending), directory.report)

@@ -104,14 +104,14 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
             Readiness,
             as_text,
             readiness_table,
-            write_readiness_page,
+            write_readiness_report,
         )
         from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
         directory = _directory(self.run_uri)
         found = Readiness.read(directory)
         self.log.info("%s", as_text(readiness_table(found)))
-        uri = report_written(lambda: write_readiness_page(directory), directory.report)
+        uri = report_written(lambda: write_readiness_report(directory), directory.report)
         report = report_at(uri, dag_id=self.dag_id)
         for gone in forget_earlier(found.summary, keep_under=join(workspace_uri(), unique_segment(self.dag_id))):
             self.log.info("Removed, as the history keeps %s runs: %s", self.given(HistoryParams).keep, gone)

@@ -1,4 +1,4 @@
-"""Datasets as Spark reads and writes them, and the values that the jobs take from a snapshot to the driver."""
+"""Read, write and build DataFrames of datasets, and read a connector's row of a snapshot into the driver."""
 
 from __future__ import annotations
 
@@ -35,28 +35,31 @@ _TYPES: Mapping[ColumnKind, T.DataType] = {
     ColumnKind.TIMESTAMP: T.TimestampType(),
 }
 
-# A part that is missing or damaged is an error whatever the session is set to: a plan made without it would be wrong.
+# A missing or damaged file is an error, whatever the session is set to: a plan without its rows would be wrong.
 WHOLE = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
 _MARKED = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
 
 
 def struct_type(schema: Schema) -> T.StructType:
-    """Give Spark's schema of a dataset."""
+    """Spark's schema of a dataset."""
     return T.StructType([T.StructField(c.name, _TYPES[c.kind], nullable=c.nullable) for c in schema.columns])
 
 
 def shaped(frame: DataFrame, schema: Schema) -> DataFrame:
-    """Select a dataset's columns, in order and of the right types."""
-    # As texts, which the JVM is handed all at once: each column that is put together from here takes several calls.
+    """Select the columns of a dataset, in order, and cast them to its types."""
+    # One call into the JVM for all texts; a Column for each would take several calls.
     columns = [f"CAST(`{c.name}` AS {_TYPES[c.kind].simpleString()}) AS `{c.name}`" for c in schema.columns]
     return frame.selectExpr(*columns)
 
 
 def read_dataset(spark: SparkSession, uri: str, schema: Schema) -> DataFrame:
-    """Read a dataset; a nullable column that was added to the schema later is null in it.
+    """Read a dataset.
 
-    The schema is known, which saves Spark a job to find it out. Raises :class:`DatasetError` for a dataset that is
-    missing or unfinished, or without a column that must not be null.
+    A nullable column that the files lack, because it was added to the schema later, is null. Spark is given the schema,
+    which saves a job to infer it.
+
+    Raises:
+        DatasetError: the dataset is missing or unfinished, or lacks a column that must not be null
     """
     if not is_finished(spark, uri):
         raise DatasetError(f"the dataset {schema.name} at {uri} does not exist, or was never finished (no {MARKER})")
@@ -67,35 +70,38 @@ def read_dataset(spark: SparkSession, uri: str, schema: Schema) -> DataFrame:
 
 
 def is_finished(spark: SparkSession, uri: str) -> bool:
-    """Whether a dataset is there, whole."""
+    """Whether a dataset exists and was written completely."""
     return jvm.exists(spark, join(uri, MARKER))
 
 
 def write_dataset(frame: DataFrame, uri: str) -> None:
-    """Write a dataset in place of what is there, with the marker that its readers ask for.
+    """Write a dataset, replacing an earlier one, with the marker that its readers require.
 
-    Hadoop writes the marker last; clusters on object stores are often configured to write none.
+    Hadoop writes the marker last. Clusters with object stores are often configured to write none, so it is requested
+    here.
     """
     frame.write.mode("overwrite").option(_MARKED, "true").parquet(uri)
 
 
 def worked_out(frame: DataFrame) -> DataFrame:
-    """Work a frame out once, for what asks for it many times: without its plan, which would be planned as many times.
+    """Compute a frame now, for later frames that use it several times; its query plan is not planned again for each.
 
-    An executor that is lost takes its part along: then the job fails, and the task that submitted it tries again.
+    If an executor is lost, its rows are lost too: the job fails, and the task that submitted it retries.
     """
-    found = frame.localCheckpoint()
-    # Where Spark finds a piece to be empty, it may give columns other ids than the checkpoint's: Spark 4.0 then refuses
-    # to join it with what it was worked out from ("conflicting references").
-    return found.select(*(F.col(name).alias(name) for name in found.columns))
+    computed = frame.localCheckpoint()
+    # If Spark finds a part to be empty, it may give its columns other ids than the checkpoint's; Spark 4.0 then refuses
+    # to join it with the frame that it was computed from ("conflicting references").
+    return computed.select(*(F.col(name).alias(name) for name in computed.columns))
 
 
 @dataclass(frozen=True, slots=True)
 class PlanFrames:
-    """What a plan is made from.
+    """The snapshot that a plan is made from.
 
-    connectors, offsets: datasets ``connectors`` and ``connector_offsets``
-    bounds: dataset ``log_bounds`` of all topics in the cluster, so that a name that isn't there is a wrong one
+    Attributes:
+        connectors: dataset ``connectors``
+        offsets: dataset ``connector_offsets``
+        bounds: dataset ``log_bounds`` of all topics in the cluster; a topic that it lacks does not exist
     """
 
     connectors: DataFrame
@@ -104,7 +110,7 @@ class PlanFrames:
 
     @classmethod
     def read(cls, spark: SparkSession, directory: RunDirectory) -> PlanFrames:
-        """Read the datasets."""
+        """Read the datasets of a run."""
         return cls(
             connectors=read_dataset(spark, directory.connectors, CONNECTORS),
             offsets=read_dataset(spark, directory.connector_offsets, CONNECTOR_OFFSETS),
@@ -114,7 +120,16 @@ class PlanFrames:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The connector whose offsets are to be changed, from its row in the dataset ``connectors``."""
+    """The connector whose offsets a plan changes, from its row in dataset ``connectors``.
+
+    Attributes:
+        name: the connector
+        type: source or sink
+        connector_class: Java class
+        family: the family of its offsets
+        config: its configuration, secrets masked
+        failed_tasks: how many of its tasks are FAILED
+    """
 
     name: str
     type: ConnectorType
@@ -125,7 +140,7 @@ class Subject:
 
     @classmethod
     def of(cls, connectors: DataFrame, name: str) -> Subject:
-        """Read the row of ``name``; raises :class:`DatasetError` where the snapshot hasn't got it."""
+        """Read the row of ``name``; raises :class:`DatasetError` if there is none."""
         row = connectors.where(F.col("connector") == name).first()
         if row is None:
             raise DatasetError(f"the snapshot holds no connector {name!r}")
@@ -140,24 +155,29 @@ class Subject:
 
 
 def matches_whole(text: Column, pattern: str) -> Column:
-    """Whether a Java pattern matches the whole text, as Kafka's ``topics.regex`` does."""
+    """Whether a Java regular expression matches the whole text, as Kafka's ``topics.regex`` does."""
     return text.rlike(f"^(?:{pattern})$")
 
 
 def verdict_frame(spark: SparkSession, verdicts: Iterable[Verdict]) -> DataFrame:
-    """Make the dataset ``verdicts`` of verdicts on the connector as a whole."""
+    """Dataset ``verdicts`` with these verdicts."""
     rows = [(str(v.rule), v.severity.value, v.connector, v.partition, v.message) for v in verdicts]
     return few_rows(spark, rows, struct_type(VERDICTS))
 
 
 def few_rows(spark: SparkSession, rows: Sequence[tuple[Any, ...]], shape: T.StructType | str) -> DataFrame:
-    """Make a frame of rows that the driver holds: texts, numbers, booleans and null. ``shape`` may be DDL.
+    """A frame of a few rows in the driver's memory.
 
-    They travel as one JSON literal. ``createDataFrame`` would put them through a Python process on an executor, which
-    takes longer than most of the jobs, and needs the driver's version of Python there.
+    The rows become one JSON literal. ``createDataFrame`` would start a Python process on an executor, which takes
+    longer than most jobs and needs the driver's Python version there.
+
+    Args:
+        spark: the session
+        rows: texts, numbers, booleans and null
+        shape: the schema, or its DDL
     """
     struct = cast("T.StructType", T.StructType.fromDDL(shape)) if isinstance(shape, str) else shape
-    if not rows:  # known to be empty, so that no join with it is planned
+    if not rows:  # Spark's optimizer then knows the frame to be empty and plans no join with it
         nothing = [F.lit(None).cast(field.dataType).alias(field.name) for field in struct]
         return spark.range(0).select(*nothing).limit(0)
     named = json.dumps([dict(zip(struct.names, row, strict=True)) for row in rows])

@@ -1,11 +1,11 @@
-"""What the jobs need of the JVM beside DataFrames: small files where Spark itself reads and writes, and Java patterns.
+"""Small files on Hadoop's file systems, Parquet schemas and Java patterns, by calls into the driver's JVM.
 
-py4j is the only way to either, so the jobs run where the driver has a JVM of its own (spark-submit), not on Spark
-Connect.
+py4j is the only way to these, so jobs need a driver with its own JVM (spark-submit) and do not run on Spark Connect.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -16,15 +16,15 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
 
-# pyspark makes its own exceptions of some of Java's, and hands on the others as they come.
+# pyspark turns some Java exceptions into its own, and passes on the others unchanged.
 JVM_ERRORS = (PySparkException, Py4JJavaError)
 
 
 def stop(spark: SparkSession) -> None:
-    """Stop the session of a program that ends now.
+    """Stop the session at the end of the program.
 
-    ``SparkSession.stop`` also ends the server that adds up Python's accumulators, and waits up to half a second for it:
-    ``socketserver.BaseServer.shutdown`` is noticed at the server's next turn. Its thread ends with the program.
+    ``SparkSession.stop`` would also shut down the server of Python's accumulators, which takes up to half a second
+    (``socketserver.BaseServer.shutdown``). Its thread ends with the program anyway.
     """
     spark.sparkContext._jsc.stop()  # noqa: SLF001
 
@@ -39,8 +39,13 @@ def read_text(spark: SparkSession, uri: str) -> str:
         stream.close()
 
 
+def read_json(spark: SparkSession, uri: str) -> Any:
+    """Read a small file of JSON."""
+    return json.loads(read_text(spark, uri))
+
+
 def write_text(spark: SparkSession, uri: str, text: str) -> None:
-    """Write a small file, in place of what stood there."""
+    """Write a small file, replacing any file of that name."""
     file_system, path = _locate(spark, uri)
     stream = file_system.create(path, True)  # noqa: FBT003 - Java has no keyword arguments
     try:
@@ -50,25 +55,19 @@ def write_text(spark: SparkSession, uri: str, text: str) -> None:
 
 
 def exists(spark: SparkSession, uri: str) -> bool:
-    """Whether there is such a file."""
+    """Whether the file or directory exists."""
     file_system, path = _locate(spark, uri)
     return bool(file_system.exists(path))
 
 
 def remove(spark: SparkSession, uri: str) -> None:
-    """Remove a file, where there is one."""
-    file_system, path = _locate(spark, uri)
-    file_system.delete(path, False)  # noqa: FBT003 - Java has no keyword arguments
-
-
-def remove_tree(spark: SparkSession, uri: str) -> None:
-    """Remove a directory with all that is in it, where there is one."""
+    """Remove a file, or a directory with all its files, if it exists."""
     file_system, path = _locate(spark, uri)
     file_system.delete(path, True)  # noqa: FBT003 - Java has no keyword arguments
 
 
 def move(spark: SparkSession, source: str, target: str) -> None:
-    """Move a file, in place of what is at ``target``; both are on the same file system."""
+    """Move a file within a file system, replacing ``target``; raises :class:`DatasetError` if that fails."""
     file_system, path = _locate(spark, target)
     file_system.mkdirs(path.getParent())
     file_system.delete(path, False)  # noqa: FBT003 - Java has no keyword arguments
@@ -77,20 +76,21 @@ def move(spark: SparkSession, source: str, target: str) -> None:
 
 
 def first_part(spark: SparkSession, uri: str) -> str | None:
-    """The URI of a dataset's first file of Parquet; None where it has none."""
+    """The URI of a dataset's first Parquet file; None if it has none."""
     file_system, path = _locate(spark, uri)
     listed = file_system.listFiles(path, False)  # noqa: FBT003 - Java has no keyword arguments
     while listed.hasNext():
-        found = listed.next().getPath()
-        if found.getName().endswith(".parquet"):
-            return str(found.toString())
+        part = listed.next().getPath()
+        if part.getName().endswith(".parquet"):
+            return str(part.toString())
     return None
 
 
 def absent_columns(spark: SparkSession, uri: str, names: Iterable[str]) -> list[str]:
-    """Those of ``names`` that the dataset's first part lacks; all parts of a dataset are of one schema.
+    """Those of ``names`` that the dataset's first file lacks; all files of a dataset have one schema.
 
-    Raises :class:`DatasetError` for a part that is damaged.
+    Raises:
+        DatasetError: the file is damaged
     """
     part = first_part(spark, uri)
     if part is None:
@@ -110,7 +110,7 @@ def absent_columns(spark: SparkSession, uri: str, names: Iterable[str]) -> list[
 
 
 def pattern_problem(spark: SparkSession, pattern: str) -> str | None:
-    """Say why ``pattern`` is none to Java, which Kafka and Spark match with; None where it is one."""
+    """Why Java, which Kafka and Spark match with, rejects a regular expression; None if it is valid."""
     try:
         _jvm(spark).java.util.regex.Pattern.compile(pattern)
     except JVM_ERRORS as error:
@@ -119,7 +119,7 @@ def pattern_problem(spark: SparkSession, pattern: str) -> str | None:
 
 
 def root_cause(error: Exception) -> str:
-    """The first line of what went wrong at the bottom, without Spark's error class and SQL state around it."""
+    """The first line of the innermost exception's message, without Spark's error class and SQL state."""
     cause = getattr(error, "java_exception", None)
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()

@@ -1,7 +1,4 @@
-"""spark-submit's entry for a rehearsal: ``rehearsal_job.py RUN_DIRECTORY``.
-
-Translates two checkpoints that it has made up, so that the JVM comes by the classes that jobs need (``class_archive``).
-"""
+"""The job ``rehearsal``: translate two made-up checkpoints, so that the JVM loads what ``class_archive`` archives."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ FLOW = Flow(source_alias="here", target_alias="there")
 
 
 def rehearse(spark: SparkSession, directory: FailoverDirectory) -> dict[str, Any]:
-    """Write what a look at a flow would, and translate it; gives the summary."""
+    """Write the datasets of a small unplanned failover, translate them, and return the summary."""
     request = FailoverRequest.parse(planned=False, flow=FLOW, groups=".*")
     jvm.write_text(spark, directory.request, json.dumps(request.as_json()))
     jvm.write_text(spark, directory.members, json.dumps({"source": {}, "target": {}}))
@@ -47,11 +44,11 @@ def _write(spark: SparkSession, uri: str, schema: Schema, rows: list[tuple[Any, 
 
 
 def _checkpoint(number: int) -> tuple[Any, ...]:
-    """A row of ``stored_records``, as MirrorCheckpointTask writes it."""
+    """A row of dataset ``stored_records``, with a record of MirrorCheckpointTask."""
     key = _text(f"group-{number}") + _text(FLOW.target_topic("orders")) + struct.pack(">i", 0)
     value = struct.pack(">hqq", 0, number, number) + _text("")
-    told = {"topic": FLOW.checkpoints_topic, "kafka_partition": 0, "log_offset": number, "key": key, "value": value}
-    row = {**told, "written_at": datetime(2026, 1, 1, tzinfo=UTC)}
+    log = {"topic": FLOW.checkpoints_topic, "kafka_partition": 0, "log_offset": number}
+    row = {**log, "key": key, "value": value, "written_at": datetime(2026, 1, 1, tzinfo=UTC)}
     return tuple(row[name] for name in STORED_RECORDS.names)
 
 

@@ -1,4 +1,4 @@
-"""The Spark session of a job: what users have set stays, and what the datasets rest on is set whatever they say."""
+"""A Spark job and its session: users' settings override the job's defaults, but not what the datasets require."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline import jvm
 
-# Defaults of every job. Nobody reads the UI of a job of seconds. With debugging on, PySpark tells the JVM of each
-# function that is called where it is in the code, in more calls than it makes for the job itself.
+# Defaults of every job. Nobody reads the UI of a job that takes seconds. With debugging on, PySpark sends the JVM the
+# call site of each function, which takes more calls than the job itself.
 QUIET = {"spark.ui.enabled": "false", "spark.python.sql.dataFrameDebugging.enabled": "false"}
-# Readers of datasets expect microseconds in UTC; and an overflow must be an error, not another offset.
+# Readers of datasets expect microseconds in UTC. An overflow must be an error, not a wrong offset.
 REQUIRED = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS", "spark.sql.ansi.enabled": "true"}
 
 
@@ -48,12 +48,14 @@ class Job:
 
 
 def open_session(name: str, defaults: Mapping[str, str]) -> SparkSession:
-    """Start the job's session with ``defaults`` for what is set nowhere else.
+    """Start a session.
 
-    Users set Spark's settings in ``spark-defaults.conf``, in the properties file, or as ``--conf`` (``conf`` of the
-    operator).
+    Args:
+        name: of the Spark application
+        defaults: settings that hold unless the user sets them in ``spark-defaults.conf``, in the properties file, or as
+            ``--conf`` (``conf`` of the operator)
     """
-    SparkContext._ensure_initialized()  # noqa: SLF001 - before there is a JVM, SparkConf is empty
+    SparkContext._ensure_initialized()  # noqa: SLF001 - SparkConf is empty until the JVM runs
     conf = SparkConf()
     for setting, value in {**QUIET, **defaults}.items():
         conf.setIfMissing(setting, value)
@@ -63,6 +65,6 @@ def open_session(name: str, defaults: Mapping[str, str]) -> SparkSession:
 
 
 def set_default(spark: SparkSession, setting: str, value: str) -> None:
-    """Set what only a running session can tell, unless it is set already."""
+    """Set a default that depends on the running session, unless the user has set it."""
     if not spark.sparkContext.getConf().contains(setting):
         spark.conf.set(setting, value)

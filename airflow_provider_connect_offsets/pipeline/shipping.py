@@ -1,6 +1,6 @@
-"""What ``spark-submit`` is given: the job's file, and the zip with the modules that it and its executors import.
+"""The arguments of ``spark-submit``: the file it runs, and the zip of modules that driver and executors import.
 
-Standard library only: an Airflow operator calls this where there may be no pyspark.
+Standard library only: an Airflow task imports this module and need not have pyspark.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-# A job of seconds ends before the JVM's second compiler has paid for itself: without it, it takes about three quarters.
+# A job of seconds ends before the JVM's second compiler pays off: without it, the job takes about three quarters.
 QUICK_START = "-XX:TieredStopAtLevel=1"
 
 PACKAGE = Path(__file__).parents[1]
 
-# No more than the job imports, so that neither driver nor executors need fsspec, pyarrow or anything else of ours.
+# Only modules that jobs import, so that neither driver nor executors need fsspec, pyarrow or our other dependencies.
 _SHIPPED = (
     "__init__.py",
     "exceptions.py",
@@ -31,7 +31,7 @@ _SHIPPED = (
     "workspace/readiness.py",
     "workspace/schemas.py",
 )
-# Zip has no times before 1980; a fixed one makes equal content an equal file.
+# A fixed time (zip's earliest) makes equal content an equal file.
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
@@ -41,13 +41,17 @@ def job_path() -> Path:
 
 
 def spark_submit_path() -> str | None:
-    """The ``spark-submit`` on the path, or that which came with pyspark; None where there is neither."""
-    beside = Path(sys.executable).with_name("spark-submit")
-    return shutil.which("spark-submit") or (str(beside) if beside.exists() else None)
+    """The ``spark-submit`` on the path, else the one that pip installed with pyspark; None if there is neither."""
+    by_pip = Path(sys.executable).with_name("spark-submit")
+    return shutil.which("spark-submit") or (str(by_pip) if by_pip.exists() else None)
 
 
 def write_py_files(target: Path) -> Path:
-    """Write the zip for ``spark-submit --py-files`` to ``target``; the same modules give the same bytes."""
+    """Write the zip for ``spark-submit --py-files``; the same modules give the same bytes.
+
+    Returns:
+        ``target``
+    """
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for module in shipped_modules():
             entry = zipfile.ZipInfo((Path(PACKAGE.name) / module.relative_to(PACKAGE)).as_posix(), _LONG_AGO)
@@ -57,6 +61,6 @@ def write_py_files(target: Path) -> Path:
 
 
 def shipped_modules() -> Iterator[Path]:
-    """Yield the files of the modules that the jobs import, always in the same order."""
+    """The files of the modules that jobs import, always in the same order."""
     for pattern in _SHIPPED:
         yield from sorted(PACKAGE.glob(pattern))

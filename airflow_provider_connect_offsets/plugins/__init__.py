@@ -1,1 +1,1 @@
-"""What Airflow's API server gets from this package: an app that serves reports."""
+"""The Airflow plugin: an app of the API server that serves reports."""

@@ -1,43 +1,43 @@
-"""The page a person reads: one self-contained HTML file per run, and tables for the console.
+"""Reports of runs (one self-contained HTML file each), tables for logs, and questions to approvers.
 
-What stands here is public::
+::
 
-    change = Change.read(run)             # whatever stage it has reached
-    print(as_text(plan_table(change)))    # for a log; a rich console prints the table itself
-    question(change)                      # what an approver is asked, in Markdown
-    write_page(run)                       # report.html of one run
-    render([first, second], title="…")    # one page over several
-    write_fleet_page(fleet)               # a line for each connector, with links to their pages
-    write_orphans_page(directory)         # offsets whose connector is gone
-    write_failover_page(directory)        # consumer groups that go to another cluster
-    write_reset_page(run)                 # the reset of a flow: a change, and what goes beside its offsets
-    write_readiness_page(directory)       # how ready a MirrorMaker 2 flow is for a failover
+change = Change.read(run)             # at any stage
+print(as_text(plan_table(change)))    # for a log; a rich console prints the table itself
+question(change)                      # for an approver, in Markdown
+write_report(run)                     # report.html of a run
+render([first, second], title="…")    # one report on several changes
+write_fleet_report(fleet)             # a row for each connector, with links to their reports
+write_orphans_report(directory)       # offsets whose connector no longer exists
+write_failover_report(directory)      # consumer groups that move to another cluster
+write_reset_report(run)               # the reset of a flow
+write_readiness_report(directory)     # how ready a MirrorMaker 2 flow is for a failover
 """
 
 from airflow_provider_connect_offsets.report.change import Change
+from airflow_provider_connect_offsets.report.change_report import render, write_report
 from airflow_provider_connect_offsets.report.failover import (
     Failover,
     failover_question,
     failover_table,
-    write_failover_page,
+    write_failover_report,
 )
-from airflow_provider_connect_offsets.report.fleet import FleetChange, fleet_question, fleet_table, write_fleet_page
+from airflow_provider_connect_offsets.report.fleet import FleetChange, fleet_question, fleet_table, write_fleet_report
 from airflow_provider_connect_offsets.report.mirror_reset import (
     Reset,
     reset_question,
     reset_table,
-    write_reset_page,
+    write_reset_report,
 )
 from airflow_provider_connect_offsets.report.orphans import (
     Orphans,
     OrphansPending,
     orphans_question,
     orphans_table,
-    write_orphans_page,
+    write_orphans_report,
 )
-from airflow_provider_connect_offsets.report.page import render, write_page
 from airflow_provider_connect_offsets.report.question import question
-from airflow_provider_connect_offsets.report.readiness import Readiness, readiness_table, write_readiness_page
+from airflow_provider_connect_offsets.report.readiness import Readiness, readiness_table, write_readiness_report
 from airflow_provider_connect_offsets.report.standing import Pending
 from airflow_provider_connect_offsets.report.tables import (
     as_text,
@@ -72,10 +72,10 @@ __all__ = [
     "reset_question",
     "reset_table",
     "verdict_table",
-    "write_failover_page",
-    "write_fleet_page",
-    "write_orphans_page",
-    "write_page",
-    "write_readiness_page",
-    "write_reset_page",
+    "write_failover_report",
+    "write_fleet_report",
+    "write_orphans_report",
+    "write_readiness_report",
+    "write_report",
+    "write_reset_report",
 ]

@@ -1,4 +1,4 @@
-"""All that is known of one change, read from its run directory; whatever stage it has reached."""
+"""Read a change from its run directory, at any stage."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
 
 @dataclass(frozen=True, slots=True)
 class ConnectorBefore:
-    """The connector as the snapshot saw it."""
+    """The connector at the snapshot."""
 
     connector_class: str
     state: str
@@ -41,7 +41,7 @@ class ConnectorBefore:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The plan in numbers, as its job counted them."""
+    """Numbers of a plan, from its ``summary.json``."""
 
     partitions: int
     changed: int
@@ -67,7 +67,15 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One more table for the page: ``numbers`` are the columns that hold numbers, ``note`` says what is left out."""
+    """An additional table of a report.
+
+    Attributes:
+        title: above the table
+        headings: of the columns
+        rows: cells
+        numbers: indexes of columns with numbers
+        note: below the table
+    """
 
     title: str
     headings: tuple[str, ...]
@@ -78,10 +86,21 @@ class Listing:
 
 @dataclass(frozen=True)
 class Change:
-    """One change: what was asked for, planned, found, and done.
+    """One change: its request, plan, verdicts and outcome, as far as they exist.
 
-    ``title`` and ``facts`` (label and text, such as what was counted on the target) are for a page over several
-    changes. ``listings``: what else a page shows. ``pending`` says what a plan without an outcome waits for.
+    Attributes:
+        run: its directory
+        request: the request
+        observed: the connector at the snapshot; None before the snapshot
+        summary: numbers of the plan; None before the plan
+        rows: of the plan
+        verdicts: of the plan, worst first
+        bounds: logs of the cluster
+        recorded: the outcome recorded in the run, of this or of an earlier plan; None if there is none
+        pending: why a plan without an outcome is not applied yet
+        title: heading of its report
+        facts: label and text of more facts, shown below the figures
+        listings: additional tables
     """
 
     run: RunDirectory
@@ -106,15 +125,19 @@ class Change:
         title: str = "",
         facts: Mapping[str, str] | None = None,
     ) -> Change:
-        """Read what ``run`` holds so far; raises :class:`DatasetError` where even the request is missing."""
-        asked = Request.from_json(files.read_json(run.request))
+        """Read what ``run`` contains so far.
+
+        Raises:
+            DatasetError: the request is missing
+        """
+        request = Request.from_json(files.read_json(run.request))
         summary = files.read_json_if_any(run.summary)
-        # The summary is what the job writes last: without it, plan and verdicts are unfinished, or another plan's.
+        # The job writes the summary last: without it, plan and verdicts are unfinished, or those of another plan.
         planned = summary is not None
         return cls(
             run=run,
-            request=asked,
-            observed=_observed(run, asked.connector),
+            request=request,
+            observed=_observed(run, request.connector),
             summary=None if summary is None else Summary.of(summary),
             rows=tuple(_plan_row(row) for row in read_dataset(run.offset_plan, OFFSET_PLAN)) if planned else (),
             verdicts=_worst_first(read_dataset(run.verdicts, VERDICTS)) if planned else (),
@@ -124,20 +147,20 @@ class Change:
             },
             recorded=Outcome.read(run.outcome),
             pending=pending,
-            title=title or f"Offsets of {asked.connector}",
+            title=title or f"Offsets of {request.connector}",
             facts=facts or {},
         )
 
     @cached_property
     def outcome(self) -> Outcome | None:
-        """How *this* plan ended; None where it has not, even if an earlier plan of the run has."""
+        """The outcome of this plan; None if it has none, even if an earlier plan of the run has one."""
         return None if self.earlier is not None else self.recorded
 
     @cached_property
     def earlier(self) -> Outcome | None:
-        """How an earlier plan of the run ended, which was made again since; None where there was none.
+        """The outcome of an earlier plan of the run; None if there is none.
 
-        Its success is not this plan's, but what it left behind has to be told.
+        It is shown, as it may have changed offsets, but not as the outcome of this plan.
         """
         if self.recorded is None:
             return None
@@ -147,16 +170,16 @@ class Change:
 
     @cached_property
     def standing(self) -> Standing:
-        """How far it has come."""
+        """The banner."""
         if self.outcome is not None:
             return standing.ended(self.outcome)
         if self.summary is not None:
             return standing.planned(self.summary.errors, self.pending)
-        return standing.asked(snapshot=self.observed is not None)
+        return standing.requested(snapshot=self.observed is not None)
 
     @cached_property
     def moves(self) -> tuple[PositionMove, ...]:
-        """The partitions that are changed, worst first."""
+        """The partitions that the plan changes, worst first."""
         errors = (verdict for verdict in self.verdicts if verdict.severity is Severity.ERROR)
         faulty = {verdict.partition for verdict in errors if verdict.partition is not None}
         proved = self.outcome.offsets if self.outcome is not None else ()
@@ -164,18 +187,18 @@ class Change:
 
     @cached_property
     def records_again(self) -> int | None:
-        """Records delivered again: counted from where it stood when it was stopped, else as planned."""
+        """Records delivered again, counted from the position when the connector was stopped, else as planned."""
         planned = None if self.summary is None else self.summary.records_again
         return self._counted([move.records_again for move in self.moves], planned)
 
     @cached_property
     def records_never(self) -> int | None:
-        """Records never delivered, counted likewise."""
+        """Records never delivered, counted in the same way."""
         planned = None if self.summary is None else self.summary.records_never
         return self._counted([move.records_never for move in self.moves], planned)
 
     def _counted(self, numbers: list[int | None], planned: int | None) -> int | None:
-        """The plan's number is the better one where a partition's can't be told from its positions."""
+        """The sum, or the plan's number if that of a partition is unknown."""
         known = [number for number in numbers if number is not None]
         proved = bool(numbers) and all(move.proved is not None for move in self.moves)
         return sum(known) if proved and len(known) == len(numbers) else planned
@@ -186,13 +209,13 @@ def _plan_row(row: Mapping[str, Any]) -> PlanRow:
 
 
 def _worst_first(rows: Iterable[Mapping[str, Any]]) -> tuple[Verdict, ...]:
-    found = (Verdict(**{**row, "severity": Severity(row["severity"])}) for row in rows)
+    verdicts = (Verdict(**{**row, "severity": Severity(row["severity"])}) for row in rows)
     order = list(Severity)
-    return tuple(sorted(found, key=lambda one: (order.index(one.severity), one.rule, _natural(one.message))))
+    return tuple(sorted(verdicts, key=lambda v: (order.index(v.severity), v.rule, _natural(v.message))))
 
 
 def _natural(text: str) -> list[str | int]:
-    """Sort partition 2 before partition 10."""
+    """Sort key that puts partition 2 before partition 10."""
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", text)]
 
 
@@ -203,5 +226,5 @@ def _observed(run: RunDirectory, connector: str) -> ConnectorBefore | None:
 
 
 def _rows_if_any(uri: str, schema: Schema) -> list[dict[str, Any]]:
-    """Read a dataset that an earlier stage may not have written, or not finished."""
+    """The rows of a dataset; empty if it is missing or unfinished."""
     return read_dataset(uri, schema) if MARKER in files.list_names(uri) else []

@@ -1,4 +1,4 @@
-"""The reset of a MirrorMaker 2 flow for people: the page of its change, and topic by topic what goes and what comes."""
+"""The reset of a MirrorMaker 2 flow: its report, a table for logs, and the question to the approver."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from rich.console import Group
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import Belongs, FlowReset
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change, Listing
-from airflow_provider_connect_offsets.report.page import render
-from airflow_provider_connect_offsets.report.question import MOST_ROWS, more, plain, question
+from airflow_provider_connect_offsets.report.change_report import write_change_report
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, markdown, markdown_row, more, question
 from airflow_provider_connect_offsets.report.standing import Pending
-from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
+from airflow_provider_connect_offsets.report.tables import cells, more_in, new_table, titled
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 
-_ON_THE_PAGE = 200
-_HEADINGS = ("Topic", "It is", "Replicated again", "Duplicates", "Syncs that go", "Newest sync")
+_IN_THE_REPORT = 200
+_HEADINGS = ("Topic", "Effect", "Replicated again", "Duplicates", "Deleted syncs", "Newest sync")
 _NUMBERS = frozenset({2, 3, 4})
 _BELONGS = {
     Belongs.RESET: "reset",
-    Belongs.KEPT: "left where it is",
+    Belongs.KEPT: "left alone",
     Belongs.FOREIGN: "not of this flow",
 }
 _MEANING = (
-    "A record that is replicated again is appended to the remote topic; a duplicate is one of which it "
-    "holds a copy already. Both are counted in offsets: where the log has gaps (compaction, transactions), there are "
-    "fewer."
+    "A record that is replicated again is appended to the remote topic; it is a duplicate if the remote topic still "
+    "has its first copy. Both numbers count offsets; if the log has gaps (compaction, transactions), there are fewer "
+    "records."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class TopicLine:
-    """One topic, as the page and the tables show it."""
+    """A row of the tables: a topic."""
 
     topic: str
     belongs: Belongs
@@ -50,19 +50,14 @@ class TopicLine:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> TopicLine:
-        """Make it of a row of dataset ``reset_topics``."""
-        return cls(
-            topic=row["topic"],
-            belongs=Belongs(row["belongs"]),
-            records_again=row["records_again"],
-            duplicates=row["duplicates"],
-            syncs=row["syncs"],
-            newest_sync=row["newest_sync"],
-        )
+        """The row for a row of dataset ``reset_topics``."""
+        belongs = Belongs(row["belongs"])
+        numbers = (row["records_again"], row["duplicates"], row["syncs"])
+        return cls(row["topic"], belongs, *numbers, row["newest_sync"])
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """What stands in its row."""
+        """Texts of the row."""
         newest = "" if self.newest_sync is None else words.moment(self.newest_sync)
         numbers = (f"{number:,}" for number in (self.records_again, self.duplicates, self.syncs))
         return (self.topic, _BELONGS[self.belongs], *numbers, newest)
@@ -70,7 +65,15 @@ class TopicLine:
 
 @dataclass(frozen=True)
 class Reset:
-    """The reset of a flow, at whatever stage: the change of its MirrorSource's offsets, and what goes beside them."""
+    """The reset of a flow, at any stage.
+
+    Attributes:
+        change: the change of the MirrorSource's offsets
+        run: its directory
+        reset: the request
+        summary: of the job; None before the plan
+        lines: a row for each topic
+    """
 
     change: Change
     run: ResetDirectory
@@ -80,7 +83,7 @@ class Reset:
 
     @classmethod
     def read(cls, run: ResetDirectory, *, pending: Pending | None = None) -> Reset:
-        """Read what ``run`` holds so far; raises :class:`DatasetError` where even the request is missing."""
+        """Read what ``run`` contains so far; raises :class:`DatasetError` if the request is missing."""
         summary = files.read_json_if_any(run.summary)
         rows = [] if summary is None else read_dataset(run.reset_topics, RESET_TOPICS)
         reset = FlowReset.from_json(files.read_json(run.flow))
@@ -94,80 +97,82 @@ class Reset:
 
     @cached_property
     def facts(self) -> dict[str, str]:
-        """What the page says of the flow beside its offsets."""
+        """Facts on the flow, by label."""
         reset = self.reset
-        found = {
+        facts = {
             "Flow": f"`{reset.flow.source_alias}` to `{reset.flow.target_alias}`",
             "Offset syncs": f"`{reset.syncs.topic}` on the {reset.syncs.side}, emptied",
             "Checkpoints": f"`{reset.stored_checkpoints.topic}` on the target, "
             + ("emptied" if reset.checkpoints else "left as they are"),
             "MirrorCheckpoint": "none is stopped"
             if reset.checkpoint_connector is None
-            else f"`{reset.checkpoint_connector}`, stopped meanwhile",
+            else f"`{reset.checkpoint_connector}`, stopped during the reset",
         }
         if self.summary is not None:
-            found["Syncs that go"] = words.count(self.summary["syncs"], "record")
-            found["Duplicates on the target"] = f"{self.summary['duplicates']:,} predicted"
+            facts["Deleted syncs"] = words.count(self.summary["syncs"], "record")
+            facts["Duplicates on the target"] = f"{self.summary['duplicates']:,} predicted"
             if reset.checkpoints:
-                found["Checkpoints that go"] = f"{self.summary['checkpoints']:,}"
-        kept = [
-            ("Syncs as they were", self.run.sync_records),
-            ("Checkpoints as they were", self.run.checkpoint_records),
-        ]
+                facts["Deleted checkpoints"] = f"{self.summary['checkpoints']:,}"
+        kept = {"Syncs before": self.run.sync_records, "Checkpoints before": self.run.checkpoint_records}
         if self.change.outcome is not None:
-            kept.append(("Where it stood on both clusters", self.run.rewinds))
-        return {**found, **{name: f"`{words.without_credentials(uri)}`" for name, uri in kept}}
+            kept["Positions on both clusters before"] = self.run.rewinds
+        return {**facts, **{name: f"`{uri}`" for name, uri in words.uris(kept).items()}}
 
     @cached_property
     def listing(self) -> Listing:
-        """Topic by topic."""
-        rows = tuple(line.cells for line in self.lines[:_ON_THE_PAGE])
+        """The table of topics."""
+        rows = tuple(line.cells for line in self.lines[:_IN_THE_REPORT])
         left = len(self.lines) - len(rows)
         hidden = f" {left:,} more topics are in `{words.without_credentials(self.run.reset_topics)}`." if left else ""
         return Listing("Topic by topic", _HEADINGS, rows, _NUMBERS, f"{_MEANING}{hidden}")
 
 
-def reset_table(found: Reset, *, limit: int = MOST_ROWS) -> Group:
-    """What becomes of each topic: first those whose syncs go with others' reset."""
+def reset_table(reset: Reset, *, limit: int = MOST_ROWS) -> Group:
+    """The effects on each topic, those of other flows first."""
     table = new_table(*_HEADINGS)
-    for line in found.lines[:limit]:
+    for line in reset.lines[:limit]:
         table.add_row(*cells(*line.cells))
-    left = len(found.lines) - limit
-    note = f"{left:,} more in {words.without_credentials(found.run.reset_topics)}" if left > 0 else ""
-    return titled(f"Reset of the flow of {found.reset.source_connector}", table, note)
+    note = more_in(len(reset.lines), limit, reset.run.reset_topics)
+    return titled(f"Reset of the flow of {reset.reset.source_connector}", table, note)
 
 
-def reset_question(found: Reset, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-    """Tell in Markdown what a reset would do to offsets, syncs and remote topics, and that nothing has happened yet."""
-    if found.summary is None:
-        return question(found.change, link=link)
-    reset, summary = found.reset, found.summary
-    emptied = " and ".join(f"`{where.topic}` on the {where.side}" for where in reset.emptied)
-    cp = f"`{reset.source_connector}`" + (f" and `{reset.checkpoint_connector}`" if reset.checkpoint_connector else "")
-    checkpoints = f" and {words.count(summary['checkpoints'], 'checkpoint')}" if reset.checkpoints else ""
+def reset_question(reset: Reset, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
+    """The question to the approver: effects on offsets, syncs and remote topics; arguments as of ``question``."""
+    if reset.summary is None:
+        return question(reset.change, link=link)
+    request, summary = reset.reset, reset.summary
+    emptied = " and ".join(f"`{where.topic}` on the {where.side}" for where in request.emptied)
+    connectors = (request.source_connector, request.checkpoint_connector)
+    stopped = " and ".join(f"`{name}`" for name in connectors if name)
+    checkpoints = f" and {words.count(summary['checkpoints'], 'checkpoint')}" if request.checkpoints else ""
     rows = [
         f"| {' | '.join(_HEADINGS)} |",
         "|---|---|--:|--:|--:|---|",
-        *(f"| {' | '.join(map(plain, line.cells))} |" for line in found.lines[:limit]),
+        *(markdown_row(*line.cells) for line in reset.lines[:limit]),
     ]
-    first = (
-        f"**{summary['duplicates']:,}** records would be duplicated on the target. While {cp} stand still, {emptied} "
-        f"would be emptied: **{words.count(summary['syncs'], 'sync')}**{checkpoints} would go, and can't be put back."
+    effects = (
+        f"**{summary['duplicates']:,}** records would be duplicated on the target. {stopped} would be stopped, and "
+        f"{emptied} emptied: **{words.count(summary['syncs'], 'sync')}**{checkpoints} would be deleted and can't be "
+        "restored."
     )
     parts = [
-        first,
-        "\n".join([*rows, *more(len(found.lines), limit, "topics")]) if found.lines else "",
-        question(found.change, link=link),
+        effects,
+        "\n".join([*rows, *more(len(reset.lines), limit, "topics")]) if reset.lines else "",
+        question(reset.change, link=link),
     ]
-    return "\n\n".join(part for part in parts if part)
+    return markdown(parts)
 
 
-def write_reset_page(run: ResetDirectory, *, pending: Pending | None = None) -> str:
-    """Publish the page of a reset as its ``report.html``, and return where it lies."""
-    found = Reset.read(run, pending=pending)
-    change = replace(found.change, facts=found.facts, listings=(found.listing,) if found.lines else ())
-    files.write_bytes(run.report, render([change], title=change.title).encode())
-    return run.report
+def write_reset_report(run: ResetDirectory, *, pending: Pending | None = None) -> str:
+    """Write the report of a reset as its ``report.html``, and return its URI.
+
+    Args:
+        run: the run
+        pending: why its plan is not applied yet; None if unknown
+    """
+    reset = Reset.read(run, pending=pending)
+    listings = (reset.listing,) if reset.lines else ()
+    return write_change_report(replace(reset.change, facts=reset.facts, listings=listings))
 
 
 def _worst_first(line: TopicLine) -> tuple[int, int, str]:

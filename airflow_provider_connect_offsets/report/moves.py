@@ -1,4 +1,4 @@
-"""What becomes of one partition: planned, and where there is an outcome, what really happened."""
+"""How a change moves one partition: as planned, or as it was read back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.workspace.outcome import MovedOffset
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Records of a log, from ``start`` up to, and without, ``end``."""
+    """Offsets from ``start`` to before ``end``."""
 
     start: int
     end: int
@@ -27,19 +27,22 @@ class Log:
 
 
 class ReadBack(StrEnum):
-    """What a partition was found at in the end."""
+    """Comparison of the offset read back."""
 
-    WANTED = "as wanted"
+    REQUESTED = "as requested"
     BEFORE = "as before"
-    NEITHER = "neither as wanted nor as before"
+    NEITHER = "neither as requested nor as before"
 
 
 @dataclass(frozen=True, slots=True)
 class PositionMove:
     """A partition that the plan changes.
 
-    ``log`` is None where the offsets are no positions in a Kafka log, or the log is not there. ``proved`` is what the
-    change saw while the connector stood still, None where no change got that far. ``faulty``: an error names it.
+    Attributes:
+        row: of the plan
+        log: None if the offsets are not positions in a Kafka log, or there is no such log
+        proved: offsets observed while the connector was stopped; None if no change got that far
+        faulty: whether an error names the partition
     """
 
     row: PlanRow
@@ -49,62 +52,62 @@ class PositionMove:
 
     @property
     def where(self) -> str:
-        """The partition by the name people know it by."""
+        """Topic and partition, else the source partition."""
         row = self.row
         return row.partition if row.topic is None else f"{row.topic} · {row.kafka_partition}"
 
     @property
     def before_position(self) -> int | None:
-        """Where it stood: when it was stopped if it was, else when the plan was made."""
+        """Position before the change: when the connector was stopped, else at the snapshot."""
         return self.row.before_position if self.proved is None else self.proved.before_position
 
     @property
     def after_position(self) -> int | None:
-        """Where it is to resume."""
+        """Requested position."""
         return self.row.after_position if self.proved is None else self.proved.after_position
 
     @property
     def before_offset(self) -> str | None:
-        """What was stored before, as JSON."""
+        """Offset before the change, as JSON; None: none."""
         return self.row.before if self.proved is None else self.proved.before
 
     @property
     def after_offset(self) -> str | None:
-        """What is to be stored, as JSON."""
+        """Requested offset, as JSON; None: none."""
         return self.row.after if self.proved is None else self.proved.after
 
     @property
     def before(self) -> str:
-        """Where it stood, in words."""
+        """Position before the change, as text."""
         return words.position(self.before_offset, self.before_position)
 
     @property
     def after(self) -> str:
-        """Where it is to resume, in words."""
+        """Requested position, as text."""
         return words.position(self.after_offset, self.after_position)
 
     @property
-    def stands(self) -> str | None:
-        """What was read back at the end, in words; None where nothing was."""
+    def stored(self) -> str | None:
+        """Position read back, as text; None if nothing was read back."""
         return None if self.proved is None else words.position(self.proved.stands, self.proved.stands_position)
 
     @property
     def read_back(self) -> ReadBack | None:
-        """Whether what was read back is what was wanted; None where nothing was read back."""
+        """Whether the offset read back is the requested one; None if nothing was read back."""
         if self.proved is None:
             return None
         if self.proved.stands == self.proved.after:
-            return ReadBack.WANTED
+            return ReadBack.REQUESTED
         return ReadBack.BEFORE if self.proved.stands == self.proved.before else ReadBack.NEITHER
 
     @property
     def is_wrong(self) -> bool:
-        """Whether a reader has to look at this one first."""
+        """Whether the partition has an error, or an offset of someone else."""
         return self.faulty or self.read_back is ReadBack.NEITHER
 
     @property
     def between(self) -> Log | None:
-        """The records of the log that lie between before and after; None where that isn't known."""
+        """The part of the log between both positions; None if unknown."""
         before, after = self.before_position, self.after_position
         if before is None or after is None or self.log is None:
             return None
@@ -114,17 +117,17 @@ class PositionMove:
 
     @property
     def records_again(self) -> int | None:
-        """How many records it goes back over; None where that isn't known."""
+        """Records delivered again; None if unknown."""
         return None if self.between is None else len(self.between) * self._goes_back
 
     @property
     def records_never(self) -> int | None:
-        """How many records it goes forward over; None where that isn't known."""
+        """Records never delivered; None if unknown."""
         return None if self.between is None else len(self.between) * (not self._goes_back)
 
     @property
     def astray(self) -> str:
-        """On which side of the log's records it is to resume, where it isn't among them."""
+        """On which side of the log the requested position lies; empty if it lies within."""
         if self.log is None or self.after_position is None:
             return ""
         if self.after_position > self.log.end:
@@ -133,7 +136,7 @@ class PositionMove:
 
     @property
     def effect(self) -> str:
-        """What that means for whoever reads the records."""
+        """The effect on records, as text."""
         if self.faulty and self.astray:
             return self.astray
         if self.records_again:
@@ -142,10 +145,10 @@ class PositionMove:
             return f"{self.records_never:,} never"
         if self.between is not None:
             return "no record"
-        # Positions alone don't tell; the plan knew more, such as where auto.offset.reset would start.
+        # The plan's reason has more than the positions, such as where auto.offset.reset would start.
         _, colon, counted = self.row.reason.rpartition(": ")
         removed = ["offset removed"] if self.row.action is Action.CLEAR and self.after_position is None else []
-        return "; ".join([*removed, *([counted] if colon else [])]) or "not known"
+        return "; ".join([*removed, *([counted] if colon else [])]) or "unknown"
 
     @property
     def _goes_back(self) -> bool:
@@ -159,14 +162,26 @@ def moves(
     proved: Iterable[MovedOffset],
     faulty: Collection[str],
 ) -> tuple[PositionMove, ...]:
-    """Give the partitions that are changed, worst first: what is wrong, then what is lost, then what comes again."""
-    seen = {moved.partition: moved for moved in proved}
+    """The partitions that a plan changes, worst first: errors, records never delivered, records delivered again.
+
+    Args:
+        rows: of the plan
+        bounds: logs of the cluster
+        proved: offsets observed while the connector was stopped
+        faulty: partitions with an error
+    """
+    by_partition = {moved.partition: moved for moved in proved}
     changed = (row for row in rows if row.action is not Action.KEEP)
-    found = (
-        PositionMove(row, _log(row, bounds, seen.get(row.partition)), seen.get(row.partition), row.partition in faulty)
+    unsorted = (
+        PositionMove(
+            row,
+            _log(row, bounds, by_partition.get(row.partition)),
+            by_partition.get(row.partition),
+            row.partition in faulty,
+        )
         for row in changed
     )
-    return tuple(sorted(found, key=_badness))
+    return tuple(sorted(unsorted, key=_badness))
 
 
 def _log(row: PlanRow, bounds: Mapping[TopicPartition, Log], proved: MovedOffset | None) -> Log | None:
@@ -175,7 +190,7 @@ def _log(row: PlanRow, bounds: Mapping[TopicPartition, Log], proved: MovedOffset
     log = bounds.get(TopicPartition(row.topic, row.kafka_partition))
     if log is None or proved is None or proved.before_position is None or row.before_position is None:
         return log
-    # The connector went on reading until it was stopped, so the log had grown as far at least.
+    # The connector read until it was stopped, so the log had grown at least that far.
     progressed = proved.before_position > row.before_position
     return Log(log.start, max(log.end, proved.before_position)) if progressed else log
 

@@ -1,33 +1,40 @@
-"""Orphaned offsets for people: a page, a table for the log, and what an approver is asked."""
+"""Orphaned offsets: their report, a table for logs, and the question to the approver."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
 from rich.console import Group
 
 from airflow_provider_connect_offsets.report import words
-from airflow_provider_connect_offsets.report.page import environment
-from airflow_provider_connect_offsets.report.question import MOST_ROWS, more, plain, report_link
+from airflow_provider_connect_offsets.report.html import Figure, publish
+from airflow_provider_connect_offsets.report.question import (
+    MOST_ROWS,
+    markdown,
+    markdown_row,
+    more,
+    plain,
+    report_link,
+)
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 
 _MEANING = (
-    "A tombstone is written for each. A connector that is created again under such a name then starts from the "
-    "beginning, instead of where the old one stood. What is removed is kept in `removed.json` of the run."
+    "A tombstone is written for each offset. If a connector with such a name is created again, it starts from the "
+    "beginning instead of at the old offset. The removed records are kept in `removed.json` of the run."
 )
 _EXAMPLE = 100
 _KIB = 1024
 
 
 class OrphansPending(StrEnum):
-    """Why orphaned offsets are not removed; the datasets can't tell, so the caller may."""
+    """Why orphaned offsets are not removed; the datasets do not show it, so callers pass it."""
 
     REPORT = "report"
     APPROVAL = "approval"
@@ -35,11 +42,11 @@ class OrphansPending(StrEnum):
 
 
 _WAITS = {
-    OrphansPending.REPORT: ("Found, not removed", "This run was to look only (`remove` is false)."),
+    OrphansPending.REPORT: ("Found, not removed", "This run removes nothing (`remove` is false)."),
     OrphansPending.APPROVAL: ("Waiting for approval", "Nothing has been removed yet."),
     OrphansPending.REJECTED: (
         "Rejected: nothing was removed",
-        "Someone said no, or nobody answered in time.",
+        "The approver rejected it, or nobody answered in time.",
     ),
     None: ("Found, not removed", "No outcome is recorded."),
 }
@@ -47,7 +54,7 @@ _WAITS = {
 
 @dataclass(frozen=True, slots=True)
 class OrphanLine:
-    """One connector that is gone, as the page and the tables show it."""
+    """A row of the tables: a connector that no longer exists."""
 
     connector: str
     partitions: int
@@ -61,19 +68,19 @@ class OrphanLine:
     tone: Tone
 
     @classmethod
-    def of(cls, found: Mapping[str, Any], outcome: Mapping[str, Any] | None, seen: datetime) -> OrphanLine:
-        """Make it of a line of the summary."""
-        name, written_at = found["connector"], datetime.fromisoformat(found["written_at"])
+    def of(cls, line: Mapping[str, Any], outcome: Mapping[str, Any] | None, found_at: datetime) -> OrphanLine:
+        """The row for a connector of the summary."""
+        name, written_at = line["connector"], datetime.fromisoformat(line["written_at"])
         left: Mapping[str, str] = {} if outcome is None else outcome["left"]
         standing, tone = _standing_of(name, outcome, left)
         return cls(
             connector=name,
-            partitions=found["partitions"],
-            size=_bytes(found["size_bytes"]),
+            partitions=line["partitions"],
+            size=_bytes(line["size_bytes"]),
             written_at=written_at,
-            age=_age(seen - written_at),
-            partition=_shortened(found["partition"]),
-            offset=_shortened(found["offset"]),
+            age=_age(found_at - written_at),
+            partition=_shortened(line["partition"]),
+            offset=_shortened(line["offset"]),
             standing=standing,
             reason=left.get(name, ""),
             tone=tone,
@@ -82,7 +89,14 @@ class OrphanLine:
 
 @dataclass(frozen=True, slots=True)
 class Orphans:
-    """What was found, and what became of it."""
+    """Orphaned offsets and the outcome of their removal.
+
+    Attributes:
+        directory: the run
+        summary: of the job
+        outcome: of the removal; None if there is none
+        pending: why they are not removed; None if unknown
+    """
 
     directory: OrphansDirectory
     summary: Mapping[str, Any]
@@ -91,123 +105,123 @@ class Orphans:
 
     @classmethod
     def read(cls, directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> Orphans:
-        """Read what the run's directory holds; raises :class:`DatasetError` where nothing was looked for yet."""
+        """Read the run's directory; raises :class:`DatasetError` if the job has not run yet."""
         summary, outcome = files.read_json(directory.summary), files.read_json_if_any(directory.outcome)
-        # What became of an earlier search in the same directory is not the end of this one.
-        is_its_own = outcome is not None and outcome["digest"] == summary["digest"]
-        return cls(directory, summary, outcome if is_its_own else None, pending)
+        # Ignore the outcome of an earlier search in the same directory.
+        is_own = outcome is not None and outcome["digest"] == summary["digest"]
+        return cls(directory, summary, outcome if is_own else None, pending)
 
     @property
     def topic(self) -> str:
-        """The topic that was looked through."""
+        """The offsets topic."""
         return str(self.summary["request"]["topic"])
 
     @property
     def found_at(self) -> datetime:
-        """When."""
+        """When the job ran."""
         return datetime.fromisoformat(self.summary["found_at"])
 
     @property
     def size(self) -> str:
-        """Keys and values of all orphans together."""
+        """Size of all keys and values."""
         return _bytes(self.summary["size_bytes"])
 
     @property
     def gone(self) -> str:
-        """How many connectors are gone."""
+        """How many connectors no longer exist."""
         return words.count(self.summary["orphaned"], "deleted connector")
 
     @property
     def lines(self) -> tuple[OrphanLine, ...]:
-        """A line for each connector that the summary lists, largest first, those that were left alone before."""
-        found = [OrphanLine.of(one, self.outcome, self.found_at) for one in self.summary["connectors"]]
-        return tuple(sorted(found, key=lambda line: line.tone is not Tone.BAD))
+        """A row for each connector in the summary: those left alone first, then the largest."""
+        lines = [OrphanLine.of(line, self.outcome, self.found_at) for line in self.summary["connectors"]]
+        return tuple(sorted(lines, key=lambda line: line.tone is not Tone.BAD))
 
     @property
     def suspicion(self) -> str:
-        """What speaks against the topic's being that of this Connect cluster; empty where nothing does."""
+        """A warning that the topic may belong to another Connect cluster; empty if nothing indicates that."""
         if not self.summary["orphaned"] or self.summary["existing"]:
             return ""
         return (
             f"No connector of this Connect cluster has an offset in `{self.topic}`. Make sure that it is the "
-            "`offset.storage.topic` of this very cluster, and not of another one on the same Kafka."
+            "`offset.storage.topic` of this Connect cluster, and not of another one on the same Kafka."
         )
 
     @property
     def standing(self) -> Standing:
-        """How far it has come, said first."""
+        """The banner."""
         if not self.summary["orphaned"]:
-            return Standing("Nothing is orphaned", Tone.GOOD, "Every offset that was looked for has its connector.")
+            return Standing("Nothing is orphaned", Tone.GOOD, "The connector of every selected offset exists.")
         if self.outcome is None:
             headline, sentence = _WAITS[self.pending]
             return Standing(headline, Tone.CALM, sentence)
-        gone = words.count(len(self.outcome["removed"]), "connector")
-        proved = f"Offsets of {gone} were removed, and the topic was read again to prove it."
+        removed = words.count(len(self.outcome["removed"]), "connector")
+        proved = f"Offsets of {removed} were removed, and the topic was read again to prove it."
         if self.outcome["left"]:
             count = words.count(len(self.outcome["left"]), "connector")
-            return Standing(f"Not removed: offsets of {count}", Tone.BAD, f"{proved} The others are named below.")
+            return Standing(f"Not removed: offsets of {count}", Tone.BAD, f"{proved} The others are listed below.")
         return Standing("Removed", Tone.GOOD, proved, applied=True)
 
 
-def orphans_table(found: Orphans, *, limit: int = MOST_ROWS) -> Group:
-    """The connectors that are gone, largest first."""
-    table = new_table("Connector")
-    for heading in ("Partitions", "Size", "Last written"):
-        table.add_column(heading, justify="right")
+def orphans_table(orphans: Orphans, *, limit: int = MOST_ROWS) -> Group:
+    """The connectors that no longer exist, largest first."""
+    table = new_table("Connector", numbers=("Partitions", "Size", "Last written"))
     table.add_column("Last value")
-    for line in found.lines[:limit]:
+    for line in orphans.lines[:limit]:
         written = words.moment(line.written_at)
         table.add_row(*cells(line.connector, f"{line.partitions:,}", line.size, written, line.offset))
-    left = found.summary["orphaned"] - min(limit, len(found.lines))
-    title = f"Offsets in {found.topic} whose connector is gone: those of {found.gone}"
-    note = f"{left:,} more in {words.without_credentials(found.directory.orphans)}" if left > 0 else ""
-    return titled(title, table, " ".join(text for text in (note, found.suspicion) if text))
+    left = orphans.summary["orphaned"] - min(limit, len(orphans.lines))
+    title = f"Offsets of {orphans.gone} in {orphans.topic}"
+    note = f"{left:,} more in {words.without_credentials(orphans.directory.orphans)}" if left > 0 else ""
+    return titled(title, table, " ".join(text for text in (note, orphans.suspicion) if text))
 
 
-def orphans_question(found: Orphans, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-    """Tell in Markdown what would be removed and what that means, and that nothing has happened yet."""
-    summary = found.summary
-    offsets = f"**{words.count(summary['partitions'], 'offset')}** ({found.size})"
+def orphans_question(orphans: Orphans, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
+    """The question to the approver: what would be removed; arguments as of ``question.question``."""
+    summary = orphans.summary
+    offsets = f"**{words.count(summary['partitions'], 'offset')}** ({orphans.size})"
     rows = [
         "| Connector | Partitions | Last written | Size | Example |",
         "|---|--:|---|--:|---|",
-        *(_row(line) for line in found.lines[:limit]),
+        *(_row(line) for line in orphans.lines[:limit]),
     ]
     parts = [
-        f"Topic {plain(found.topic)} holds {offsets} of **{found.gone}**.",
-        f"**Look twice.** {found.suspicion}" if found.suspicion else "",
-        "\n".join([*rows, *more(summary["orphaned"], min(limit, len(found.lines)), "connectors")]),
+        f"Topic {plain(orphans.topic)} has {offsets} of **{orphans.gone}**.",
+        f"**Check this first.** {orphans.suspicion}" if orphans.suspicion else "",
+        "\n".join([*rows, *more(summary["orphaned"], min(limit, len(orphans.lines)), "connectors")]),
         _MEANING,
-        report_link(found.directory.report, link),
-        f"Offsets `{summary['digest'][:12]}` are what will be removed, and no others. Nothing has been removed yet.",
+        report_link(orphans.directory.report, link),
+        f"Exactly offsets `{summary['digest'][:12]}` will be removed. Nothing has been removed yet.",
     ]
-    return "\n\n".join(part for part in parts if part)
+    return markdown(parts)
 
 
-def write_orphans_page(directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> str:
-    """Publish the page as the run's ``report.html``, and return where it lies."""
-    found = Orphans.read(directory, pending=pending)
-    page = (
-        environment()
-        .get_template("orphans.html.j2")
-        .render(
-            title=f"Offsets without a connector in {found.topic}",
-            written_at=words.moment(datetime.now(tz=UTC)),
-            found=found,
-            links={"What was removed": directory.removed.rpartition("/")[2]},
-            datasets={
-                name: words.without_credentials(uri)
-                for name, uri in (
-                    ("Request", directory.request),
-                    ("All records", directory.stored_records),
-                    ("Orphans", directory.orphans),
-                    *((("What was removed", directory.removed),) if found.outcome else ()),
-                )
-            },
-        )
+def write_orphans_report(directory: OrphansDirectory, *, pending: OrphansPending | None = None) -> str:
+    """Write the report as the run's ``report.html``, and return its URI.
+
+    Args:
+        directory: the run
+        pending: why the offsets are not removed; None if unknown
+    """
+    orphans = Orphans.read(directory, pending=pending)
+    summary = orphans.summary
+    figures = (
+        Figure(f"{summary['orphaned']:,}", "connectors that no longer exist"),
+        Figure(f"{summary['partitions']:,}", "offsets of these connectors", orphans.size),
+        Figure(f"{summary['records']:,}", "records in the topic", f"{summary['keys']:,} keys"),
+        Figure(f"{summary['existing']:,}", "existing connectors with offsets", f"of {summary['known']:,} that exist"),
     )
-    files.write_bytes(directory.report, page.encode())
-    return directory.report
+    removed = {"Removed records": directory.removed} if orphans.outcome else {}
+    uris = {"Request": directory.request, "All records": directory.stored_records, "Orphans": directory.orphans}
+    return publish(
+        directory.report,
+        "orphans.html.j2",
+        title=f"Offsets without a connector in {orphans.topic}",
+        orphans=orphans,
+        figures=figures,
+        links={name: uri.rpartition("/")[2] for name, uri in removed.items()},
+        datasets=words.uris(uris | removed),
+    )
 
 
 def _standing_of(name: str, outcome: Mapping[str, Any] | None, left: Mapping[str, str]) -> tuple[str, Tone]:
@@ -217,8 +231,8 @@ def _standing_of(name: str, outcome: Mapping[str, Any] | None, left: Mapping[str
 
 
 def _row(line: OrphanLine) -> str:
-    shown = (line.connector, f"{line.partitions:,}", words.moment(line.written_at), line.size)
-    return f"| {' | '.join(plain(cell) for cell in shown)} | {plain(f'{line.partition} → {line.offset}')} |"
+    written = words.moment(line.written_at)
+    return markdown_row(line.connector, f"{line.partitions:,}", written, line.size, f"{line.partition} → {line.offset}")
 
 
 def _shortened(text: str) -> str:
@@ -232,7 +246,7 @@ def _bytes(number: int) -> str:
 
 
 def _age(age: timedelta) -> str:
-    """How long ago, roughly."""
+    """Age in days, hours or minutes."""
     if age.days:
         return f"{words.count(age.days, 'day')} ago"
     minutes = max(0, int(age.total_seconds() // 60))

@@ -1,8 +1,9 @@
-"""What a person is asked before a plan is applied, in Markdown, as Airflow's Required Actions show it."""
+"""The question to the approver of a plan, in Markdown, as Airflow's Required Actions show it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from airflow_provider_connect_offsets.report import words
 from airflow_provider_connect_offsets.report.change import Change
@@ -14,9 +15,12 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
 def question(change: Change, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
-    """Tell what would change, worst first, what the rules found, and that nothing has happened yet.
+    """What the plan would change, worst first, and its verdicts.
 
-    link: where a browser opens the report; None where reports are not served.
+    Args:
+        change: the change
+        limit: rows of each table
+        link: URL of the report for a browser; None if reports are not served
     """
     if change.summary is None:
         return f"There is no plan in {words.without_credentials(change.run.uri)}."
@@ -28,16 +32,16 @@ def question(change: Change, *, limit: int = MOST_ROWS, link: str | None = None)
         _table(change, limit),
         *_verdicts(change, limit),
         report_link(change.run.report, link),
-        f"Plan `{change.summary.digest[:12]}` is what will be applied, and no other. Nothing has been stopped yet.",
+        f"Exactly plan `{change.summary.digest[:12]}` will be applied. Nothing has been stopped yet.",
     ]
-    return "\n\n".join(part for part in parts if part)
+    return markdown(parts)
 
 
 def report_link(uri: str, link: str | None) -> str:
-    """Lead to the report. Where reports are not served, say where it is: no browser follows the URI of a workspace."""
+    """A link to the report, or its URI if ``link`` is None: browsers can't open URIs of the workspace."""
     if link is None:
-        return f"The report with all of it: `{words.without_credentials(uri)}`"
-    return f"[The report with all of it](<{link}>)"
+        return f"The full report: `{words.without_credentials(uri)}`"
+    return f"[The full report](<{link}>)"
 
 
 def _table(change: Change, limit: int) -> str:
@@ -52,31 +56,41 @@ def _table(change: Change, limit: int) -> str:
 
 
 def _verdicts(change: Change, limit: int) -> list[str]:
-    found = [f"- **{verdict.severity}**: {_prose(verdict.message)}" for verdict in change.verdicts[:limit]]
-    return ["\n".join([*found, *more(len(change.verdicts), limit, "verdicts")])] if found else []
+    lines = [f"- **{verdict.severity}**: {_prose(verdict.message)}" for verdict in change.verdicts[:limit]]
+    return ["\n".join([*lines, *more(len(change.verdicts), limit, "verdicts")])] if lines else []
 
 
 def more(count: int, limit: int, things: str) -> list[str]:
-    """Say how many a shortened table leaves out."""
+    """Lines below a table that leaves out rows."""
     return ["", f"… and {count - limit:,} more {things} in the report."] if count > limit else []
 
 
 def number(counted: int | None) -> str:
-    """A number of records, which may not be known."""
+    """A number of records, or ``unknown``."""
     return "unknown" if counted is None else f"{counted:,}"
 
 
 def _row(move: PositionMove) -> str:
     log = "" if move.log is None else str(move.log)
-    return f"| {' | '.join(plain(cell) for cell in (move.where, log, move.before, move.after, move.effect))} |"
+    return markdown_row(move.where, log, move.before, move.after, move.effect)
+
+
+def markdown_row(*cells: str) -> str:
+    """A row of a Markdown table with these texts, escaped."""
+    return f"| {' | '.join(plain(cell) for cell in cells)} |"
+
+
+def markdown(parts: Iterable[str]) -> str:
+    """Paragraphs, without empty ones."""
+    return "\n\n".join(part for part in parts if part)
 
 
 def _prose(text: str) -> str:
-    """A verdict's sentence: its backticks are meant as such, all else is somebody's names."""
+    """A verdict's message: backticks stay, all other Markdown is escaped."""
     quoted = words.without_credentials(text).split("`")
     return "`".join(part if number % 2 else plain(part) for number, part in enumerate(quoted))
 
 
 def plain(text: str) -> str:
-    """Text as it is: what looks like Markdown in it is somebody's name."""
+    """Text with Markdown escaped."""
     return _MARKDOWN.sub(r"\\\1", text)

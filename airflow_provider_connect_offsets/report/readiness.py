@@ -1,4 +1,4 @@
-"""A flow's readiness for people: a page with plots, and tables for the log."""
+"""A flow's readiness: its report with charts, and a table for logs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from rich.console import Group
 from airflow_provider_connect_offsets.offsets.advice import Advice, advise
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.report import words
-from airflow_provider_connect_offsets.report.figures import Figure
-from airflow_provider_connect_offsets.report.page import environment
+from airflow_provider_connect_offsets.report.html import Figure, drawn, publish
 from airflow_provider_connect_offsets.report.standing import Standing, Tone
 from airflow_provider_connect_offsets.report.tables import cells, new_table, titled
 from airflow_provider_connect_offsets.workspace import files
@@ -24,16 +23,15 @@ from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirect
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from airflow_provider_connect_offsets.report.charts.trend import Series
 
 MOST_ROWS = 20
 MOST_OF_A_RULE = 5
 ALL = "All partitions together"
+_KINDS = {"planned": "a planned", "unplanned": "an unplanned"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Classes of findings, in the order in which a person should look at them. What the configuration does stands by itself.
+# Classes of findings, in the order in which a person should read them; the configuration has its own table.
 CLASSES: Mapping[str, tuple[Rule, ...]] = {
     "Lost or created again": (Rule.RETENTION_LOSS, Rule.SOURCE_RECREATED, Rule.REMOTE_TOPIC_LOST),
     "Connectors and their tasks": (Rule.NOT_RUNNING, Rule.STUCK),
@@ -46,7 +44,13 @@ CLASSES: Mapping[str, tuple[Rule, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class FindingClass:
-    """What was found of one class: (severity, rule's sentence, message) of some, and how many more there are."""
+    """Verdicts of one class.
+
+    Attributes:
+        title: heading
+        rows: severity, the rule's sentence, and message of some
+        more: how many more there are
+    """
 
     title: str
     rows: tuple[tuple[str, str, str], ...]
@@ -55,7 +59,13 @@ class FindingClass:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """What a look has found; the numbers are those of the job's summary."""
+    """A flow's readiness, from the job's summary.
+
+    Attributes:
+        directory: the run
+        summary: of the job
+        connectors: rows of dataset ``connectors``
+    """
 
     directory: ReadinessDirectory
     summary: Mapping[str, Any]
@@ -63,106 +73,106 @@ class Readiness:
 
     @classmethod
     def read(cls, directory: ReadinessDirectory) -> Readiness:
-        """Read what the run's directory holds; raises :class:`DatasetError` where nothing is judged yet."""
+        """Read the run's directory; raises :class:`DatasetError` if the job has not run yet."""
         return cls(directory, files.read_json(directory.summary), tuple(read_dataset(directory.connectors, CONNECTORS)))
 
     @property
     def title(self) -> str:
-        """What the page is about."""
+        """Heading of the report."""
         flow = self.summary["flow"]
         return f"Readiness of {flow['source_alias']} → {flow['target_alias']} for a failover"
 
     @property
     def observed_at(self) -> datetime:
-        """When it was looked."""
+        """When the flow was observed."""
         return datetime.fromisoformat(self.summary["observed_at"])
 
     @property
     def ready(self) -> bool:
-        """No threshold is crossed, and nothing is lost, for a failover of either kind."""
+        """Whether there is no error, for a planned and for an unplanned failover."""
         return bool(self.summary["ready"])
 
     @property
     def standing(self) -> Standing:
-        """Whether a failover could happen now, said first."""
+        """The banner: whether a failover is possible now."""
         warnings = self.summary["verdicts"][Severity.WARNING.value]
         if self.ready:
             notice = f"No threshold is crossed. {words.count(warnings, 'warning')} below." if warnings else ""
             return Standing("Ready", Tone.CALM if warnings else Tone.GOOD, notice or "No threshold is crossed.")
         errors = words.count(self.summary["verdicts"][Severity.ERROR.value], "error")
         ready_for = self.summary["ready_for"]
-        headline = f"Ready only for a failover that is {ready_for[0]}" if ready_for else "Not ready"
+        headline = f"Ready only for {_KINDS[ready_for[0]]} failover" if ready_for else "Not ready"
         return Standing(f"{headline}: {errors}", Tone.BAD, self.sentence)
 
     @property
     def sentence(self) -> str:
-        """The worst that was found, in one sentence or two; empty where nothing was."""
+        """The message of the worst error; empty if there is none."""
         worst = self.summary["worst"]
         return "" if worst is None else str(worst["message"])
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The few numbers that a reader looks for first."""
-        told = self.summary
-        oldest = "not known" if told["lag_ms"] is None else words.seconds(told["lag_ms"] / 1000)
-        partitions = told["group_partitions"]
+        """Key figures."""
+        summary = self.summary
+        oldest = "unknown" if summary["lag_ms"] is None else words.seconds(summary["lag_ms"] / 1000)
+        partitions = summary["group_partitions"]
         return (
             Figure(
-                f"{told['lag']:,}",
+                f"{summary['lag']:,}",
                 "records not replicated yet",
-                f"in {told['lagging']:,} of {told['partitions']:,} partitions",
+                f"in {summary['lagging']:,} of {summary['partitions']:,} partitions",
             ),
             Figure(oldest, "age of the oldest of them"),
             Figure(
-                f"{told['lost']:,}",
+                f"{summary['lost']:,}",
                 "offsets lost",
-                "" if not told["lost"] else "gone from the source",
-                "never" if told["lost"] else "",
+                "deleted from the source" if summary["lost"] else "",
+                "never" if summary["lost"] else "",
             ),
             Figure(
-                _share(told["group_planned"], partitions),
+                _share(summary["group_planned"], partitions),
                 "of groups' positions covered by a planned failover",
-                f"{told['group_planned']:,} of {partitions:,}, in {words.count(told['groups'], 'group')}",
+                f"{summary['group_planned']:,} of {partitions:,}, in {words.count(summary['groups'], 'group')}",
             ),
             Figure(
-                _share(told["group_unplanned"], partitions),
-                "of them covered were the source lost now",
-                f"{told['group_unplanned']:,} of {partitions:,}",
+                _share(summary["group_unplanned"], partitions),
+                "of them covered if the source were lost now",
+                f"{summary['group_unplanned']:,} of {partitions:,}",
             ),
-            Figure(f"{told['group_rereads']:,}", "records read again after a planned failover", "at most", "again"),
+            Figure(f"{summary['group_rereads']:,}", "records read again after a planned failover", "at most", "again"),
         )
 
     @property
     def classes(self) -> tuple[FindingClass, ...]:
-        """What was found, class by class; classes of which nothing was are left out."""
-        found = []
+        """Classes with verdicts."""
+        classes = []
         for title, rules in CLASSES.items():
             rows: list[tuple[str, str, str]] = []
             times = 0
             for severity in Severity:
                 for rule in rules:
-                    kind = [one for one in self.summary["sample"] if (one["rule"], one["severity"]) == (rule, severity)]
-                    rows += [(severity.value, rule.sentence, one["message"]) for one in kind[:MOST_OF_A_RULE]]
+                    kind = [row for row in self.summary["sample"] if (row["rule"], row["severity"]) == (rule, severity)]
+                    rows += [(severity.value, rule.sentence, row["message"]) for row in kind[:MOST_OF_A_RULE]]
                     times += kind[0]["times"] if kind else 0
             if rows:
-                found.append(FindingClass(title, tuple(rows), times - len(rows)))
-        return tuple(found)
+                classes.append(FindingClass(title, tuple(rows), times - len(rows)))
+        return tuple(classes)
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """What of the flow's configuration makes a failover worse, worst first."""
+        """Advice on the flow's configuration, worst first."""
         request = self.summary["request"]
-        configs = {one["connector"]: json.loads(one["config"]) for one in self.connectors}
+        configs = {row["connector"]: json.loads(row["config"]) for row in self.connectors}
         names = request["source_connector"], request["checkpoint_connector"]
         source, checkpoint = ((name, configs[name]) if name in configs else None for name in names)
         if source is None:
             return ()
         order = list(Severity)
-        return tuple(sorted(advise(source, checkpoint), key=lambda one: order.index(one.severity)))
+        return tuple(sorted(advise(source, checkpoint), key=lambda advice: order.index(advice.severity)))
 
     @property
     def partition_lines(self) -> Sequence[Mapping[str, Any]]:
-        """Partitions, worst first, as many as the summary lists."""
+        """Partitions of the summary, worst first."""
         return [
             {
                 **line,
@@ -174,12 +184,12 @@ class Readiness:
 
     @property
     def group_lines(self) -> Sequence[Mapping[str, Any]]:
-        """Groups, worst first, as many as the summary lists."""
+        """Groups of the summary, worst first."""
         lines: Sequence[Mapping[str, Any]] = self.summary["group_lines"]
         return lines
 
     def trend(self) -> Series:
-        """The lag over time: of all partitions together, then of those that lag most."""
+        """The lag over time, of all partitions together and of those that lag most."""
         from airflow_provider_connect_offsets.report.charts.trend import Point  # noqa: PLC0415 - matplotlib takes its time
 
         lines: dict[str, list[Point]] = {ALL: []}
@@ -192,43 +202,43 @@ class Readiness:
         return {label: lines[label] for label in worst}
 
 
-def readiness_table(found: Readiness, *, limit: int = MOST_ROWS) -> Group:
-    """What was found, worst first, for a log."""
-    table = new_table("Severity", "Rule", "What was found")
+def readiness_table(readiness: Readiness, *, limit: int = MOST_ROWS) -> Group:
+    """The verdicts, worst first."""
+    table = new_table("Severity", "Rule", "Message")
     rank = list(Severity)
-    sample = sorted(found.summary["sample"], key=lambda one: rank.index(Severity(one["severity"])))
-    for one in sample[:limit]:
-        table.add_row(*cells(one["severity"].upper(), one["rule"], words.without_credentials(one["message"])))
-    numbers = ", ".join(f"{figure.value} {figure.label}" for figure in found.figures)
-    return titled(f"{found.title}: {found.standing.headline}", table, numbers)
+    sample = sorted(readiness.summary["sample"], key=lambda row: rank.index(Severity(row["severity"])))
+    for row in sample[:limit]:
+        table.add_row(*cells(row["severity"].upper(), row["rule"], words.without_credentials(row["message"])))
+    numbers = ", ".join(f"{figure.value} {figure.label}" for figure in readiness.figures)
+    return titled(f"{readiness.title}: {readiness.standing.headline}", table, numbers)
 
 
-def write_readiness_page(directory: ReadinessDirectory) -> str:
-    """Publish the page as the run's ``report.html``, and return where it lies."""
-    found = Readiness.read(directory)
-    page = (
-        environment()
-        .get_template("readiness.html.j2")
-        .render(
-            title=found.title,
-            written_at=words.moment(datetime.now(tz=UTC)),
-            found=found,
-            trend=_trend(found),
-            rereads=_rereads(found),
-            datasets={
-                name: words.without_credentials(uri)
-                for name, uri in (
-                    ("Request", directory.request),
-                    ("Partitions", directory.readiness),
-                    ("Groups", directory.group_readiness),
-                    ("Verdicts", directory.verdicts),
-                    ("History", str(found.summary["next_history"])),
-                )
-            },
-        )
+def write_readiness_report(directory: ReadinessDirectory) -> str:
+    """Write the report as the run's ``report.html``, and return its URI."""
+    from airflow_provider_connect_offsets.report.charts.trend import (  # noqa: PLC0415 - matplotlib takes its time
+        GroupBar,
+        draw_rereads,
+        draw_trend,
     )
-    files.write_bytes(directory.report, page.encode())
-    return directory.report
+
+    readiness = Readiness.read(directory)
+    bars = [GroupBar(line["group"], line["rereads"], line["checkpoint_rereads"]) for line in readiness.group_lines]
+    uris = {
+        "Request": directory.request,
+        "Partitions": directory.readiness,
+        "Groups": directory.group_readiness,
+        "Verdicts": directory.verdicts,
+        "History": str(readiness.summary["next_history"]),
+    }
+    return publish(
+        directory.report,
+        "readiness.html.j2",
+        title=readiness.title,
+        readiness=readiness,
+        trend=drawn(draw_trend(readiness.trend(), name="trend")),
+        rereads=drawn(draw_rereads(sorted(bars, key=lambda bar: -(bar.planned or 0)), name="rereads")),
+        datasets=words.uris(uris),
+    )
 
 
 def _share(covered: int, partitions: int) -> str:
@@ -236,28 +246,8 @@ def _share(covered: int, partitions: int) -> str:
 
 
 def _is_wrong(line: Mapping[str, Any]) -> bool:
-    """Whether records are lost, or source and remote topic no longer belong together."""
+    """Whether records are lost, or the remote topic does not match its source."""
     end, position = line["log_end"], line["position"]
     beyond = end is None or (position is not None and position > end)
     shorter = line["target_end"] is None or line["target_end"] <= (line["sync_downstream"] or -1)
     return bool(line["lost"]) or beyond or (shorter and position is not None)
-
-
-def _trend(found: Readiness) -> Markup | None:
-    from airflow_provider_connect_offsets.report.charts.trend import draw_trend  # noqa: PLC0415 - as above
-
-    return _drawn(draw_trend(found.trend(), name="trend"))
-
-
-def _rereads(found: Readiness) -> Markup | None:
-    from airflow_provider_connect_offsets.report.charts.trend import GroupBar, draw_rereads  # noqa: PLC0415 - as above
-
-    bars = [GroupBar(line["group"], line["rereads"], line["checkpoint_rereads"]) for line in found.group_lines]
-    return _drawn(draw_rereads(sorted(bars, key=lambda bar: -(bar.planned or 0)), name="rereads"))
-
-
-def _drawn(svg: str | None) -> Markup | None:
-    from markupsafe import Markup  # noqa: PLC0415 - as jinja2
-
-    # Drawn here and not by anyone else: what is text in it, the drawing has escaped.
-    return None if svg is None else Markup(svg)  # noqa: S704

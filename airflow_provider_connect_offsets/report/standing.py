@@ -1,4 +1,4 @@
-"""How far a change has come, said first and honestly: what was not applied never looks like success."""
+"""The banner of a report: how far a change has come. A change that was not applied never looks like success."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
 
 class Pending(StrEnum):
-    """Why a plan without an error is not applied yet; its datasets can't tell, so the caller may."""
+    """Why a plan without an error is not applied yet; the datasets do not show it, so callers pass it."""
 
     APPROVAL = "approval"
     DRY_RUN = "dry_run"
@@ -19,7 +19,7 @@ class Pending(StrEnum):
 
 
 class Tone(StrEnum):
-    """How a banner looks: all is well, nothing was done, nothing came of it, somebody has to act now."""
+    """Tone of a banner: applied, nothing done yet, not applied, or a person has to act now."""
 
     GOOD = "good"
     CALM = "calm"
@@ -29,7 +29,14 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A headline, its tone, and a sentence or two; ``applied``: the plan's offsets are what stands there now."""
+    """A banner.
+
+    Attributes:
+        headline: a few words
+        tone: its colour
+        sentence: a sentence or two
+        applied: whether the plan's offsets are stored now
+    """
 
     headline: str
     tone: Tone
@@ -42,21 +49,21 @@ _ENDS = {
     Result.RESTORED: ("Restored: the change was not applied", Tone.BAD),
     Result.REFUSED: ("Refused: nothing was changed", Tone.BAD),
     Result.LEFT_STOPPED: ("LEFT STOPPED: act now", Tone.ALARM),
-    Result.RECORDS_DELETED: ("Applied, but records were deleted: look now", Tone.ALARM),
-    Result.UNKNOWN: ("UNKNOWN: look now", Tone.ALARM),
+    Result.RECORDS_DELETED: ("Applied, but records were deleted: check now", Tone.ALARM),
+    Result.UNKNOWN: ("UNKNOWN: check now", Tone.ALARM),
 }
 
 _WAITS = {
     Pending.APPROVAL: ("Waiting for approval", "Nothing has been stopped or changed."),
-    Pending.DRY_RUN: ("Dry run: nothing was changed", "The change was planned and checked, and that was all."),
-    Pending.REJECTED: ("Rejected: nothing was changed", "Whoever was asked said no, or nobody answered in time."),
-    Pending.NOT_BEGUN: ("Not begun: nothing was changed", "The change of other connectors ended before its turn came."),
-    None: ("Planned, not applied", "No outcome is recorded: this is a dry run, or a change that has yet to be made."),
+    Pending.DRY_RUN: ("Dry run: nothing was changed", "The change was only planned and checked."),
+    Pending.REJECTED: ("Rejected: nothing was changed", "The approver rejected it, or nobody answered in time."),
+    Pending.NOT_BEGUN: ("Not begun: nothing was changed", "The run ended before the change of this connector began."),
+    None: ("Planned, not applied", "No outcome is recorded: this is a dry run, or the change has not been made yet."),
 }
 
 
 def ended(outcome: Outcome) -> Standing:
-    """How a change ended."""
+    """The banner of a change that has ended."""
     if outcome.result is Result.APPLIED:
         return _applied(outcome)
     headline, tone = _ENDS[outcome.result]
@@ -64,7 +71,12 @@ def ended(outcome: Outcome) -> Standing:
 
 
 def planned(errors: int, pending: Pending | None) -> Standing:
-    """A plan, with so many errors, of which no outcome is known."""
+    """The banner of a plan without an outcome.
+
+    Args:
+        errors: verdicts of severity ``error``
+        pending: why it is not applied yet; None if unknown
+    """
     if errors:
         sentence = f"The plan has {count(errors, 'error')}, so nothing was stopped."
         return Standing(_ENDS[Result.REFUSED][0], Tone.BAD, sentence)
@@ -72,18 +84,18 @@ def planned(errors: int, pending: Pending | None) -> Standing:
     return Standing(headline, Tone.BAD if pending is Pending.NOT_BEGUN else Tone.CALM, sentence)
 
 
-def asked(*, snapshot: bool) -> Standing:
-    """A request that has no plan yet."""
+def requested(*, snapshot: bool) -> Standing:
+    """The banner of a request without a plan. ``snapshot``: whether the connector was observed."""
     if snapshot:
         return Standing("Not planned yet", Tone.CALM, "The offsets were read; nothing has been stopped or changed.")
     return Standing("Not planned yet", Tone.CALM, "Nothing has been read, stopped or changed.")
 
 
 def _applied(outcome: Outcome) -> Standing:
-    """Offsets that are right are only half of it: the connector has to be back in the state it had."""
+    """The connector must also be back in its prior state."""
     prior, final = outcome.prior_state, outcome.final_state
     if prior != final:
-        headline = f"Applied, but the connector is not {prior or 'as it was'}: look now"
+        headline = f"Applied, but the connector is not {prior or 'in its prior state'}: check now"
         return Standing(headline, Tone.ALARM, outcome.message, applied=True)
     if final is None:
         return Standing("Applied; the connector's state is not recorded", Tone.CALM, outcome.message, applied=True)

@@ -36,4 +36,4 @@ def test_a_person_is_asked(tmp_path: Path) -> None:
 
     assert subject == "Remove the offsets of 2 deleted connectors?"
     assert "| files-old | 3 | 2025-11-02 08:00:00 UTC | 2.0 KiB |" in body
-    assert "this run was to look only" in local(directory.report).read_text().lower()
+    assert "this run removes nothing" in local(directory.report).read_text().lower()

@@ -82,13 +82,13 @@ def test_every_question_links_to_its_report(
     with DAG(DAG_ID, schedule=None):
         task = operator(task_id="approve", summary=summary)
 
-    assert f"[The report with all of it](<{URL}>)" in task.question()[1]
+    assert f"[The full report](<{URL}>)" in task.question()[1]
 
     monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://airflow.example.com/team")
-    assert f"[The report with all of it](<https://airflow.example.com/team{URL}>)" in task.question()[1]
+    assert f"[The full report](<https://airflow.example.com/team{URL}>)" in task.question()[1]
 
     monkeypatch.setenv("AIRFLOW__CONNECT_OFFSETS__SERVE_REPORTS", "False")
-    assert f"The report with all of it: `{summary['report']}`" in task.question()[1]
+    assert f"The full report: `{summary['report']}`" in task.question()[1]
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda one: one.__name__)

@@ -146,7 +146,7 @@ def test_a_partition_that_the_target_lacks_is_no_success(sandbox: Sandbox, spark
     assert (absent["source_end"], absent["target_start"], absent["target_end"]) == (20, None, None)
     assert not absent["drained"]
     assert summary["partitions"] == summary["covered"] + 1
-    assert "less than min_coverage 1 asks for" in summary["errors"][0]
+    assert "less than min_coverage 1 requires" in summary["errors"][0]
 
 
 def test_a_remote_topic_that_was_created_anew_with_a_checkpoint_of_before(
@@ -208,7 +208,7 @@ def test_a_rewind_that_had_not_caught_up_when_the_source_was_lost(
     if syncs_on == "source":
         assert (row["action"], row["downstream"]) == ("skip", None)
         assert row["checkpoint"] > REWOUND
-        assert "the Param trust_checkpoints lets it go on there" in summary["errors"][0]
+        assert "the Param trust_checkpoints lets it resume there" in summary["errors"][0]
     else:
         assert summary["errors"] == []
         again = logs.read_again(0, position=position, place=row["downstream"])

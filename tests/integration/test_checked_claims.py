@@ -62,9 +62,9 @@ def test_a_claim_that_its_record_disproves_closes_the_gate(
     checked, [error] = translated("no", 20)
     assert checked == 1
     assert error == (
-        f"1 of 1 claims are disproved by the records themselves: that of topic {flowing.topic!r}, partition 0, "
-        f"offset 11 is not that of {flowing.target_topic!r}, offset 11. Something else writes to the remote topic, or "
-        "changes records on their way."
+        f"Records disprove 1 of 1 claims: the record of topic {flowing.topic!r}, partition 0, "
+        f"offset 11 is not the one of {flowing.target_topic!r}, offset 11. Something else writes to the remote topic, "
+        "or changes records on their way."
     )
 
 
@@ -86,6 +86,6 @@ def test_so_does_one_of_the_way_home(flowing: Flowing, spark: SparkSession, tmp_
     checked, [error] = translated("no", 20)
     assert checked == 1
     assert error.startswith(
-        f"1 of 1 claims are disproved by the records themselves: that of topic {flowing.target_topic!r}, partition 0, "
-        f"offset 11 is not that of {flowing.topic!r}, offset 11."
+        f"Records disprove 1 of 1 claims: the record of topic {flowing.target_topic!r}, partition 0, "
+        f"offset 11 is not the one of {flowing.topic!r}, offset 11."
     )

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_connect_offsets.report import write_readiness_page
+from airflow_provider_connect_offsets.report import write_readiness_report
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import list_names
 from airflow_provider_connect_offsets.workspace.flow_schemas import LAG_TREND
@@ -115,7 +115,9 @@ def test_what_retention_took_is_found_and_is_the_worst(story: Story) -> None:
     """Records that went before they were replicated, with the very offsets."""
     [message] = story.broken.errors["retention_loss"]
 
-    assert f"topic `{story.flow.topic('retained')}`, partition 0: records 100 to 109 (10 offsets) went" in message
+    assert (
+        f"topic `{story.flow.topic('retained')}`, partition 0: records 100 to 109 (10 offsets) were deleted" in message
+    )
     assert story.broken.partitions[story.flow.topic("retained")]["lost"] == LOST
     assert story.broken.summary["worst"] == {"rule": "retention_loss", "message": message}
     assert story.broken.summary["ready"] is False
@@ -127,7 +129,7 @@ def test_a_topic_that_was_created_again_is_found(story: Story) -> None:
     [beyond] = story.stuck.errors["source_recreated"]
 
     assert f"topic `{story.flow.topic('recreated')}`, partition 0: the source topic was deleted and created" in by_id
-    assert "stands at 100, beyond the log end 5" in beyond
+    assert "has position 100, beyond the log end 5" in beyond
 
 
 def test_a_replica_that_is_gone_is_found(story: Story) -> None:
@@ -136,7 +138,7 @@ def test_a_replica_that_is_gone_is_found(story: Story) -> None:
     [shorter] = story.stuck.errors["remote_topic_lost"]
 
     assert f"no such partition of `source.{story.flow.topic('dropped')}`" in gone
-    assert "ends at 0, but an offset sync names its record 99" in shorter
+    assert "ends at 0, but an offset sync refers to its record 99" in shorter
 
 
 def test_connectors_that_do_not_run_are_found(story: Story) -> None:
@@ -160,7 +162,7 @@ def test_a_task_that_stands_still_is_found(story: Story) -> None:
         "retained",
         "recreated",
     }
-    assert "the connector runs, but has stood at 100 at least since" in stuck[0]
+    assert "the connector runs, but has been at position 100 at least since" in stuck[0]
 
 
 def test_a_group_without_checkpoint_or_replica_is_found(story: Story) -> None:
@@ -170,12 +172,13 @@ def test_a_group_without_checkpoint_or_replica_is_found(story: Story) -> None:
     [missing] = story.broken.warnings["checkpoint_missing"]
 
     assert (
-        f"group `{group}`: a planned failover now would translate 1 of 2 partitions, and 90% are asked for" in coverage
+        f"group `{group}`: a planned failover now would translate 1 of 2 partitions, less than min_coverage 90%"
+        in coverage
     )
-    assert "there is no remote topic of the partition." in coverage
+    assert "the partition has no remote topic." in coverage
     assert f"group `{group}`: 2 of its 2 partitions have no checkpoint." in missing
     [unseen] = [text for text in story.broken.errors["unplanned_coverage"] if f"group `{group}`" in text]
-    assert "were the source lost now, a failover would translate 1 of 2 partitions" in unseen
+    assert "if the source were lost now, a failover would translate 1 of 2 partitions" in unseen
 
 
 def test_settings_that_make_a_failover_worse_are_told(story: Story) -> None:
@@ -207,7 +210,7 @@ def test_the_history_holds_so_many_runs(story: Story) -> None:
 
 def test_the_page_shows_all_of_it(story: Story) -> None:
     """The headline, the worst, a class for each kind of finding, the plots, and the settings."""
-    page = Path(write_readiness_page(story.broken.directory).removeprefix("file://")).read_text()
+    page = Path(write_readiness_report(story.broken.directory).removeprefix("file://")).read_text()
     assert "Not ready: 9 errors" in page
     for text in ("Lost or created again", "Connectors and their tasks", "Groups after a failover", "offset.lag.max"):
         assert text in page

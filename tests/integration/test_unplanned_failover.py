@@ -146,5 +146,5 @@ def test_translated_again_it_is_the_same(
     again, told = moving.preview(planned=False, source_connector="")
 
     assert (told["commit"], told["covered"], told["errors"]) == (0, summary["covered"], [])
-    assert {row["reason"] for row in rows(again)} == {"it stands there already"}
+    assert {row["reason"] for row in rows(again)} == {"it is already there"}
     assert moving.commit(again, told["digest"]).groups == 0

@@ -64,7 +64,7 @@ def test_clear_effect(planner: Planner) -> None:
         ("none", "auto.offset.reset=none decides: its task will fail."),
         (
             "by_duration:P1D",
-            "auto.offset.reset=by_duration decides: it resumes that far back from the moment it starts.",
+            "auto.offset.reset=by_duration decides: it resumes that far back from its start.",
         ),
     ):
         cleared = sink(MIDDLE, consumer_override_auto_offset_reset=reset)
@@ -103,8 +103,8 @@ def test_garbage_can_be_cleared(planner: Planner) -> None:
             Rule.CLEAR_EFFECT,
             WARNING,
             at_mirror(0, cluster="typo"),
-            "`flow`, topic `orders`, partition 0: its offset is removed; the connector reads no such partition, so "
-            "nothing else changes.",
+            "`flow`, topic `orders`, partition 0: its offset is removed; the connector does not read this partition, "
+            "so nothing else changes.",
         )
     ]
     assert (plan.counts.clear, plan.counts.records_again) == (1, 0)
@@ -136,7 +136,7 @@ def test_from_latest(planner: Planner) -> None:
             Rule.FROM_LATEST,
             WARNING,
             None,
-            "`flow`: to=latest leaves out all that is not replicated yet, which gives up at-least-once.",
+            "`flow`: to=latest leaves out all records that are not replicated yet, which gives up at-least-once.",
         )
     ]
     late = mirror(MIDDLE, source_consumer_auto_offset_reset="latest")
@@ -145,7 +145,7 @@ def test_from_latest(planner: Planner) -> None:
             Rule.FROM_LATEST,
             WARNING,
             None,
-            "`flow`: source.consumer.auto.offset.reset=latest starts at the end wherever no offset is stored, which "
+            "`flow`: source.consumer.auto.offset.reset=latest starts at the log end if no offset is stored, which "
             "gives up at-least-once.",
         )
     ]
@@ -179,7 +179,7 @@ def test_assumed_position(planner: Planner) -> None:
             Rule.ASSUMED_POSITION,
             WARNING,
             at_sink(0),
-            "`sink`, topic `orders`, partition 0: nothing is stored, so it counts from 0, where "
+            "`sink`, topic `orders`, partition 0: no offset is stored, so it counts from 0, where "
             "auto.offset.reset=earliest would start.",
         )
     ]
@@ -189,7 +189,7 @@ def test_assumed_position(planner: Planner) -> None:
             Rule.ASSUMED_POSITION,
             ERROR,
             at_sink(0),
-            "`sink`, topic `orders`, partition 0: nothing is stored and auto.offset.reset=none, so there is no "
+            "`sink`, topic `orders`, partition 0: no offset is stored and auto.offset.reset=none, so there is no "
             "position to count from. Ask for a position with to=offset.",
         )
     ]
@@ -205,10 +205,10 @@ def test_unpinned_skip(planner: Planner) -> None:
             Rule.UNPINNED_SKIP,
             WARNING,
             at_sink(0),
-            "`sink`, topic `orders`, partition 0: tasks have failed, and position 40 is where the poll that failed "
-            "began, not always the bad record: up to 499 good records may stand before it and would be skipped "
-            "instead. To pin the bad one down, set consumer.override.max.poll.records=1, restart the failed tasks, "
-            "and ask once more when they have failed again.",
+            "`sink`, topic `orders`, partition 0: tasks have failed, and position 40 is where the failed poll began, "
+            "which need not be the bad record: up to 499 good records may come before it and would be skipped "
+            "instead. To find the bad record, set consumer.override.max.poll.records=1, restart the failed tasks, "
+            "and request the skip again when they have failed again.",
         )
     ]
     pinned = sink({("orders", 0): 40}, failed=True, consumer_override_max_poll_records="1")
@@ -232,15 +232,15 @@ def test_external_offsets(planner: Planner) -> None:
         Rule.EXTERNAL_OFFSETS,
         WARNING,
         None,
-        "`source`: io.debezium.connector.postgresql.PostgresConnector keeps its position in its PostgreSQL replication "
-        "slot too, so that Connect's offsets alone may not move it. Read its manual before you go on.",
+        "`source`: io.debezium.connector.postgresql.PostgresConnector also keeps its position in its PostgreSQL "
+        "replication slot, so Connect's offsets alone may not move it. Read its manual before you go on.",
     )
     assert unknown == Found(
         Rule.EXTERNAL_OFFSETS,
         INFO,
         None,
-        "`source`: what the offsets of com.example.Tide mean is not known here, so they are not checked, and it may "
-        "keep its position elsewhere too.",
+        "`source`: the meaning of the offsets of com.example.Tide is unknown, so they are not checked, and it may "
+        "keep its position elsewhere, too.",
     )
 
 
@@ -253,7 +253,7 @@ def test_an_offsets_topic_of_its_own(planner: Planner) -> None:
     [missing, removal] = planner.plan(tide, logs={}, to="clear").of(Rule.OWN_OFFSETS_TOPIC)
 
     assert (missing.severity, removal.severity) == (WARNING, WARNING)
-    assert "`own`, which holds nothing for 1 of its partitions" in missing.message
+    assert "`own`, which has no offset for 1 of its partitions" in missing.message
     assert "exactly.once.source.support" in removal.message
     whole = Connector("source", ConnectorType.SOURCE, "com.example.Tide", {}, stored=stored)
     assert Rule.OWN_OFFSETS_TOPIC not in planner.plan(whole, logs={}, to="clear").rules

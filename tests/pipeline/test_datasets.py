@@ -94,7 +94,7 @@ def test_a_default_yields_to_what_is_set(spark: SparkSession) -> None:
     [
         (("SparkSession.builder", ".conf.set("), {"session"}),
         # People's own files of offsets, and the history, which is a folder of files that are each whole.
-        ((".parquet(", ".write."), {"frames", "wanted", "readiness_job", "readiness_run"}),
+        ((".parquet(", ".write."), {"frames", "lists", "readiness_run"}),
     ],
 )
 def test_all_jobs_share_it(words: tuple[str, ...], modules: set[str]) -> None:

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward, both_ways
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.translate.answers import answers, known
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated
+from airflow_provider_connect_offsets.pipeline.translate.translation import known, translate
 from airflow_provider_connect_offsets.workspace.flow_schemas import MIRROR_PARTITIONS, RETURN_PARTITIONS
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
 from tests.support.rows.frames import frame_of
@@ -110,7 +110,7 @@ def places(spark: SparkSession) -> dict[str, dict[int, Place]]:
     partitions = frame_of(spark, _partitions(copies), struct_type(MIRROR_PARTITIONS))
     copy_syncs = _syncs({name: scene.copy_syncs for name, scene in SCENES.items()})
     syncs = frame_of(spark, copy_syncs, struct_type(OFFSET_SYNCS))
-    answered = answers(asked, partitions, known(partitions, syncs=syncs))
+    answered = translate(asked, partitions, known(partitions, syncs=syncs))
     found: dict[str, dict[int, Place]] = {name: {} for name in SCENES}
     for row in both_ways(asked, answered, forward).collect():
         told = (row["downstream"], row["exact"], row["max_rereads"], row["not_at_home"])

@@ -55,11 +55,11 @@ def test_each_group_gets_its_place_or_a_reason(spark: SparkSession, directory: F
         "there": (70, True, "bracket", "skip", True),
         "elsewhere": (None, False, "none", "skip", None),
     }
-    assert found["between"]["reason"] == "it lies between two known offsets that are as far apart on either side"
-    assert found["behind"]["reason"] == "no sync tells where it is in the remote topic here.orders"
+    assert found["between"]["reason"] == "it lies between two offset mappings with the same distance on both clusters"
+    assert found["behind"]["reason"] == "no offset sync translates it to the remote topic here.orders"
     assert found["busy"]["reason"] == "it has members on the target: stop them first"
-    assert found["reading"]["reason"].startswith("it has members on the source, so it goes on reading there")
-    assert found["ahead"]["reason"].startswith("it stands at 90 there, 20 records further")
+    assert found["reading"]["reason"].startswith("it has members on the source, which keep reading there")
+    assert found["ahead"]["reason"].startswith("it is at 90 there, 20 records further")
     assert (found["between"]["checkpoint"], found["between"]["checkpoint_rereads"]) == (51, 19)
     assert summary["errors"] == []
     counts = {name: summary[name] for name in ("groups", "partitions", "commit", "covered", "exact", "left_groups")}
@@ -88,7 +88,7 @@ def test_too_little_coverage_closes_the_gate(spark: SparkSession, directory: Fai
 
     [error] = translate_job.run(spark, directory)["errors"]
 
-    assert error.startswith("3 of 7 partitions are translated, less than min_coverage 1 asks for. 'ahead': it stands")
+    assert error.startswith("3 of 7 partitions are translated, less than min_coverage 1 requires. 'ahead': it is at")
     assert error.endswith("and 1 more groups.")
 
 
@@ -189,8 +189,8 @@ def test_a_sampled_claim_that_is_disproved_closes_the_gate(spark: SparkSession, 
 
     assert (summary["checked"], summary["mismatched"]) == (3, 3)
     assert summary["errors"][0].startswith(
-        "3 of 3 claims are disproved by the records themselves: that of topic 'orders', partition 0, offset 70 is not "
-        "that of 'here.orders', offset 70."
+        "Records disprove 3 of 3 claims: the record of topic 'orders', partition 0, offset 70 is not the one of "
+        "'here.orders', offset 70."
     )
     assert not Path(directory.sampled_claims.removeprefix("file://")).exists()
 

@@ -64,8 +64,8 @@ def test_a_group_that_the_preview_did_not_show_closes_the_gate(
     (error,) = translate_job.run(spark, final, directory)["errors"]
 
     assert error == (
-        "The preview did not show 'between', which would be moved as well. Make a new run, which shows it before "
-        "anything is stopped, or narrow `groups`."
+        "The preview did not show 'between', which would be moved as well. Start a new run, which shows this "
+        "before anything is stopped, or narrow `groups`."
     )
 
 
@@ -87,7 +87,7 @@ def test_more_rereads_than_the_preview_said_close_the_gate(
 
     assert summary["max_rereads"] > before
     assert len(summary["errors"]) == 1
-    assert summary["errors"][0].startswith("More records would be read again than the preview said: group 'between', ")
+    assert summary["errors"][0].startswith("More records would be read again than in the preview: group 'between', ")
     for allowed, errors in ((summary["max_rereads"], 0), (summary["max_rereads"] - 1, 1)):
         request = {**read_json(final.request), "max_rereads": allowed}
         files.write_json(final.request, request)

@@ -48,32 +48,32 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
 
     found = messages(group_verdicts(totals, thresholds, connector="c"))
 
-    asked = "partitions, and 75% are asked for. Partition"
-    lost = "were the source lost now, a failover would translate"
+    too_few = "partitions, less than min_coverage 75%. Partition"
+    lost = "if the source were lost now, a failover would translate"
     assert found == [
         (
             "error",
             "checkpoint_old",
             told(
-                "in 1 partitions its checkpoint has been behind an offset sync that the group has passed for more than "
-                "600 s, so nothing writes checkpoints any more."
+                "in 1 partitions the group passed an offset sync more than 600 s ago, but its checkpoint is still "
+                "before that sync, so nothing writes checkpoints any more."
             ),
         ),
-        ("error", "coverage", f"a planned failover now would translate 0 of 1 {asked} `t-0`: no sync tells."),
+        ("error", "coverage", f"a planned failover now would translate 0 of 1 {too_few} `t-0`: no sync tells."),
         (
             "error",
             "rereads",
-            "after a planned failover now it would read up to 19 records again, more than 15.",
+            "after a planned failover now it would read up to 19 records again, more than max_rereads 15.",
         ),
-        ("error", "unplanned_coverage", f"{lost} 0 of 1 {asked} `t-0`: {UNSEEN}."),
-        ("error", "unplanned_coverage", f"{lost} 0 of 1 {asked} `t-0`: {UNSEEN}."),
-        ("error", "unplanned_coverage", f"{lost} 2 of 4 {asked} `bare-0`: {NO_REMOTE_TOPIC}."),
+        ("error", "unplanned_coverage", f"{lost} 0 of 1 {too_few} `t-0`: {UNSEEN}."),
+        ("error", "unplanned_coverage", f"{lost} 0 of 1 {too_few} `t-0`: {UNSEEN}."),
+        ("error", "unplanned_coverage", f"{lost} 2 of 4 {too_few} `bare-0`: {NO_REMOTE_TOPIC}."),
         (
             "info",
             "target_group",
             told(
-                "in 1 partitions the target's group of that name stands further on than a failover "
-                "would put it; it is never put back."
+                "in 1 partitions the target's group of that name is ahead of its translated offset; a "
+                "failover does not move it back."
             ),
         ),
         *[
@@ -90,8 +90,8 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
             "warning",
             "checkpoint_missing",
             told(
-                "2 of its 4 partitions have no checkpoint. MirrorMaker 2 gives none to a "
-                "group that is behind all its offset syncs, and takes up new groups only every "
+                "2 of its 4 partitions have no checkpoint. MirrorMaker 2 writes none for a "
+                "group that is behind all its offset syncs, and finds new groups only every "
                 "refresh.groups.interval.seconds."
             ),
         ),
@@ -104,8 +104,8 @@ def test_what_is_found_of_groups(spark: SparkSession) -> None:
             "warning",
             "target_group",
             told(
-                "somebody is in the group of that name on the target (Stable), so neither a "
-                "failover nor MirrorMaker 2 can commit there for it."
+                "the group of that name on the target has members (Stable), so neither a "
+                "failover nor MirrorMaker 2 can commit its offsets there."
             ),
         ),
     ]

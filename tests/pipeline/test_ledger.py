@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left
+from airflow_provider_connect_offsets.pipeline.failover.unplanned import Remains
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translate.ledger import MAPPING, MOST_MAPPINGS, newest, thinned
 from airflow_provider_connect_offsets.workspace.flow_schemas import FLOW_TOPICS, MIRROR_LEDGER
@@ -108,9 +108,9 @@ def test_the_later_of_a_look_and_a_checkpoint_counts(spark: SparkSession) -> Non
         ("the first", "s.t", 0, 60, 60, "checkpoint", NOON, 0),
         ("not looked at", "s.t", 0, 7, 7, "checkpoint", NOON, 12),
     ]
-    left = Left(frame_of(spark, rows, struct_type(MIRROR_LEDGER)), frame_of(spark, [], struct_type(FLOW_TOPICS)))
+    remains = Remains(frame_of(spark, rows, struct_type(MIRROR_LEDGER)), frame_of(spark, [], struct_type(FLOW_TOPICS)))
 
-    found = left.positions(frame_of(spark, told, TOLD)).collect()
+    found = remains.positions(frame_of(spark, told, TOLD)).collect()
 
     assert {row["group"]: (row["position"], row["position_of"]) for row in found} == {
         "rewound": (50, "ledger"),

@@ -81,8 +81,8 @@ def test_positions_for_a_family_that_has_none(planner: Planner, tmp_path: Path) 
     [found] = planner.plan(source(LINES, file="/in"), logs={}, to="file", value=uri).verdicts
 
     assert found.message == (
-        f"`source`: the file {uri} can't be used: it lists positions of topics, and this connector has none: its "
-        "offsets count bytes of a file, not records of a Kafka log. Give partition and offset as JSON."
+        f"`source`: the file {uri} can't be used: it lists positions in topics, and this connector has none: its "
+        "offsets count bytes of a file, not records of a Kafka log. List partition and offset as JSON."
     )
 
 

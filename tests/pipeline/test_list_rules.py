@@ -178,9 +178,8 @@ def test_topics_and_partitions_of_a_list(planner: Planner, tmp_path: Path) -> No
                 Rule.NOT_CONSUMED,
                 ERROR,
                 at_sink(0, "other"),
-                "`sink`, topic `other`, partition 0: the connector's configuration (topics, topics.regex, "
-                "topics.exclude) does not make it read this topic, so an offset would change nothing. Leave it out, or "
-                "change the configuration first.",
+                "`sink`, topic `other`, partition 0: the connector does not read this topic (topics, topics.regex, "
+                "topics.exclude), so an offset would change nothing. Leave it out, or change the configuration first.",
             ),
         ],
     )
@@ -214,8 +213,7 @@ def test_duplicates(planner: Planner, tmp_path: Path) -> None:
             Rule.DUPLICATE,
             ERROR,
             at_sink(1),
-            "`sink`, topic `orders`, partition 1: it is listed 3 times, with different offsets. Keep the one that is "
-            "meant.",
+            "`sink`, topic `orders`, partition 1: it is listed 3 times, with different offsets. Keep one of them.",
         ),
     ]
 

@@ -127,7 +127,7 @@ def test_another_connector(planner: Planner) -> None:
     [
         (
             mirror({("orders", 0): 1}),
-            ("the offsets of connector `flow` (mirror_source) mean something else than those of this one (sink), so "
+            ("connector `flow` has offsets of another kind (mirror_source) than this one (sink), so "
             "they can't be taken"),
         ),
         (sink(name="flow"), "connector `flow` has no offsets to take"),

@@ -107,11 +107,14 @@ def test_what_the_approver_is_told(planner: Planner, written: ResetDirectory) ->
     """Whose syncs go beside those that are reset, who else works with them, and what old checkpoints do."""
     mirror_reset_job.run(planner.spark, written)
 
-    told = {row["rule"]: row["message"] for row in read_dataset(written.verdicts, VERDICTS)}
-    assert "holds 1 sync of 1 topic that this connector does not replicate, too: `elsewhere`." in told["foreign_syncs"]
-    assert "which takes along 1 sync of 1 topic that stay where they are: `events`." in told["kept_syncs"]
-    assert "is used by `other` as well" in told["shared_syncs"]
-    assert "1 checkpoint in `source.checkpoints.internal` beyond the end" in told["stale_checkpoints"]
+    messages = {row["rule"]: row["message"] for row in read_dataset(written.verdicts, VERDICTS)}
+    assert "has 1 sync of 1 topic that this connector does not replicate: `elsewhere`." in messages["foreign_syncs"]
+    assert "which also deletes 1 sync of 1 topic that are left alone: `events`." in messages["kept_syncs"]
+    assert (
+        "other connectors that are not stopped use `mm2-offset-syncs.target.internal`: `other`."
+        in (messages["shared_syncs"])
+    )
+    assert "1 checkpoint in `source.checkpoints.internal` beyond the end" in messages["stale_checkpoints"]
 
 
 def test_a_refused_plan_has_its_topics_too(planner: Planner, written: ResetDirectory) -> None:

@@ -24,7 +24,7 @@ MIRROR_PLANS = [
         [
             Row(M0, replicated(59), replicated(9), 10, "set", "to=earliest: 50 records again"),
             Row(M1, replicated(19), None, 0, "clear", "to=earliest: 20 records again"),
-            Row(M2, None, None, None, "keep", "stands there already"),
+            Row(M2, None, None, None, "keep", "already there"),
         ],
         id="earliest",
     ),
@@ -33,7 +33,7 @@ MIRROR_PLANS = [
         [
             Row(M0, replicated(59), replicated(99), 100, "set", "to=latest: 40 records never"),
             Row(M1, replicated(19), replicated(49), 50, "set", "to=latest: 30 records never"),
-            Row(M2, None, None, None, "keep", "stands there already"),
+            Row(M2, None, None, None, "keep", "already there"),
         ],
         id="latest",
     ),
@@ -42,7 +42,7 @@ MIRROR_PLANS = [
         [
             Row(M0, replicated(59), replicated(59), 60, "keep", "stands there already"),
             Row(M1, replicated(19), replicated(19), 20, "keep", "stands there already"),
-            Row(M2, None, None, None, "keep", "stands there already"),
+            Row(M2, None, None, None, "keep", "already there"),
         ],
         id="current",
     ),
@@ -51,7 +51,7 @@ MIRROR_PLANS = [
         [
             Row(M0, replicated(59), None, None, "clear", "to=clear: 50 records again"),
             Row(M1, replicated(19), None, None, "clear", "to=clear: 20 records again"),
-            Row(M2, None, None, None, "keep", "stands there already"),
+            Row(M2, None, None, None, "keep", "already there"),
         ],
         id="clear",
     ),
@@ -76,7 +76,7 @@ MIRROR_PLANS = [
         [
             Row(M0, replicated(59), replicated(39), 40, "set", "to=shift -20: 20 records again"),
             Row(M1, replicated(19), None, 0, "clear", "to=shift -20: 20 records again"),
-            Row(M2, None, None, None, "keep", "stands there already"),
+            Row(M2, None, None, None, "keep", "already there"),
         ],
         id="shift",
     ),

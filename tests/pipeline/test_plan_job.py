@@ -15,6 +15,7 @@ from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, Pl
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.pipeline import job, shipping, unzipped
 from airflow_provider_connect_offsets.pipeline.plan import plan_job
+from airflow_provider_connect_offsets.pipeline.summary import SAMPLE
 from airflow_provider_connect_offsets.workspace import schemas
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import read_bytes, read_json, write_json
@@ -110,7 +111,7 @@ def test_many_verdicts_are_counted_and_sampled(spark: SparkSession, planner: Pla
     summary = plan_job.run(spark, directory)
 
     assert (summary["partitions"], summary["verdicts"]) == (1000, {"error": 1000, "warning": 1000, "info": 0})
-    assert (len(summary["errors"]), len(summary["warnings"])) == (plan_job.SAMPLE, plan_job.SAMPLE)
+    assert (len(summary["errors"]), len(summary["warnings"])) == (SAMPLE, SAMPLE)
     assert summary["digest"] == plan_in(directory).digest
 
 

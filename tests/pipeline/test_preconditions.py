@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.pipeline.translate import answers, bounds, elements, records
+from airflow_provider_connect_offsets.pipeline.translate import bounds, elements, records, translation
 from airflow_provider_connect_offsets.pipeline.translate.mappings import created_anew
 from tests.support.model.mirror_events import history
 from tests.support.model.mirror_kinds import Event, Trait
@@ -52,17 +52,17 @@ def no_topic_is_new(patch: pytest.MonkeyPatch) -> None:
     def none(syncs: DataFrame, partitions: DataFrame) -> DataFrame:
         return created_anew(syncs, partitions).limit(0)
 
-    patch.setattr(answers, "created_anew", none)
+    patch.setattr(translation, "created_anew", none)
 
 
 def no_value_repeats(patch: pytest.MonkeyPatch) -> None:
     """Each record of the remote topic is taken for the first one that looks like it."""
-    straight = records._straight
+    with_straight = records._with_straight
 
     def certain(frame: DataFrame, source: DataFrame) -> DataFrame:
-        return straight(frame.withColumn("upstream", F.coalesce("upstream", "first")), source)
+        return with_straight(frame.withColumn("upstream", F.coalesce("upstream", "first")), source)
 
-    patch.setattr(records, "_straight", certain)
+    patch.setattr(records, "_with_straight", certain)
 
 
 def no_gap_is_known(patch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def any_checkpoint_counts(patch: pytest.MonkeyPatch) -> None:
 def checkpoints_are_trusted(patch: pytest.MonkeyPatch) -> None:
     """They count where no offset mapping is left."""
     bounded = bounds.bounded
-    patch.setattr(answers, "bounded", lambda *args, **_trusts: bounded(*args, trusts_checkpoints=True))
+    patch.setattr(translation, "bounded", lambda *args, **_trusts: bounded(*args, trusts_checkpoints=True))
 
 
 PRECONDITIONS = {

@@ -156,7 +156,7 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
             "error",
             "retention_loss",
             told(
-                "records 40 to 49 (10 offsets) went from the source before they were replicated: "
+                "records 40 to 49 (10 offsets) were deleted from the source before they were replicated: "
                 "its log now starts at 50. The remote topic will never have them."
             ),
         ),
@@ -164,9 +164,9 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
             "error",
             "source_recreated",
             told(
-                "MirrorMaker 2 stands at 99, beyond the log end 20: the source topic was "
-                "deleted and created again, or has lost its end. MirrorMaker 2 goes on there as its auto.offset.reset "
-                "says, and positions of groups mean something else now. Reset the flow."
+                "MirrorMaker 2 has position 99, beyond the log end 20: the source topic was "
+                "deleted and created again, or has lost its end. MirrorMaker 2 continues as its auto.offset.reset "
+                "decides, and positions of groups mean other records now. Reset the flow."
             ),
         ),
         ("error", "sync_missing", unsynced.format(40)),
@@ -180,8 +180,8 @@ def test_what_is_found_of_partitions(spark: SparkSession, rows: DataFrame) -> No
             "warning",
             "source_recreated",
             told(
-                "it is gone from the source, and MirrorMaker 2 keeps position 7 for it: were "
-                "it created again, it would not be replicated from its beginning."
+                "it no longer exists on the source, and MirrorMaker 2 keeps position 7 for it: if "
+                "it is created again, it is not replicated from its beginning."
             ),
         ),
     ]
@@ -211,9 +211,11 @@ def test_the_history_tells_who_stands_still(spark: SparkSession, rows: DataFrame
     stuck = {row["topic"]: row["stuck_since"] for row in progress.collect() if row["stuck_since"]}
     assert stuck == {"late": ago(400).replace(tzinfo=None)}
     found = messages(partition_verdicts(progress, Thresholds(max_sync_age=0), connector="m", running=True))
-    assert [text for _, rule, text in found if rule == "stuck"] == [
-        "the connector runs, but has stood at 40 at least since 2026-01-31 11:53:20 UTC, with 60 records to go."
-    ]
+    [message] = [text for _, rule, text in found if rule == "stuck"]
+    assert message == (
+        "the connector runs, but has been at position 40 at least since 2026-01-31 11:53:20 UTC, with a lag of 60 "
+        "records."
+    )
     assert [
         text for _, _, text in found if "deleted and created again since the run of 2026-01-31 11:58:20 UTC" in text
     ]
@@ -250,7 +252,7 @@ def test_a_replica_that_was_created_again_is_found(spark: SparkSession) -> None:
             "error",
             "remote_topic_lost",
             told(
-                "its remote topic `s.t` ends at 5, but an offset sync names its record 5: it was deleted "
+                "its remote topic `s.t` ends at 5, but an offset sync refers to its record 5: it was deleted "
                 "and created again, or has lost its end. Reset the flow."
             ),
         ),
@@ -259,7 +261,7 @@ def test_a_replica_that_was_created_again_is_found(spark: SparkSession) -> None:
             "remote_topic_lost",
             told(
                 "its remote topic `s.t` was deleted and created again since the run of 2026-01-31 "
-                "11:59:00 UTC, so what was replicated before is gone from the target. Reset the flow."
+                "11:59:00 UTC, so records that were replicated before are gone from the target. Reset the flow."
             ),
         ),
     ]

@@ -111,7 +111,7 @@ def test_before_log_start_is_clamped(planner: Planner, asked: dict[str, str]) ->
             Rule.BEFORE_LOG_START,
             WARNING,
             at_sink(0),
-            "`sink`, topic `orders`, partition 0: it resumes at the log start 100: the records before are gone.",
+            "`sink`, topic `orders`, partition 0: it resumes at the log start 100: earlier records are gone.",
         )
     ]
 
@@ -199,8 +199,8 @@ def test_not_consumed(planner: Planner) -> None:
             Rule.NOT_CONSUMED,
             WARNING,
             at_sink(0, "old"),
-            "`sink`, topic `old`, partition 0: the connector's configuration (topics, topics.regex, topics.exclude) "
-            "does not make it read this topic, so an offset would change nothing. It is left alone.",
+            "`sink`, topic `old`, partition 0: the connector does not read this topic (topics, topics.regex, "
+            "topics.exclude), so an offset would change nothing. It is left alone.",
         )
     ]
 
@@ -223,7 +223,7 @@ def test_nothing_selected(planner: Planner) -> None:
             Rule.NOTHING_SELECTED,
             ERROR,
             None,
-            "`sink`: partitions=7-9 selects nothing: it reads no such partition and has no offset of one.",
+            "`sink`: partitions=7-9 selects nothing: the connector reads no such partition and has no offset of one.",
         )
     ]
 
@@ -233,7 +233,9 @@ def test_a_pattern_that_only_python_reads(planner: Planner) -> None:
     [found] = planner.plan(sink(), to="latest", topics="(?P<name>orders)").verdicts
 
     assert (found.rule, found.severity) == (Rule.NOTHING_SELECTED, ERROR)
-    assert found.message.startswith("`sink`: topics=(?P<name>orders) is no pattern to Java, which matches the names: ")
+    assert found.message.startswith(
+        "`sink`: topics=(?P<name>orders) is no regular expression of Java, which matches names: "
+    )
 
 
 def test_nothing_to_change(planner: Planner) -> None:
@@ -245,7 +247,7 @@ def test_nothing_to_change(planner: Planner) -> None:
             Rule.NOTHING_TO_CHANGE,
             INFO,
             None,
-            "`sink`: nothing to change: 2 of 2 selected partitions stand there already.",
+            "`sink`: nothing to change: 2 of 2 selected partitions are already there.",
         )
     ]
 
@@ -255,7 +257,7 @@ def test_nothing_to_change_where_nothing_can_be_moved(planner: Planner) -> None:
     gone = sink({("gone", 0): 5}, topics="gone")
 
     assert [found.message for found in planner.plan(gone, to="latest").of(Rule.NOTHING_TO_CHANGE)] == [
-        "`sink`: nothing to change: 0 of 1 selected partitions stand there already, 1 can't be moved."
+        "`sink`: nothing to change: 0 of 1 selected partitions are already there, 1 can't be moved."
     ]
 
 

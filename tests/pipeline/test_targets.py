@@ -45,9 +45,9 @@ SINK_PLANS = [
     pytest.param(
         {"to": "current"},
         [
-            Row(S0, read(60), read(60), 60, "keep", "stands there already"),
-            Row(S1, read(20), read(20), 20, "keep", "stands there already"),
-            Row(S2, None, None, None, "keep", "stands there already"),
+            Row(S0, read(60), read(60), 60, "keep", "already there"),
+            Row(S1, read(20), read(20), 20, "keep", "already there"),
+            Row(S2, None, None, None, "keep", "already there"),
         ],
         id="current",
     ),
@@ -56,7 +56,7 @@ SINK_PLANS = [
         [
             Row(S0, read(60), None, None, "clear", "to=clear: 50 records again"),
             Row(S1, read(20), None, None, "clear", "to=clear: 20 records again"),
-            Row(S2, None, None, None, "keep", "stands there already"),
+            Row(S2, None, None, None, "keep", "already there"),
         ],
         id="clear",
     ),
@@ -98,7 +98,7 @@ SINK_PLANS = [
         {"to": "offset", "value": "20"},
         [
             Row(S0, read(60), read(20), 20, "set", "to=offset 20: 40 records again"),
-            Row(S1, read(20), read(20), 20, "keep", "stands there already"),
+            Row(S1, read(20), read(20), 20, "keep", "already there"),
             Row(S2, None, read(20), 20, "set", "to=offset 20"),
         ],
         id="offset",
@@ -128,7 +128,7 @@ def test_a_rewind_moves_nothing_forward(planner: Planner) -> None:
 
     plan = planner.plan(sink(READ), logs=LOGS, to="datetime", value=moment, only_back=True)
 
-    behind = "has not come so far, and is to go back only"
+    behind = "is not that far yet, and the request only goes back"
     assert_same(
         plan.rows,
         [
@@ -154,7 +154,7 @@ def test_starting_at_the_end_counts_from_the_end(planner: Planner) -> None:
         planner.plan(late, to="clear").rows,
         [
             Row(S0, read(60), None, None, "clear", "to=clear: 40 records never"),
-            Row(S1, None, None, None, "keep", "stands there already"),
+            Row(S1, None, None, None, "keep", "already there"),
         ],
     )
 

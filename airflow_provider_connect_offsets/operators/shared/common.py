@@ -69,9 +69,9 @@ def open_connect(
 
 def report_of(run: RunDirectory, *, pending: Pending | None = None) -> str:
     """Write the run's report, and return its URI; ``pending`` is why its plan is not applied yet."""
-    from airflow_provider_connect_offsets.report import write_page
+    from airflow_provider_connect_offsets.report import write_report
 
-    return report_written(lambda: write_page(run, pending=pending), run.report)
+    return report_written(lambda: write_report(run, pending=pending), run.report)
 
 
 def report_written(write: Callable[[], object], uri: str) -> str:

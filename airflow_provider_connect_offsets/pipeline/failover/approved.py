@@ -1,4 +1,4 @@
-"""A final translation is held to the preview that was shown and approved: its groups, and what they read again."""
+"""Compare a final translation with its approved preview: no other groups, no more re-reads."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from airflow_provider_connect_offsets.offsets.requests.failover import FailoverR
 
 _NAMED = 3
 _PARTITION = ["group", "target_topic", "kafka_partition"]
-_AGAIN = "Make a new run, which shows it before anything is stopped"
+_AGAIN = "Start a new run, which shows this before anything is stopped"
 
 
 def rereads_beyond(request: FailoverRequest, rereads: int) -> list[str]:
-    """What is said where more records than ``max_rereads`` would be read again; nothing without such a limit."""
+    """The error if more records than ``max_rereads`` would be read again; empty if there is no such limit."""
     if request.max_rereads is None or rereads <= request.max_rereads:
         return []
     return [f"{rereads:,} records would be read again, more than max_rereads {request.max_rereads:,} allows."]
@@ -24,15 +24,20 @@ def rereads_beyond(request: FailoverRequest, rereads: int) -> list[str]:
 def beyond_approval(
     final: DataFrame, preview: DataFrame, *, request: FailoverRequest, rereads: tuple[int, int]
 ) -> list[str]:
-    """What the final translation does that the preview did not show, each a sentence.
+    """Effects of the final translation that the preview did not show, each a sentence.
 
-    final, preview: dataset ``translation``; rereads: how many records each of the two reads again at most. Where
-    ``max_rereads`` is set, that is the limit of re-reads; else no partition may need more than the preview said.
+    Without ``max_rereads``, no partition may have more re-reads than in the preview.
+
+    Args:
+        final: dataset ``translation``
+        preview: dataset ``translation``
+        request: the request
+        rereads: how many records are read again at most, after the final translation and after the preview
     """
-    told = _new_groups(final, preview)
+    errors = _new_groups(final, preview)
     if request.max_rereads is None and rereads[0] > rereads[1]:
-        told += _more_rereads(final, preview)
-    return told
+        errors += _more_rereads(final, preview)
+    return errors
 
 
 def _new_groups(final: DataFrame, preview: DataFrame) -> list[str]:
@@ -56,8 +61,8 @@ def _more_rereads(final: DataFrame, preview: DataFrame) -> list[str]:
     named = [_as_text(row.asDict()) for row in first[:_NAMED]]
     if len(first) > _NAMED:
         named.append("and more")
-    told = f"More records would be read again than the preview said: {'; '.join(named)}."
-    return [f"{told} {_AGAIN}, or allow it with max_rereads."]
+    error = f"More records would be read again than in the preview: {'; '.join(named)}."
+    return [f"{error} {_AGAIN}, or allow it with max_rereads."]
 
 
 def _as_text(row: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Failback: translate positions in remote topics to their source topics; all others by the flow that leads back."""
+"""Failback: translate positions in remote topics by the flow from home, and all others by the flow that leads back."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.failover import Method
 from airflow_provider_connect_offsets.pipeline.events import KEY
-from airflow_provider_connect_offsets.pipeline.translate.answers import ANSWER, PARTITION
-from airflow_provider_connect_offsets.pipeline.translate.home import places_at_home, worth_reading
+from airflow_provider_connect_offsets.pipeline.translate.home import positions_at_home, worth_reading
+from airflow_provider_connect_offsets.pipeline.translate.translation import PARTITION, TRANSLATED
 
-_ALL = (*ANSWER, "not_at_home", "by_records")
+_ALL = (*TRANSLATED, "not_at_home", "by_records")
 
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """What was seen of the flow from home.
+    """The flow from home, as it was observed.
 
-    ``here``: dataset ``return_partitions``; ``partitions``: its dataset ``mirror_partitions``; ``elements``: what its
-    syncs, records and kept mappings tell, of ``translate.home.replicated``; ``claims``: dataset ``checked_claims``,
-    where there is one.
+    Attributes:
+        here: dataset ``return_partitions``
+        partitions: dataset ``mirror_partitions``
+        elements: what ``translate.home.replicated`` returns
+        claims: dataset ``checked_claims``; None if no claims were checked
     """
 
     here: DataFrame
@@ -30,49 +32,58 @@ class Forward:
     claims: DataFrame | None = None
 
 
-def both_ways(asked: DataFrame, answered: DataFrame, forward: Forward) -> DataFrame:
-    """Choose for each position which flow places it.
+def both_ways(positions: DataFrame, translated: DataFrame, forward: Forward) -> DataFrame:
+    """Choose for each position the flow that translates it.
 
-    asked: group, topic (where the groups are), kafka_partition, position (there), and whatever else
-    answered: what ``translate.answers.answers`` gives for all of ``asked``, by the flow that leads back
-    returns: as ``answered``, with not_at_home (how many records that the group has not read aren't at home; null: its
-    topic isn't there, and nothing of it is left to be read) and by_records (null: the flow that leads back tells it)
+    Records from home before the position are covered by the flow from home. Records produced here are covered by the
+    flow that leads back, together with records that home has before their copies.
 
-    What came from home and stands before the position is told by the flow from home; what was produced on the spot by
-    the other one, with what home itself holds before its copies.
+    Args:
+        positions: group, topic (where the groups are), kafka_partition, position (there), and any others
+        translated: what ``translation.translate`` returns for ``positions``, by the flow that leads back
+        forward: the flow from home
+
+    Returns:
+        the columns of ``translated``, not_at_home (unread records that home lacks; null if the topic is not at home and
+        the group has read all of it), by_records (null if the flow that leads back was chosen)
     """
-    by_copies = answered.select(*asked.columns, F.struct(*ANSWER).alias("copied"))
+    by_copies = translated.select(*positions.columns, F.struct(*TRANSLATED).alias("copied"))
+    home = F.struct(*TRANSLATED, "stored_end", "by_records").alias("home")
     both = by_copies.join(F.broadcast(forward.here), list(KEY), "left").join(
-        _by_origin(asked, forward).select("group", *KEY, F.struct(*ANSWER, "stored_end", "by_records").alias("home")),
-        ["group", *KEY],
-        "left",
+        _by_origin(positions, forward).select("group", *KEY, home), ["group", *KEY], "left"
     )
-    chosen = both.withColumn("place", _chosen())
-    return chosen.select(*asked.columns, *[F.col(f"place.{name}").alias(name) for name in _ALL])
+    chosen = both.withColumn("chosen", _chosen())
+    return chosen.select(*positions.columns, *[F.col(f"chosen.{name}").alias(name) for name in _ALL])
 
 
-def forward_ranges(asked: DataFrame, forward: Forward, *, compared: int) -> DataFrame:
-    """Give what is worth reading of the flow from home, for positions as ``both_ways`` takes them.
+def forward_ranges(positions: DataFrame, forward: Forward, *, compared: int) -> DataFrame:
+    """Ranges of records of the flow from home that are worth reading.
 
-    returns: of ``worth_reading``
+    Args:
+        positions: as ``both_ways`` takes them
+        forward: the flow from home
+        compared: how many records of a remote partition are read at most
+
+    Returns:
+        what ``worth_reading`` returns
     """
-    lowest = _named(asked, forward).groupBy(*KEY).agg(F.min("position").alias("position"))
+    lowest = _named(positions, forward).groupBy(*KEY).agg(F.min("position").alias("position"))
     return worth_reading(lowest, forward.partitions, forward.elements, compared=compared)
 
 
-def _named(asked: DataFrame, forward: Forward) -> DataFrame:
-    """Positions of remote topics, by the topics at home; ``here``: what the topic is called where the groups are."""
+def _named(positions: DataFrame, forward: Forward) -> DataFrame:
+    """Positions in remote topics, by their topics at home; ``here``: the remote topic."""
     names = forward.partitions.select(F.col("target_topic").alias("here"), *KEY, "target_end")
-    own = asked.withColumnRenamed("topic", "here").join(F.broadcast(names), ["here", "kafka_partition"])
+    own = positions.withColumnRenamed("topic", "here").join(F.broadcast(names), ["here", "kafka_partition"])
     return own.withColumn("position", F.least("position", "target_end")).drop("target_end")
 
 
-def _by_origin(asked: DataFrame, forward: Forward) -> DataFrame:
-    """Places at home, as the flow from home tells them; target_ is what ``answers`` calls the cluster they go to."""
-    asked_there = _named(asked, forward).select("group", "here", *KEY, "position")
-    found = places_at_home(asked_there, forward.partitions, forward.elements)
+def _by_origin(positions: DataFrame, forward: Forward) -> DataFrame:
+    """Positions at home by the flow from home, with the columns of ``TRANSLATED``: here, the target is home."""
+    in_remote_topics = _named(positions, forward).select("group", "here", *KEY, "position")
+    at_home = positions_at_home(in_remote_topics, forward.partitions, forward.elements)
     logs = forward.partitions.select(*KEY, "source_start", "source_end", (F.col("stored") + 1).alias("stored_end"))
-    return found.join(F.broadcast(logs), list(KEY)).select(
+    return at_home.join(F.broadcast(logs), list(KEY)).select(
         "group",
         F.col("here").alias("topic"),
         "kafka_partition",
@@ -92,7 +103,7 @@ def _by_origin(asked: DataFrame, forward: Forward) -> DataFrame:
 
 
 def _chosen() -> Column:
-    """The place, and what is missing at home, of a row with ``copied``, ``home`` and what ``here`` tells."""
+    """The translated offset, and the unread records that home lacks, from ``copied``, ``home`` and ``here``."""
     on_the_spot = F.col("log_end") > F.col("forward_end")
     beyond = on_the_spot & (F.col("position") >= F.col("forward_end"))
     has_copies = F.col("copied.target_end").isNotNull()
@@ -106,12 +117,13 @@ def _chosen() -> Column:
 
 
 def _copied(not_at_home: Column) -> Column:
-    own = [F.col(f"copied.{name}").alias(name) for name in ANSWER]
-    return F.struct(*own, not_at_home.cast("long").alias("not_at_home"), _unknown().alias("by_records"))
+    own = [F.col(f"copied.{name}").alias(name) for name in TRANSLATED]
+    by_records = F.lit(None).cast("boolean").alias("by_records")
+    return F.struct(*own, not_at_home.cast("long").alias("not_at_home"), by_records)
 
 
 def _left_behind() -> Column:
-    """Records that were never replicated stand at home before the copies: nothing of either is to be passed."""
+    """Resume at the first record at home that was never replicated; the copies come after it."""
     begins = F.col("home.stored_end")
     return _struct(
         downstream=begins,
@@ -127,17 +139,17 @@ def _left_behind() -> Column:
 
 
 def _at_home(on_the_spot: Column, has_copies: Column, left: Column) -> Column:
-    place, start = F.col("home.downstream"), F.col("home.target_start")
+    offset, start = F.col("home.downstream"), F.col("home.target_start")
     read_all = F.col("position") >= F.col("forward_end")
-    gone = F.when(~read_all & (place < start), start - place).otherwise(F.lit(0))
-    # Copies of everything come from one flow only; of what isn't found at home nobody knows that it is there.
+    gone = F.when(~read_all & (offset < start), start - offset).otherwise(F.lit(0))
+    # Only one flow copies all records; a record without a known copy at home counts as missing there.
     copied = has_copies & F.col("copied_from").isNotNull() & (F.col("copied_from") <= F.col("forward_end"))
     rest = F.when(on_the_spot & ~copied, F.least(left, F.col("log_end") - F.col("forward_end"))).otherwise(F.lit(0))
     again = F.coalesce(F.col("copied_from") < F.least("position", "forward_end"), F.expr("false"))
-    begins = F.when(place.isNotNull(), F.greatest(place, start))
+    begins = F.when(offset.isNotNull(), F.greatest(offset, start))
     to_the_end = F.col("home.target_end") - begins
     rereads = F.when(again, to_the_end).otherwise(F.least("home.max_rereads", to_the_end))
-    # Where home has no record left, none can be passed, nor read again.
+    # If home's log is empty, no record can be skipped or read again.
     empty = start == F.col("home.target_end")
     exact = F.coalesce((F.col("home.exact") | empty) & (rereads == 0), F.expr("false"))
     return _struct(
@@ -148,18 +160,14 @@ def _at_home(on_the_spot: Column, has_copies: Column, left: Column) -> Column:
         max_rereads=rereads,
         not_at_home=gone + rest,
         method=F.col("home.method"),
-        claimed=F.when(place >= start, F.col("home.claimed")),
+        claimed=F.when(offset >= start, F.col("home.claimed")),
         by_records=F.coalesce(F.col("home.by_records"), F.expr("false")),
     )
 
 
-def _unknown() -> Column:
-    return F.lit(None).cast("boolean")
-
-
-def _struct(**told: Column) -> Column:
-    """A place at home, in the order of the columns."""
+def _struct(**values: Column) -> Column:
+    """A struct of these values and the partition at home, in the order of ``_ALL``."""
     types = {"exact": "boolean", "method": "string", "by_records": "boolean"}
-    known = {name: value.cast(types.get(name, "long")) for name, value in told.items()}
+    fields = {name: value.cast(types.get(name, "long")) for name, value in values.items()}
     home = {name: F.col(f"home.{name}") for name in PARTITION}
-    return F.struct(*[{**home, **known}[name].alias(name) for name in _ALL])
+    return F.struct(*[{**home, **fields}[name].alias(name) for name in _ALL])

@@ -1,4 +1,4 @@
-"""What was observed of a flow, as the frames that the translation of its groups is worked out from."""
+"""An observed flow as the frames that a translation is computed from."""
 
 from __future__ import annotations
 
@@ -7,19 +7,27 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 
 from airflow_provider_connect_offsets.pipeline.failover.failback import Forward
-from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left, Lost
-from airflow_provider_connect_offsets.pipeline.translate.answers import Known, known
+from airflow_provider_connect_offsets.pipeline.failover.unplanned import Lost, Remains
+from airflow_provider_connect_offsets.pipeline.translate.translation import Known, known
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedFlow:
-    """What a look at a flow has found; each a dataset of that name, ``members`` as group, on_source, on_target.
+    """An observed flow.
 
-    ``latest``: the last checkpoint of each group, topic (as on the target) and partition: upstream, downstream,
-    log_offset, log_timestamp.
-    ``syncs``: None where they went with the source. ``claims``: dataset ``checked_claims``, where there is one.
-    ``known``: what syncs, records and kept mappings tell of each partition; None where there are no syncs. ``left``: of
-    a source that is gone, what looks at the flow's readiness have kept; ``lost``: what that tells, with all the rest.
+    Attributes:
+        group_offsets: dataset ``group_offsets`` of both clusters
+        partitions: dataset ``mirror_partitions``
+        syncs: dataset ``offset_syncs``; None if they are lost with the source
+        latest: dataset ``checkpoints`` without metadata, the last of each group, remote topic and partition
+        members: group, on_source, on_target: groups that have members
+        digests: dataset ``record_digests``; None if no records were read
+        forward: the flow from home, for a failback
+        kept: dataset ``kept_mappings``; None if unknown
+        claims: dataset ``checked_claims``; None if no claims were checked
+        known: what syncs, records and kept mappings show; None without syncs, or before ``with_known``
+        remains: what earlier readiness runs kept of a lost source; None if the source is not lost or nothing was kept
+        lost: what ``remains`` shows; None before ``with_known``
     """
 
     group_offsets: DataFrame
@@ -32,15 +40,14 @@ class ObservedFlow:
     kept: DataFrame | None = None
     claims: DataFrame | None = None
     known: Known | None = None
-    left: Left | None = None
+    remains: Remains | None = None
     lost: Lost | None = None
 
     def with_known(self) -> ObservedFlow:
-        """The same, with what is known of each partition worked out."""
-        if self.left is not None:
-            lost = self.left.lost(self.partitions, self.syncs, self.digests)
+        """The same flow, with ``known`` and ``lost`` computed."""
+        if self.remains is not None:
+            lost = self.remains.lost(self.partitions, self.syncs, self.digests)
             return replace(self, lost=lost, known=lost.known)
         if self.syncs is None:
             return self
-        told = known(self.partitions, syncs=self.syncs, digests=self.digests, kept=self.kept)
-        return replace(self, known=told)
+        return replace(self, known=known(self.partitions, syncs=self.syncs, digests=self.digests, kept=self.kept))

@@ -1,6 +1,7 @@
-"""Claims that rest on pairs of offsets alone: some of them are picked, and both records of each compared.
+"""Sample claims that are based on offset mappings only, and check claims against records that were read.
 
-What is picked depends on nothing but the claims and a seed, so that a task that is run again picks the same.
+A claim is: the record at ``upstream`` of the source was copied to ``downstream`` of the remote topic. The sample
+depends only on the claims and a seed, so a retried task draws the same one.
 """
 
 from __future__ import annotations
@@ -14,49 +15,58 @@ from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.workspace.flow_schemas import SAMPLED_CLAIMS
 
-#: How many claims are picked at most, of all partitions together.
+#: Claims in a sample, over all partitions.
 LIMIT = 1000
 _CLAIM = ("target_topic", *KEY, "upstream", "downstream")
 
 
 def claims_of(rows: DataFrame) -> DataFrame:
-    """Claims that rest on mappings of the flow that leads to where the groups go.
+    """Claims that are based on offset mappings of the flow to the cluster that the groups move to.
 
-    rows: of ``failover.translated``; returns: topic, target_topic, kafka_partition, upstream, downstream
+    Args:
+        rows: what ``failover.translated`` returns
+
+    Returns:
+        topic, target_topic, kafka_partition, upstream, downstream
     """
     return _claims(rows.where(F.col("by_records").isNull())).distinct()
 
 
 def claims_of_home(rows: DataFrame) -> DataFrame:
-    """Claims of a failback that rest on mappings of the flow from home, as that flow has them.
+    """Claims of a failback that are based on offset mappings of the flow from home, with that flow as the direction.
 
-    rows: of ``failover.translated``; returns: as ``claims_of``, topic and upstream at home
+    Args:
+        rows: what ``failover.translated`` returns
+
+    Returns:
+        the columns of ``claims_of``; topic and upstream are those at home
     """
     return claims_at_home(_claims(rows.where(~F.col("by_records")))).select(*_CLAIM).distinct()
 
 
 def _claims(rows: DataFrame) -> DataFrame:
-    """By offset mappings: the record at ``claimed`` of the one log is that at ``downstream`` of the other one."""
-    told = rows.where((F.col("method") == Method.BRACKET.value) & F.col("claimed").isNotNull())
-    named = {"source_topic": "topic", "claimed": "upstream"}
-    return told.drop("upstream").withColumnsRenamed(named).select(*_CLAIM)
+    claims = rows.where((F.col("method") == Method.BRACKET.value) & F.col("claimed").isNotNull())
+    names = {"source_topic": "topic", "claimed": "upstream"}
+    return claims.drop("upstream").withColumnsRenamed(names).select(*_CLAIM)
 
 
 def claims_at_home(claims: DataFrame) -> DataFrame:
-    """The same claims the other way round: topic and target_topic, upstream and downstream change places."""
-    turned = {"target_topic": "topic", "topic": "target_topic", "upstream": "downstream", "downstream": "upstream"}
-    rest = [name for name in claims.columns if name not in turned]
-    return claims.select(*[F.col(was).alias(name) for name, was in turned.items()], *rest)
+    """The same claims in the other direction: swaps topic and target_topic, upstream and downstream."""
+    swapped = {"target_topic": "topic", "topic": "target_topic", "upstream": "downstream", "downstream": "upstream"}
+    others = [name for name in claims.columns if name not in swapped]
+    return claims.select(*[F.col(old).alias(new) for new, old in swapped.items()], *others)
 
 
 def sampled_claims(claims: DataFrame, ranges: DataFrame | None, *, seed: str) -> DataFrame:
-    """Dataset ``sampled_claims``: places by brackets whose records will not be read, all of them up to a limit.
+    """Dataset ``sampled_claims``: claims whose records will not be read.
 
-    claims: of ``claims_of`` or ``claims_of_home``; ranges: dataset ``compare_ranges`` of the same flow (None: nothing
-    will be read)
+    Beyond ``LIMIT`` claims, sample evenly across partitions. Claims need not be ``exact``, as none is until replication
+    is drained.
 
-    Beyond the limit chance decides, partition by partition in turn: each has one before any has two. ``exact`` is not
-    asked for, as nothing is before replication is drained.
+    Args:
+        claims: what ``claims_of`` or ``claims_of_home`` returns
+        ranges: dataset ``compare_ranges`` of the same flow; None if no records will be read
+        seed: of the sample
     """
     if ranges is not None:
         read_from = F.broadcast(ranges.select(*KEY, "source_from", "target_from"))
@@ -66,7 +76,7 @@ def sampled_claims(claims: DataFrame, ranges: DataFrame | None, *, seed: str) ->
     picked = (
         claims.withColumn("chance", F.xxhash64(F.lit(seed), *_CLAIM))
         .withColumn("turn", F.row_number().over(in_turn))
-        # Told how many of a partition are of use at most, Catalyst leaves out the others before it shuffles.
+        # With this bound, Catalyst drops the other claims of a partition before it shuffles.
         .where(F.col("turn") <= LIMIT)
         .orderBy("turn", "chance", *_CLAIM)
         .limit(LIMIT)
@@ -75,28 +85,39 @@ def sampled_claims(claims: DataFrame, ranges: DataFrame | None, *, seed: str) ->
 
 
 def with_checked_claims(rows: DataFrame, checked: DataFrame) -> DataFrame:
-    """Tell of each row whose claim was picked what came of it; of a claim that has changed since nothing is known.
+    """Add the results of sampled claims; a claim that has changed since the sample counts as not checked.
 
-    rows: as of ``failover.translated``, with checked and mismatched; checked: dataset ``checked_claims``
-    returns: rows, with checked and mismatched also where the records of the claim were compared
+    Args:
+        rows: what ``failover.translated`` returns, with checked and mismatched
+        checked: dataset ``checked_claims``
+
+    Returns:
+        ``rows``; checked and mismatched also account for ``checked``
     """
-    named = {"topic": "source_topic", "upstream": "claimed"}
-    told = F.broadcast(checked.where("same is not null").withColumnsRenamed(named))
-    found = rows.join(told, ["target_topic", "source_topic", "kafka_partition", "claimed", "downstream"], "left")
-    return found.withColumns(
-        {
-            "checked": F.col("checked") | F.col("same").isNotNull(),
-            "mismatched": F.col("mismatched") | F.coalesce(~F.col("same"), F.expr("false")),
-        }
-    ).drop("same")
+    names = {"topic": "source_topic", "upstream": "claimed"}
+    results = F.broadcast(checked.where("same is not null").withColumnsRenamed(names))
+    key = ["target_topic", "source_topic", "kafka_partition", "claimed", "downstream"]
+    return (
+        rows.join(results, key, "left")
+        .withColumns(
+            {
+                "checked": F.col("checked") | F.col("same").isNotNull(),
+                "mismatched": F.col("mismatched") | F.coalesce(~F.col("same"), F.expr("false")),
+            }
+        )
+        .drop("same")
+    )
 
 
 def mismatches(exact: DataFrame, digests: DataFrame) -> DataFrame:
-    """Find claims that the records disprove.
+    """Compare both records of each claim, if they were read.
 
-    exact: topic, kafka_partition, claimed, downstream, and whatever else
-    digests: dataset ``record_digests``
-    returns: exact + checked (both records were read), mismatched (they are not the same)
+    Args:
+        exact: topic, kafka_partition, claimed, downstream, and any others
+        digests: dataset ``record_digests``
+
+    Returns:
+        ``exact`` with checked (both records were read) and mismatched (they differ)
     """
     source = _at(digests, Side.SOURCE, "claimed", "source_digest")
     target = _at(digests, Side.TARGET, "downstream", "target_digest")
@@ -109,6 +130,6 @@ def mismatches(exact: DataFrame, digests: DataFrame) -> DataFrame:
     )
 
 
-def _at(digests: DataFrame, side: Side, place: str, digest: str) -> DataFrame:
+def _at(digests: DataFrame, side: Side, offset: str, digest: str) -> DataFrame:
     own = digests.where(F.col("side") == side.value)
-    return own.select(*KEY, F.col("log_offset").alias(place), F.col("digest").alias(digest))
+    return own.select(*KEY, F.col("log_offset").alias(offset), F.col("digest").alias(digest))

@@ -1,15 +1,13 @@
-"""spark-submit's entry for a failover: ``translate_job.py RUN_DIRECTORY [PREVIEW_DIRECTORY]``.
+"""The job ``translation``: translate the positions of consumer groups for a failover or failback.
 
-Reads what the look at the flow wrote under the run directory (a URI that Hadoop understands), and writes
-``translation``, ``compare_ranges``, ``sampled_claims`` and, last of all, ``summary.json``. What closes the gate stands
-in its ``errors``; the exit code says only whether the job ran. A final translation is held to its preview.
+Reads the datasets of the observed flow; writes ``translation``, ``compare_ranges``, ``sampled_claims`` and, last of
+all, ``summary.json``. Reasons to refuse the failover are the summary's ``errors``; the job itself does not fail. A
+final translation is also compared with its preview.
 """
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -27,7 +25,7 @@ from airflow_provider_connect_offsets.pipeline.failover.failover import as_datas
 from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.sampling import claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.pipeline.failover.translation_summary import counted, errors_of, summarise
-from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left
+from airflow_provider_connect_offsets.pipeline.failover.unplanned import Remains
 from airflow_provider_connect_offsets.pipeline.failover.worth_reading import to_be_found, write_ranges
 from airflow_provider_connect_offsets.pipeline.frames import (
     few_rows,
@@ -36,6 +34,7 @@ from airflow_provider_connect_offsets.pipeline.frames import (
     write_dataset,
 )
 from airflow_provider_connect_offsets.pipeline.session import Job, set_default
+from airflow_provider_connect_offsets.pipeline.summary import now, write_summary
 from airflow_provider_connect_offsets.pipeline.translate.home import replicated
 from airflow_provider_connect_offsets.pipeline.translate.ledger import newest
 from airflow_provider_connect_offsets.pipeline.translate.mirror_records import checkpoints, offset_syncs
@@ -51,69 +50,68 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import (
     TRANSLATION,
 )
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
-from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, STORED_RECORDS
+from airflow_provider_connect_offsets.workspace.schemas import GROUP_OFFSETS, STORED_RECORDS, Schema
 
 CLUSTER_PARTITIONS = 8
 DEFAULTS = {
-    # The datasets are a few files of a few megabytes, which Spark by default would give to one core each.
+    # By default, Spark would read each dataset, a few files of a few megabytes, on one core.
     "spark.sql.files.openCostInBytes": "64KB",
     "spark.sql.adaptive.coalescePartitions.minPartitionSize": "64KB",
 }
 
 
 def run(spark: SparkSession, directory: FailoverDirectory, preview: FailoverDirectory | None = None) -> dict[str, Any]:
-    """Translate what ``directory`` asks for, write the datasets, and return the summary.
+    """Translate what the request of ``directory`` selects, write the datasets, and return the summary.
 
-    ``preview``: the directory of the translation that was shown and approved, which this one is held to.
+    Args:
+        spark: the session
+        directory: the run
+        preview: the run whose translation was approved, for a final translation; None for a preview
     """
-    # A summary that an earlier attempt left would vouch for a dataset that is not its own.
+    # The summary of an earlier attempt would belong to another dataset.
     jvm.remove(spark, directory.summary)
-    asked = json.loads(jvm.read_text(spark, directory.request))
-    request = FailoverRequest.from_json(asked)
+    document = jvm.read_json(spark, directory.request)
+    request = FailoverRequest.from_json(document)
     problem = _pattern_problem(spark, request)
     summary = {"errors": [problem]} if problem else _translate(spark, request, directory)
     if preview is not None and not problem:
         summary["errors"] += _beyond(spark, request, directory, preview, summary)
-    told = {"request": asked, "translated_at": datetime.now(tz=UTC).isoformat(timespec="milliseconds"), **summary}
-    text = json.dumps(told, indent=2, sort_keys=True, ensure_ascii=False)
-    jvm.write_text(spark, directory.summary, text + "\n")
-    return told
+    return write_summary(spark, directory.summary, {"request": document, "translated_at": now(), **summary})
 
 
 def read(spark: SparkSession, directory: FailoverDirectory, request: FailoverRequest) -> ObservedFlow:
-    """Read what the look at the flow wrote; digests are there only where records were read."""
+    """Read the datasets of the observed flow; those of a comparison of records only if there was one."""
     partitions = read_dataset(spark, directory.mirror_partitions, MIRROR_PARTITIONS)
-    told = checkpoints(read_dataset(spark, directory.stored_checkpoints, STORED_RECORDS))
-    compared = is_finished(spark, directory.record_digests)
-    checked = is_finished(spark, directory.checked_claims)
-    gone = request.mode is Mode.UNPLANNED
+    without_metadata = checkpoints(read_dataset(spark, directory.stored_checkpoints, STORED_RECORDS)).drop("metadata")
+    is_lost = request.mode is Mode.UNPLANNED
     return ObservedFlow(
         group_offsets=read_dataset(spark, directory.group_offsets, GROUP_OFFSETS),
-        partitions=without_source(partitions) if gone else partitions,
-        syncs=None if gone and request.flow.syncs_on is Side.SOURCE else _syncs(spark, directory),
-        # Of each key the look has kept the last record only.
-        latest=told.drop("metadata"),
-        members=_members(spark, json.loads(jvm.read_text(spark, directory.members))),
-        digests=read_dataset(spark, directory.record_digests, RECORD_DIGESTS) if compared else None,
-        kept=None if gone else read_dataset(spark, directory.kept_mappings, KEPT_MAPPINGS),
+        partitions=without_source(partitions) if is_lost else partitions,
+        syncs=None if is_lost and request.flow.syncs_on is Side.SOURCE else _syncs(spark, directory),
+        # The dataset has only the last record of each key.
+        latest=without_metadata,
+        members=_members(spark, jvm.read_json(spark, directory.members)),
+        digests=_if_finished(spark, directory.record_digests, RECORD_DIGESTS),
+        kept=None if is_lost else read_dataset(spark, directory.kept_mappings, KEPT_MAPPINGS),
         forward=None if request.forward is None else _forward(spark, directory),
-        claims=read_dataset(spark, directory.checked_claims, CHECKED_CLAIMS) if checked else None,
-        left=_left(spark, directory) if gone and is_finished(spark, directory.ledger) else None,
+        claims=_if_finished(spark, directory.checked_claims, CHECKED_CLAIMS),
+        remains=_remains(spark, directory) if is_lost and is_finished(spark, directory.ledger) else None,
     )
 
 
-def _left(spark: SparkSession, directory: FailoverDirectory) -> Left:
-    """Of a source that is gone: what looks at the flow's readiness have kept."""
-    return Left(
+def _if_finished(spark: SparkSession, uri: str, schema: Schema) -> DataFrame | None:
+    return read_dataset(spark, uri, schema) if is_finished(spark, uri) else None
+
+
+def _remains(spark: SparkSession, directory: FailoverDirectory) -> Remains:
+    return Remains(
         ledger=newest(read_dataset(spark, directory.ledger, MIRROR_LEDGER)),
         topics=read_dataset(spark, directory.flow_topics, FLOW_TOPICS),
     )
 
 
 def _forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
-    """Of a failback: the flow that brought the records."""
     own = directory.forward
-    compared, checked = is_finished(spark, own.record_digests), is_finished(spark, own.checked_claims)
     partitions = read_dataset(spark, own.mirror_partitions, MIRROR_PARTITIONS)
     return Forward(
         here=read_dataset(spark, directory.return_partitions, RETURN_PARTITIONS),
@@ -121,10 +119,10 @@ def _forward(spark: SparkSession, directory: FailoverDirectory) -> Forward:
         elements=replicated(
             partitions,
             syncs=_syncs(spark, own),
-            digests=read_dataset(spark, own.record_digests, RECORD_DIGESTS) if compared else None,
+            digests=_if_finished(spark, own.record_digests, RECORD_DIGESTS),
             kept=read_dataset(spark, own.kept_mappings, KEPT_MAPPINGS),
         ),
-        claims=read_dataset(spark, own.checked_claims, CHECKED_CLAIMS) if checked else None,
+        claims=_if_finished(spark, own.checked_claims, CHECKED_CLAIMS),
     )
 
 
@@ -133,36 +131,36 @@ def _syncs(spark: SparkSession, directory: FailoverDirectory) -> DataFrame:
 
 
 def _members(spark: SparkSession, members: dict[str, dict[str, str]]) -> DataFrame:
-    """Groups that have members: group, on_source, on_target. members: by side and group."""
+    """Groups that have members: group, on_source, on_target. ``members``: by side and group."""
     sides = [members[side] for side in (Side.SOURCE, Side.TARGET)]
     rows = [(group, *(group in side for side in sides)) for group in {*sides[0], *sides[1]}]
     return few_rows(spark, rows, "group string, on_source boolean, on_target boolean")
 
 
 def _translate(spark: SparkSession, request: FailoverRequest, directory: FailoverDirectory) -> dict[str, Any]:
-    seen = read(spark, directory, request).with_known()
-    with ExitStack() as kept:
-        if seen.known is not None:
-            # Or their bytes would be decoded anew for whatever is asked of them: Catalyst takes filters down to them.
-            kept.callback(seen.latest.persist().unpersist)
-        ledger_at = None if seen.left is None else seen.left.observed_at()
-        rows = translated(request, seen)
+    observed = read(spark, directory, request).with_known()
+    with ExitStack() as persisted:
+        if observed.known is not None:
+            # Catalyst pushes filters down to the records, so each use would decode their bytes again.
+            persisted.callback(observed.latest.persist().unpersist)
+        ledger_at = None if observed.remains is None else observed.remains.observed_at()
+        rows = translated(request, observed)
         totals = Observation()
         write_dataset(as_dataset(counted(rows, totals)), directory.translation)
         written = read_dataset(spark, directory.translation, TRANSLATION)
         summary = summarise(totals.get, written, rows)
-        if request.mode is Mode.PLANNED and request.compared and seen.digests is None:
-            summary["beyond_limit"] = write_ranges(request, seen, directory, written)
-            if summary["left_groups"] and seen.forward is None:
+        unread = request.mode is Mode.PLANNED and observed.digests is None
+        if unread and request.compared:
+            summary["beyond_limit"] = write_ranges(request, observed, directory, written)
+            if summary["left_groups"] and observed.forward is None:
                 ranges = read_dataset(spark, directory.compare_ranges, COMPARE_RANGES)
-                summary["to_be_found"] = to_be_found(written, seen.partitions, ranges)
-        # Of groups that stay for now some may go in the end.
-        may_rest_on_mappings = summary["by_bracket"] or summary["left_groups"]
-        if request.mode is Mode.PLANNED and may_rest_on_mappings and seen.digests is None and seen.claims is None:
-            # What another flow has placed, the dataset doesn't tell; only a failback has such rows.
-            own = rows if seen.forward else written.withColumn("by_records", F.lit(None).cast("boolean"))
+                summary["to_be_found"] = to_be_found(written, observed.partitions, ranges)
+        # The final translation may move groups that this one leaves alone.
+        if unread and observed.claims is None and (summary["by_bracket"] or summary["left_groups"]):
+            # The dataset lacks by_records; only a failback has rows in which it isn't null.
+            own = rows if observed.forward else written.withColumn("by_records", F.lit(None).cast("boolean"))
             _write_sampled(spark, request, claims_of(own), directory, seed=summary["digest"])
-            if seen.forward is not None:
+            if observed.forward is not None:
                 _write_sampled(spark, request, claims_of_home(own), directory.forward, seed=summary["digest"])
     return {**summary, "ledger_at": ledger_at, "errors": errors_of(request, summary)}
 
@@ -170,8 +168,8 @@ def _translate(spark: SparkSession, request: FailoverRequest, directory: Failove
 def _write_sampled(
     spark: SparkSession, request: FailoverRequest, claims: DataFrame, directory: FailoverDirectory, *, seed: str
 ) -> None:
-    will_read = read_dataset(spark, directory.compare_ranges, COMPARE_RANGES) if request.compared else None
-    write_dataset(sampled_claims(claims, will_read, seed=seed), directory.sampled_claims)
+    ranges = read_dataset(spark, directory.compare_ranges, COMPARE_RANGES) if request.compared else None
+    write_dataset(sampled_claims(claims, ranges, seed=seed), directory.sampled_claims)
 
 
 def _beyond(
@@ -181,10 +179,10 @@ def _beyond(
     preview: FailoverDirectory,
     summary: dict[str, Any],
 ) -> list[str]:
-    """What is beyond the preview, each a sentence."""
-    final, shown = (read_dataset(spark, one.translation, TRANSLATION) for one in (directory, preview))
-    before = json.loads(jvm.read_text(spark, preview.summary))["max_rereads"]
-    return beyond_approval(final, shown, request=request, rereads=(summary["max_rereads"], before))
+    """Sentences on what the preview did not show."""
+    final, shown = (read_dataset(spark, run.translation, TRANSLATION) for run in (directory, preview))
+    rereads = (summary["max_rereads"], jvm.read_json(spark, preview.summary)["max_rereads"])
+    return beyond_approval(final, shown, request=request, rereads=rereads)
 
 
 def _pattern_problem(spark: SparkSession, request: FailoverRequest) -> str | None:
@@ -196,7 +194,7 @@ def _pattern_problem(spark: SparkSession, request: FailoverRequest) -> str | Non
 
 
 def _shuffle_partitions(spark: SparkSession) -> str:
-    """As many as there are cores, so that all end at the same time; a cluster may get more while the job runs."""
+    """One per core, so that all end at the same time; a cluster may add cores while the job runs."""
     context = spark.sparkContext
     cores = context.defaultParallelism
     return str(cores if str(context.master).startswith("local") else max(CLUSTER_PARTITIONS, cores))
@@ -205,7 +203,7 @@ def _shuffle_partitions(spark: SparkSession) -> str:
 def _run(spark: SparkSession, arguments: list[str]) -> None:
     set_default(spark, "spark.sql.shuffle.partitions", _shuffle_partitions(spark))
     if str(spark.sparkContext.master).startswith("local"):
-        # Each stage would be planned anew as it ends, to end up with as many partitions as there are cores.
+        # Adaptive execution would plan each stage again and arrive at one partition per core, too.
         set_default(spark, "spark.sql.adaptive.enabled", "false")
     run(spark, *map(FailoverDirectory, arguments))
 

@@ -1,4 +1,4 @@
-"""What a translation comes to: sums, lists of what is left out, and what closes the gate."""
+"""The summary of a translation: totals, groups that are left alone, and reasons to refuse the failover."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from airflow_provider_connect_offsets.offsets.requests.failover import (
 from airflow_provider_connect_offsets.pipeline.failover.approved import rereads_beyond
 from airflow_provider_connect_offsets.pipeline.failover.unplanned import PositionOf
 
-# So many of each list.
+# Entries of each list in a summary.
 LISTED = 100
-# Each piece of a row's digest as a number: what ``offsets.requests.failover.row_numbers`` gives, summed up.
+# Sums of the pieces of all rows' digests, as numbers (``offsets.requests.failover.row_numbers``).
 _SUMS = {f"numbers_{start}": f"sum(crc32(substr(row_digest, {start + 1}, {DIGEST_PIECE})))" for start in DIGEST_PIECES}
-# Of rows that count, which those of topics without a remote topic don't.
+# Rows of topics without a remote topic (covered is null) do not count.
 _TOTALS = {
     "partitions": "count(covered)",
-    # No distinct count: that would take the rows through another shuffle.
+    # A distinct count would shuffle the rows once more.
     "groups": "size(collect_set(CASE WHEN covered IS NOT NULL THEN `group` END))",
     "commit": f"count_if(covered IS NOT NULL AND action = '{Move.COMMIT.value}')",
     "covered": "count_if(covered)",
@@ -38,7 +38,7 @@ _TOTALS = {
     "checked": "count_if(covered IS NOT NULL AND checked)",
     "mismatched": "count_if(covered IS NOT NULL AND mismatched)",
     **{f"by_{name}": f"count_if(covered AND method = '{name}')" for name in Method},
-    # Of a source that is gone: positions that no checkpoint tells, and the oldest (milliseconds since 1970).
+    # For a lost source: positions from the ledger, and the time of the oldest position (milliseconds since 1970).
     "by_ledger": f"count_if(covered IS NOT NULL AND position_of = '{PositionOf.LEDGER.value}')",
     "positions_since": "unix_millis(min(CASE WHEN covered IS NOT NULL THEN position_at END))",
     **_SUMS,
@@ -47,19 +47,23 @@ _TOTALS = {
 
 
 def counted(rows: DataFrame, totals: Observation) -> DataFrame:
-    """Sum the rows up while they are written: each job of its own takes Spark as long as to plan and to compile it.
+    """Compute the totals while the rows are written, which saves a Spark job.
 
-    rows: what ``failover.translated`` gives
+    Args:
+        rows: what ``failover.translated`` returns
+        totals: gets the totals
     """
     sums = [F.expr(f"{total} AS {name}") for name, total in _TOTALS.items()]
     return rows.withColumn("row_digest", _row_digest()).observe(totals, *sums)
 
 
 def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> dict[str, Any]:
-    """Put together the sums of ``counted``, and lists only of what there is any of.
+    """The summary.
 
-    written: dataset ``translation``; rows: what ``failover.translated`` gives, to be worked out again for what only it
-    tells
+    Args:
+        totals: of ``counted``
+        written: dataset ``translation``
+        rows: what ``failover.translated`` returns; computed again only if there are mismatches
     """
     sums = {name: value for name, value in totals.items() if name not in {"without_remote_topic", *_SUMS}}
     return {
@@ -72,61 +76,59 @@ def summarise(totals: dict[str, Any], written: DataFrame, rows: DataFrame) -> di
 
 
 def errors_of(request: FailoverRequest, summary: dict[str, Any]) -> list[str]:
-    """What closes the gate, each a sentence.
+    """Reasons to refuse the failover, each a sentence.
 
-    A preview leaves it open for positions that are to be found in the records, once the flow is stopped.
+    A preview counts positions that records will translate, when the flow is stopped, as covered.
     """
     errors = []
-    in_sight = summary["covered"] + summary.get("to_be_found", {"partitions": 0})["partitions"]
+    expected = summary["covered"] + summary.get("to_be_found", {"partitions": 0})["partitions"]
     if not summary["partitions"]:
         errors.append(
             f"No group that matches {request.groups!r} has an offset in a topic that "
             f"{request.flow.source_alias!r} replicates to {request.flow.target_alias!r}."
         )
-    elif in_sight < request.min_coverage * summary["partitions"]:
-        named = "; ".join(f"{one['group']!r}: {one['reason']}" for one in summary["left"][:3])
+    elif expected < request.min_coverage * summary["partitions"]:
+        examples = "; ".join(f"{left['group']!r}: {left['reason']}" for left in summary["left"][:3])
         more = summary["left_groups"] - 3
         errors.append(
             f"{summary['covered']:,} of {summary['partitions']:,} partitions are translated, less than min_coverage "
-            f"{request.min_coverage:g} asks for. {named}{f'; and {more:,} more groups' if more > 0 else ''}."
+            f"{request.min_coverage:g} requires. {examples}{f'; and {more:,} more groups' if more > 0 else ''}."
         )
     errors += rereads_beyond(request, summary["max_rereads"])
     if summary["mismatched"]:
-        one = summary["mismatches"][0]
+        first = summary["mismatches"][0]
         errors.append(
-            f"{summary['mismatched']:,} of {summary['checked']:,} claims are disproved by the records themselves: that "
-            f"of topic {one['source_topic']!r}, partition {one['kafka_partition']}, offset {one['upstream']} is not "
-            f"that of {one['target_topic']!r}, offset {one['downstream']}. Something else writes to the remote topic, "
-            "or "
-            "changes records on their way."
+            f"Records disprove {summary['mismatched']:,} of {summary['checked']:,} claims: the record of topic "
+            f"{first['source_topic']!r}, partition {first['kafka_partition']}, offset {first['upstream']} is not the "
+            f"one of {first['target_topic']!r}, offset {first['downstream']}. Something else writes to the remote "
+            "topic, or changes records on their way."
         )
     return errors
 
 
 def _unreplicated(rows: DataFrame) -> list[str]:
-    """Topics that have no remote topic."""
+    """Topics without a remote topic."""
     topics = rows.where("covered is null").select("source_topic").distinct().orderBy("source_topic")
     return [row["source_topic"] for row in topics.limit(LISTED).collect()]
 
 
 def _left_alone(rows: DataFrame) -> dict[str, Any]:
-    """Groups that are not moved as a whole: group, partitions (how many), reason (of one of them)."""
+    """Groups with partitions that are not translated: group, partitions (how many), reason (of one of them)."""
     left = rows.where(~F.col("covered")).groupBy("group")
-    found = left.agg(F.count("*").alias("partitions"), F.first("reason").alias("reason"))
-    first = found.orderBy(F.desc("partitions"), "group").limit(LISTED).collect()
-    return {"left_groups": found.count(), "left": [row.asDict() for row in first]}
+    groups = left.agg(F.count("*").alias("partitions"), F.first("reason").alias("reason"))
+    first = groups.orderBy(F.desc("partitions"), "group").limit(LISTED).collect()
+    return {"left_groups": groups.count(), "left": [row.asDict() for row in first]}
 
 
 def _mismatches(rows: DataFrame) -> list[dict[str, Any]]:
-    place = ("source_topic", "kafka_partition", "upstream", "target_topic", "downstream")
+    claim = ("source_topic", "kafka_partition", "upstream", "target_topic", "downstream")
     claims = rows.where("mismatched").drop("upstream").withColumnRenamed("claimed", "upstream")
-    found = claims.select(*place).distinct().orderBy(*place)
-    return [row.asDict() for row in found.limit(LISTED).collect()]
+    return [row.asDict() for row in claims.select(*claim).distinct().orderBy(*claim).limit(LISTED).collect()]
 
 
 def _row_digest() -> Column:
-    """Of what ``offsets.requests.failover.row_numbers`` makes its numbers; null where nothing is committed."""
+    """The digest that ``offsets.requests.failover.row_numbers`` splits; null if nothing is committed."""
     fields = ("group", "target_topic", "kafka_partition", "downstream")
     text = F.concat_ws("\n", *[F.col(field).cast("string") for field in fields])
-    # Of bytes a piece is cut out at once, of a text only after its characters were counted.
+    # Bytes, as substr of a text counts characters first.
     return F.when(F.col("action") == Move.COMMIT.value, F.sha2(text, 256).cast("binary"))

@@ -1,4 +1,4 @@
-"""Which records are read while a flow is stopped, and what is told of those that are not."""
+"""Choose which records are read while a flow is stopped, and report those beyond the limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.requests.failover import FailoverRequest
 from airflow_provider_connect_offsets.pipeline.events import KEY
 from airflow_provider_connect_offsets.pipeline.failover.failback import forward_ranges
-from airflow_provider_connect_offsets.pipeline.failover.failover import NO_SYNC, asked_positions, compare_ranges
+from airflow_provider_connect_offsets.pipeline.failover.failover import NO_SYNC, compare_ranges, queried_positions
 from airflow_provider_connect_offsets.pipeline.failover.observed import ObservedFlow
 from airflow_provider_connect_offsets.pipeline.failover.sharing import shared_out, unproved
 from airflow_provider_connect_offsets.pipeline.frames import shaped, write_dataset
@@ -18,70 +18,84 @@ from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANG
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
 
 _LISTED = 100
-# Of what may be read, so large a part is for offsets that are proved already: their records are to bear them out.
+# One in so many records is read to check offsets that are already proved.
 _TO_CHECK = 10
 
 
 def write_ranges(
-    request: FailoverRequest, seen: ObservedFlow, directory: FailoverDirectory, rows: DataFrame
+    request: FailoverRequest, observed: ObservedFlow, directory: FailoverDirectory, rows: DataFrame
 ) -> dict[str, Any]:
-    """Write which records are to be read of either flow, and tell what is beyond the limit for all of them together.
+    """Write the ranges of records to be read, of both flows of a failback, within one limit for all.
 
-    rows: dataset ``translation``
-    returns: partitions (of which too little is read to prove all positions), records (that are not read, of both logs),
-    first (topic, kafka_partition and left_out of those that lack most)
+    Args:
+        request: the request
+        observed: the flow
+        directory: the run
+        rows: dataset ``translation``
+
+    Returns:
+        for the summary: partitions (of which too few records are read to prove all positions), records (that are not
+        read, of both logs), first (topic, kafka_partition and left_out of the partitions that lack most)
     """
     own, forward = F.expr("false").alias("forward"), F.expr("true").alias("forward")
-    ranges = compare_ranges(request, seen).select("*", own, F.col("topic").alias("seen_as"))
-    ends = seen.partitions.select(*KEY, "source_end", "target_end", own)
-    if seen.forward is not None:
-        back = forward_ranges(asked_positions(request, seen), seen.forward, compared=request.compared)
-        ranges = ranges.unionByName(back.select("*", forward, F.col("target_topic").alias("seen_as")))
-        # Whatever is at home behind what was replicated is not read.
+    ranges = compare_ranges(request, observed).select("*", own, F.col("topic").alias("read_as"))
+    ends = observed.partitions.select(*KEY, "source_end", "target_end", own)
+    if observed.forward is not None:
+        back = forward_ranges(queried_positions(request, observed), observed.forward, compared=request.compared)
+        ranges = ranges.unionByName(back.select("*", forward, F.col("target_topic").alias("read_as")))
+        # Records at home after the last replicated one are not read.
         replicated_end = F.least("source_end", F.coalesce("stored", F.lit(-1)) + 1).alias("source_end")
-        ends = ends.unionByName(seen.forward.partitions.select(*KEY, replicated_end, "target_end", forward))
+        ends = ends.unionByName(observed.forward.partitions.select(*KEY, replicated_end, "target_end", forward))
     shared = _shared(ranges, ends, unproved(rows), total=request.compared_total).persist()
     try:
         write_dataset(shaped(shared.where("not forward"), COMPARE_RANGES), directory.compare_ranges)
-        if seen.forward is not None:
+        if observed.forward is not None:
             write_dataset(shaped(shared.where("forward"), COMPARE_RANGES), directory.forward.compare_ranges)
-        return _told(shared.where("left_out > 0 and open"))
+        return _beyond_limit(shared.where("left_out > 0 and open"))
     finally:
         shared.unpersist()
 
 
 def to_be_found(rows: DataFrame, partitions: DataFrame, ranges: DataFrame) -> dict[str, int]:
-    """Count the positions that no offset mapping tells, and the records will: all that may be their copies is read.
+    """Count positions that have no offset mapping but will be translated by records: all possible copies are read.
 
-    rows: dataset ``translation``; partitions: dataset ``mirror_partitions``; ranges: dataset ``compare_ranges``
-    returns: partitions (of groups), max_rereads (records that they read again at most, wherever they are found)
+    Args:
+        rows: dataset ``translation``
+        partitions: dataset ``mirror_partitions``
+        ranges: dataset ``compare_ranges``
+
+    Returns:
+        partitions (of groups), max_rereads (records that they read again, at most)
     """
-    untold = rows.where(~F.col("covered") & F.col("reason").startswith(NO_SYNC))
-    asked = untold.select(F.col("source_topic").alias("topic"), "kafka_partition", "upstream")
-    known = partitions.select(*KEY, "target_start", "target_end")
-    told = asked.join(F.broadcast(known), list(KEY)).join(F.broadcast(ranges.drop("target_topic")), list(KEY))
-    read = told.where("left_out = 0 and source_from <= upstream and target_from <= target_start")
-    [found] = read.agg(
-        F.count("*").alias("partitions"),
-        F.coalesce(F.sum(F.col("target_end") - F.col("target_start")), F.lit(0)).alias("max_rereads"),
-    ).collect()
-    return dict(found.asDict())
+    without_mapping = rows.where(~F.col("covered") & F.col("reason").startswith(NO_SYNC))
+    positions = without_mapping.select(F.col("source_topic").alias("topic"), "kafka_partition", "upstream")
+    logs = partitions.select(*KEY, "target_start", "target_end")
+    joined = positions.join(F.broadcast(logs), list(KEY)).join(F.broadcast(ranges.drop("target_topic")), list(KEY))
+    [sums] = (
+        joined.where("left_out = 0 and source_from <= upstream and target_from <= target_start")
+        .agg(
+            F.count("*").alias("partitions"),
+            F.coalesce(F.sum(F.col("target_end") - F.col("target_start")), F.lit(0)).alias("max_rereads"),
+        )
+        .collect()
+    )
+    return dict(sums.asDict())
 
 
-def _shared(ranges: DataFrame, ends: DataFrame, left: DataFrame, *, total: int) -> DataFrame:
-    """Share the limit out, most of it among partitions in which something is left to be proved.
+def _shared(ranges: DataFrame, ends: DataFrame, unproved_partitions: DataFrame, *, total: int) -> DataFrame:
+    """Share the limit, most of it among partitions with an unproved position.
 
-    returns: of ``shared_out``, with open (something is left to be proved)
+    Returns what ``shared_out`` returns, with open (the partition has an unproved position).
     """
     to_check = total // _TO_CHECK
     both = []
     for is_open, how, limit in (("true", "left_semi", total - to_check), ("false", "left_anti", to_check)):
-        some = ranges.join(F.broadcast(left), ["seen_as", "kafka_partition"], how)
-        both.append(shared_out(some, ends, total=limit).withColumn("open", F.expr(is_open)))
+        part = ranges.join(F.broadcast(unproved_partitions), ["read_as", "kafka_partition"], how)
+        both.append(shared_out(part, ends, total=limit).withColumn("open", F.expr(is_open)))
     return both[0].unionByName(both[1])
 
 
-def _told(beyond: DataFrame) -> dict[str, Any]:
+def _beyond_limit(beyond: DataFrame) -> dict[str, Any]:
     [counted] = beyond.agg(
         F.count("*").alias("partitions"), F.coalesce(F.sum("left_out"), F.lit(0)).alias("records")
     ).collect()

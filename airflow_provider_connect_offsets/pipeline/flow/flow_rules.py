@@ -1,4 +1,4 @@
-"""What is found wrong with the connectors of a flow: their states, their tasks, and their configuration."""
+"""Verdicts on the connectors of a flow: their states, their tasks, and their configurations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ _RUNNING, _FAILED = "RUNNING", "FAILED"
 
 @dataclass(frozen=True, slots=True)
 class FlowConnector:
-    """A connector of the flow, from its row in the dataset ``connectors``."""
+    """A connector of the flow, from its row in dataset ``connectors``.
+
+    Attributes:
+        name: the connector
+        state: its state
+        task_states: states of its tasks
+        config: its configuration, secrets masked
+    """
 
     name: str
     state: str
@@ -30,16 +37,16 @@ class FlowConnector:
 
     @property
     def runs(self) -> bool:
-        """It runs, and so do all its tasks; there is one at least."""
+        """Whether it and all its tasks are RUNNING, and it has at least one task."""
         return self.state == _RUNNING and bool(self.task_states) and set(self.task_states) == {_RUNNING}
 
 
 def flow_verdicts(source: FlowConnector, checkpoint: FlowConnector | None) -> Iterator[Verdict]:
-    """Judge both connectors; None: no checkpoint connector was named."""
+    """Judge both connectors. ``checkpoint``: None if the request names none."""
     yield from _state(source, "Nothing is replicated meanwhile.")
     if checkpoint is None:
         message = (
-            f"`{source.name}`: no checkpoint connector is named, so nothing is told of groups. Name it in "
+            f"`{source.name}`: no checkpoint connector is named, so groups are not judged. Name it in "
             "checkpoint_connector."
         )
         yield Verdict(Rule.CHECKPOINT_MISSING, Severity.WARNING, source.name, None, message)
@@ -51,22 +58,22 @@ def flow_verdicts(source: FlowConnector, checkpoint: FlowConnector | None) -> It
             yield Verdict(advice.rule, advice.severity, advice.connector, None, advice.message)
 
 
-def _state(one: FlowConnector, effect: str) -> Iterator[Verdict]:
-    failed = one.task_states.count(_FAILED)
-    if one.state != _RUNNING:
-        advice = "Its status tells why; restart it." if one.state == _FAILED else "Resume it."
-        message = f"`{one.name}` is {one.state}. {effect} {advice}"
-        yield Verdict(Rule.NOT_RUNNING, Severity.ERROR, one.name, None, message)
+def _state(connector: FlowConnector, effect: str) -> Iterator[Verdict]:
+    failed = connector.task_states.count(_FAILED)
+    if connector.state != _RUNNING:
+        advice = "Read the cause in its status, and restart it." if connector.state == _FAILED else "Resume it."
+        message = f"`{connector.name}` is {connector.state}. {effect} {advice}"
+        yield Verdict(Rule.NOT_RUNNING, Severity.ERROR, connector.name, None, message)
     elif failed:
         message = (
-            f"`{one.name}` is {one.state}, but {failed} of its {len(one.task_states)} tasks failed. {effect} Its "
-            "status tells why; restart it."
+            f"`{connector.name}` is {connector.state}, but {failed} of its {len(connector.task_states)} tasks failed. "
+            f"{effect} Read the cause in its status, and restart it."
         )
-        yield Verdict(Rule.NOT_RUNNING, Severity.ERROR, one.name, None, message)
-    elif not one.task_states:
-        message = f"`{one.name}` is {one.state} and has no task: it has found nothing to do. {effect}"
-        yield Verdict(Rule.NOT_RUNNING, Severity.ERROR, one.name, None, message)
-    elif not one.runs:
-        states = ", ".join(sorted(set(one.task_states)))
-        message = f"`{one.name}` is {one.state}, but its tasks are {states}."
-        yield Verdict(Rule.NOT_RUNNING, Severity.WARNING, one.name, None, message)
+        yield Verdict(Rule.NOT_RUNNING, Severity.ERROR, connector.name, None, message)
+    elif not connector.task_states:
+        message = f"`{connector.name}` is {connector.state} and has no task: it has nothing to do. {effect}"
+        yield Verdict(Rule.NOT_RUNNING, Severity.ERROR, connector.name, None, message)
+    elif not connector.runs:
+        states = ", ".join(sorted(set(connector.task_states)))
+        message = f"`{connector.name}` is {connector.state}, but its tasks are {states}."
+        yield Verdict(Rule.NOT_RUNNING, Severity.WARNING, connector.name, None, message)

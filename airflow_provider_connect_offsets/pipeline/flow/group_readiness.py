@@ -1,6 +1,6 @@
-"""What ``mirror_failover`` would make of each group's position now: planned, and with the source gone.
+"""Translate each group's position as a planned and as an unplanned failover would now.
 
-Both answers are those of ``pipeline.failover.failover``, on what a look at the flow has found.
+Both translations are those of ``pipeline.failover.failover`` for the flow as it was observed.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from airflow_provider_connect_offsets.pipeline.failover.observed import Observed
 from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.workspace.flow_schemas import GROUP_READINESS
 
-NO_REMOTE_TOPIC = "there is no remote topic of the partition"
-UNSEEN = "neither a checkpoint nor the ledger tells where it is, so nobody knows once the source is gone"
+NO_REMOTE_TOPIC = "the partition has no remote topic"
+UNSEEN = "neither a checkpoint nor the ledger has its position, so the position is lost with the source"
 
 _OF_GROUP = ("group", *KEY)
-_ANSWER = ("downstream", "upper", "missing", "exact", "max_rereads", "method")
+_TRANSLATED = ("downstream", "upper", "missing", "exact", "max_rereads", "method")
 
 
 def group_readiness(
@@ -28,42 +28,44 @@ def group_readiness(
 ) -> DataFrame:
     """Dataset ``group_readiness``: a row for each position of a group in a topic of the flow.
 
-    rows: dataset ``readiness``
-    planned, unplanned: what a failover of that kind would see; ``members`` of them should be empty, as who reads now
-    would be stopped before
-    checkpoints: dataset ``checkpoints``, the last of each group and partition
+    ``checkpoint_rereads`` counts the records that a group would read again, at most, if it resumed at its checkpoint.
 
-    ``checkpoint_rereads``: how many records a group would read again by its checkpoint alone, at most.
+    Args:
+        rows: dataset ``readiness``
+        planned: the flow as a planned failover would observe it; without ``members``, as they would be stopped before
+        unplanned: the same for an unplanned failover
+        checkpoints: dataset ``checkpoints``, the last of each group and partition
+        flow: the flow
     """
     of_source = planned.group_offsets.where(F.col("kafka_cluster") == flow.source_alias)
     logs = rows.select(*KEY, "target_topic", "target_end", "sync_upstream", "sync_downstream", "sync_at")
     positions = of_source.select("group", "group_state", *KEY, F.col("offset").alias("position")).join(logs, list(KEY))
     by_target = ["group", "target_topic", "kafka_partition"]
-    found = (
-        positions.join(_answers(Mode.PLANNED, planned, flow), list(_OF_GROUP), "left")
-        .join(_answers(Mode.UNPLANNED, unplanned, flow), list(_OF_GROUP), "left")
-        .join(_told(checkpoints), by_target, "left")
+    joined = (
+        positions.join(_translated(Mode.PLANNED, planned, flow), list(_OF_GROUP), "left")
+        .join(_translated(Mode.UNPLANNED, unplanned, flow), list(_OF_GROUP), "left")
+        .join(_by_target(checkpoints), by_target, "left")
         .join(_on_target(planned, flow), by_target, "left")
     )
-    return shaped(_compared(found), GROUP_READINESS)
+    return shaped(_with_reasons(joined), GROUP_READINESS)
 
 
-def _answers(mode: Mode, seen: ObservedFlow, flow: Flow) -> DataFrame:
-    """Answers of one kind: group, topic, kafka_partition, and columns that begin with the kind's name."""
-    # Whether a group may go back on the target is said by itself.
+def _translated(mode: Mode, observed: ObservedFlow, flow: Flow) -> DataFrame:
+    """Translation of one kind: group, topic, kafka_partition, and columns that begin with the kind's name."""
+    # A rule of its own reports groups that are ahead on the target.
     request = FailoverRequest(mode=mode, flow=flow, groups=".*", rewind=".*")
     kind = mode.value
-    return translated(request, seen).select(
+    return translated(request, observed).select(
         "group",
         F.col("source_topic").alias("topic"),
         "kafka_partition",
         F.col("upstream").alias(f"{kind}_upstream"),
-        *[F.col(name).alias(f"{kind}_{name}") for name in _ANSWER],
+        *[F.col(name).alias(f"{kind}_{name}") for name in _TRANSLATED],
         F.when(F.col("covered"), None).otherwise(F.col("reason")).alias(f"{kind}_reason"),
     )
 
 
-def _told(checkpoints: DataFrame) -> DataFrame:
+def _by_target(checkpoints: DataFrame) -> DataFrame:
     return checkpoints.select(
         "group",
         F.col("topic").alias("target_topic"),
@@ -74,8 +76,8 @@ def _told(checkpoints: DataFrame) -> DataFrame:
     )
 
 
-def _on_target(seen: ObservedFlow, flow: Flow) -> DataFrame:
-    return seen.group_offsets.where(F.col("kafka_cluster") == flow.target_alias).select(
+def _on_target(observed: ObservedFlow, flow: Flow) -> DataFrame:
+    return observed.group_offsets.where(F.col("kafka_cluster") == flow.target_alias).select(
         "group",
         F.col("topic").alias("target_topic"),
         "kafka_partition",
@@ -84,19 +86,19 @@ def _on_target(seen: ObservedFlow, flow: Flow) -> DataFrame:
     )
 
 
-def _compared(found: DataFrame) -> DataFrame:
+def _with_reasons(joined: DataFrame) -> DataFrame:
     absent, unseen = F.col("target_end").isNull(), F.col("unplanned_method").isNull()
     ahead = F.greatest(F.col("planned_downstream") - F.col("checkpoint_downstream"), F.lit(0))
-    # MirrorMaker 2 has that sync in memory, whatever others it has dropped, and would write a higher checkpoint.
+    # MirrorMaker 2 keeps the newest sync in memory, so it would write a higher checkpoint.
     passed = (F.col("sync_upstream") <= F.col("position")) & (F.col("sync_downstream") > F.col("checkpoint_downstream"))
-    return found.withColumns(
+    return joined.withColumns(
         {
             "planned_reason": F.when(absent, NO_REMOTE_TOPIC).otherwise(F.col("planned_reason")),
             "unplanned_position": F.col("unplanned_upstream"),
             "unplanned_reason": F.when(absent, NO_REMOTE_TOPIC)
             .when(unseen, UNSEEN)
             .otherwise(F.col("unplanned_reason")),
-            # ``greatest`` passes over null.
+            # ``greatest`` ignores null.
             "checkpoint_rereads": F.when(F.col("checkpoint_downstream").isNotNull(), F.col("planned_max_rereads"))
             + ahead,
             "checkpoint_behind_since": F.when(passed, F.greatest("checkpoint_at", "sync_at")),

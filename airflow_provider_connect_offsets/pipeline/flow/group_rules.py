@@ -1,4 +1,4 @@
-"""What is found wrong with the groups of a flow's source: one line for each group, and sentences for people."""
+"""Verdicts on the groups of a flow's source, and the totals of each group that they are based on."""
 
 from __future__ import annotations
 
@@ -8,31 +8,46 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.requests.failover import Mode
 from airflow_provider_connect_offsets.offsets.requests.readiness import Thresholds
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.flow.readiness_rules import number, spoken
+from airflow_provider_connect_offsets.pipeline.flow.readiness_rules import number, weighed_verdicts
 from airflow_provider_connect_offsets.pipeline.plan.findings import finding
 
 
 def group_verdicts(rows: DataFrame, thresholds: Thresholds, *, connector: str) -> DataFrame:
-    """Judge the groups: dataset ``verdicts``, and ``weight``. rows: as ``by_group`` gives them."""
-    found = [*_coverage(thresholds), *_rereads(thresholds), *_checkpoints(thresholds), *_on_target()]
-    place = F.concat(F.lit(f"`{connector}`, group `"), F.col("group"), F.lit("`: "))
+    """Judge the groups.
+
+    Args:
+        rows: what ``by_group`` returns
+        thresholds: limits of the request
+        connector: the MirrorCheckpoint
+
+    Returns:
+        dataset ``verdicts``, and weight (long)
+    """
+    findings = [*_coverage(thresholds), *_rereads(thresholds), *_checkpoints(thresholds), *_on_target()]
+    prefix = F.concat(F.lit(f"`{connector}`, group `"), F.col("group"), F.lit("`: "))
     weight = F.col("partitions") - F.col("covered") + F.coalesce("rereads", F.lit(0))
-    return spoken(rows, found, connector=connector, place=place, partition=F.to_json(F.struct("group")), weight=weight)
+    group = F.to_json(F.struct("group"))
+    return weighed_verdicts(rows, findings, connector=connector, prefix=prefix, partition=group, weight=weight)
 
 
 def by_group(rows: DataFrame, thresholds: Thresholds, mirrored: tuple[str, str] | None) -> DataFrame:
-    """Sum up the dataset ``group_readiness``.
+    """Sum up dataset ``group_readiness`` by group.
 
-    mirrored: patterns of the groups that the checkpoint connector takes and leaves out; None: not known
-    returns: group, group_state, target_state, partitions; planned, unplanned and covered (how many of them a failover
-    of that kind, or of either kind, would translate), rereads and checkpoint_rereads (after a planned one), exact,
-    without_checkpoint, old_checkpoints, ahead_on_target; planned_reason and planned_example (of a partition that is
-    not translated), unplanned_reason and unplanned_example, left_out
+    Args:
+        rows: dataset ``group_readiness``, and observed_at
+        thresholds: limits of the request
+        mirrored: regular expressions of the groups that the checkpoint connector includes and excludes; None if unknown
+
+    Returns:
+        group, group_state, target_state, partitions; planned, unplanned and covered (how many partitions a failover of
+        that kind, or of both kinds, would translate); rereads and checkpoint_rereads (after a planned failover), exact,
+        without_checkpoint, old_checkpoints, ahead_on_target; planned_reason and planned_example, unplanned_reason and
+        unplanned_example (of a partition that would not be translated); left_out
     """
-    place = F.concat_ws("-", "topic", F.col("kafka_partition").cast("string"))
+    partition = F.concat_ws("-", "topic", F.col("kafka_partition").cast("string"))
     limit = thresholds.max_checkpoint_age * 1000
     behind = F.unix_millis("observed_at") - F.unix_millis("checkpoint_behind_since")
-    counted = [_of_kind(kind.value, place) for kind in Mode]
+    counted = [_of_kind(kind.value, partition) for kind in Mode]
     return (
         rows.groupBy("group", "group_state")
         .agg(
@@ -51,13 +66,13 @@ def by_group(rows: DataFrame, thresholds: Thresholds, mirrored: tuple[str, str] 
     )
 
 
-def _of_kind(kind: str, place: Column) -> list[Column]:
-    """How many partitions a failover of that kind would translate, and an example of what it would not."""
+def _of_kind(kind: str, partition: Column) -> list[Column]:
+    """How many partitions a failover of that kind would translate, and an example of one that it would not."""
     missing = F.col(f"{kind}_reason").isNotNull()
     return [
         F.count_if(~missing).alias(kind),
-        F.min_by(f"{kind}_reason", F.when(missing, place)).alias(f"{kind}_reason"),
-        F.min(F.when(missing, place)).alias(f"{kind}_example"),
+        F.min_by(f"{kind}_reason", F.when(missing, partition)).alias(f"{kind}_reason"),
+        F.min(F.when(missing, partition)).alias(f"{kind}_example"),
     ]
 
 
@@ -72,24 +87,28 @@ def _coverage(thresholds: Thresholds) -> list[Column]:
     return [
         _covered(thresholds, Rule.COVERAGE, Mode.PLANNED, "a planned failover now would translate "),
         _covered(
-            thresholds, Rule.UNPLANNED_COVERAGE, Mode.UNPLANNED, "were the source lost now, a failover would translate "
+            thresholds,
+            Rule.UNPLANNED_COVERAGE,
+            Mode.UNPLANNED,
+            "if the source were lost now, a failover would translate ",
         ),
     ]
 
 
-def _covered(thresholds: Thresholds, rule: Rule, kind: Mode, told: str) -> Column:
-    asked = F.lit(thresholds.min_coverage > 0)
-    too_little = asked & (F.col(kind.value) < thresholds.min_coverage * F.col("partitions"))
+def _covered(thresholds: Thresholds, rule: Rule, kind: Mode, beginning: str) -> Column:
+    too_little = F.lit(thresholds.min_coverage > 0) & (
+        F.col(kind.value) < thresholds.min_coverage * F.col("partitions")
+    )
     return finding(
         rule,
         F.when(too_little, Severity.ERROR.value).otherwise(Severity.WARNING.value),
         F.col(kind.value) < F.col("partitions"),
-        told,
+        beginning,
         number(kind.value),
         " of ",
         number("partitions"),
         " partitions",
-        F.when(too_little, f", and {thresholds.min_coverage:.0%} are asked for").otherwise(""),
+        F.when(too_little, f", less than min_coverage {thresholds.min_coverage:.0%}").otherwise(""),
         ". Partition `",
         F.col(f"{kind.value}_example"),
         "`: ",
@@ -106,14 +125,14 @@ def _rereads(thresholds: Thresholds) -> list[Column]:
             F.lit(thresholds.max_rereads > 0) & (F.col("rereads") > thresholds.max_rereads),
             "after a planned failover now it would read up to ",
             number("rereads"),
-            f" records again, more than {thresholds.max_rereads:,}.",
+            f" records again, more than max_rereads {thresholds.max_rereads:,}.",
         )
     ]
 
 
 def _checkpoints(thresholds: Thresholds) -> list[Column]:
-    why = F.when(F.col("left_out"), "The connector's groups or groups.exclude leave it out.").otherwise(
-        "MirrorMaker 2 gives none to a group that is behind all its offset syncs, and takes up new groups only every "
+    cause = F.when(F.col("left_out"), "The connector's groups or groups.exclude leave it out.").otherwise(
+        "MirrorMaker 2 writes none for a group that is behind all its offset syncs, and finds new groups only every "
         "refresh.groups.interval.seconds."
     )
     return [
@@ -125,7 +144,7 @@ def _checkpoints(thresholds: Thresholds) -> list[Column]:
             " of its ",
             number("partitions"),
             " partitions have no checkpoint. ",
-            why,
+            cause,
         ),
         finding(
             Rule.CHECKPOINT_OLD,
@@ -133,8 +152,8 @@ def _checkpoints(thresholds: Thresholds) -> list[Column]:
             F.col("old_checkpoints") > 0,
             "in ",
             number("old_checkpoints"),
-            " partitions its checkpoint has been behind an offset sync that the group has passed for more than "
-            f"{thresholds.max_checkpoint_age:,} s, so nothing writes checkpoints any more.",
+            f" partitions the group passed an offset sync more than {thresholds.max_checkpoint_age:,} s ago, but its "
+            "checkpoint is still before that sync, so nothing writes checkpoints any more.",
         ),
     ]
 
@@ -145,9 +164,9 @@ def _on_target() -> list[Column]:
             Rule.TARGET_GROUP,
             Severity.WARNING,
             F.col("target_state") != "Empty",
-            "somebody is in the group of that name on the target (",
+            "the group of that name on the target has members (",
             F.col("target_state"),
-            "), so neither a failover nor MirrorMaker 2 can commit there for it.",
+            "), so neither a failover nor MirrorMaker 2 can commit its offsets there.",
         ),
         finding(
             Rule.TARGET_GROUP,
@@ -155,7 +174,7 @@ def _on_target() -> list[Column]:
             F.col("ahead_on_target") > 0,
             "in ",
             number("ahead_on_target"),
-            " partitions the target's group of that name stands further on than a failover would put it; it is never "
-            "put back.",
+            " partitions the target's group of that name is ahead of its translated offset; a failover does not move "
+            "it back.",
         ),
     ]

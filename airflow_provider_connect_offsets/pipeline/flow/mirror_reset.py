@@ -1,8 +1,8 @@
-"""What the reset of a MirrorMaker 2 flow does beside its MirrorSource's offsets; Catalyst only.
+"""Compute the effects of a flow reset on remote topics, offset syncs and checkpoints; Catalyst only.
 
-Emptying offset-syncs takes all that is in it, also what belongs to topics that are left alone or to another flow.
-Records that MirrorSource reads again are appended to the remote topic; a copy of as many as the remote topic holds is
-there then.
+Emptying the offset-syncs topic deletes all its syncs, also those of topics that are left alone or of another flow.
+MirrorSource appends records that it reads again to the remote topic; those whose first copy is still in the remote
+topic become duplicates.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_NAMES = 10
 
 
 def target_topic(topic: Column, flow: Flow) -> Column:
-    """Name the remote topic of a topic of the source, as ``Flow.target_topic`` does."""
+    """The remote topic of a source topic, as ``Flow.target_topic`` computes it."""
     prefixed = F.concat(F.lit(f"{flow.source_alias}{flow.separator}"), topic)
     if flow.policy is not Policy.IDENTITY:
         return prefixed
@@ -34,32 +34,38 @@ def target_topic(topic: Column, flow: Flow) -> Column:
 
 
 def replicated_again(effects: DataFrame, target_bounds: DataFrame, flow: Flow) -> DataFrame:
-    """Count, for each topic, what is replicated again.
+    """Count the records that are replicated again, by topic.
 
-    effects: as ``effects.with_effects`` gives them; target_bounds: dataset ``log_bounds`` of the remote topics
-    returns: topic, partitions (that are moved), records_again, duplicates (records of which the remote topic holds a
-    copy)
+    Args:
+        effects: what ``effects.with_effects`` returns
+        target_bounds: dataset ``log_bounds`` of the remote topics
+        flow: the flow
+
+    Returns:
+        topic, partitions (that the plan changes), records_again, duplicates (records with a copy in the remote topic)
     """
-    held = target_bounds.select(
-        F.col("topic").alias("remote_topic"), "kafka_partition", (F.col("log_end") - F.col("log_start")).alias("held")
-    )
+    length = (F.col("log_end") - F.col("log_start")).alias("length")
+    logs = target_bounds.select(F.col("topic").alias("remote_topic"), "kafka_partition", length)
     rows = effects.where("topic is not null").withColumn("remote_topic", target_topic(F.col("topic"), flow))
-    joined = rows.join(held, ["remote_topic", "kafka_partition"], "left")
+    joined = rows.join(logs, ["remote_topic", "kafka_partition"], "left")
     return joined.groupBy("topic").agg(
         F.count_if(F.col("action") != Action.KEEP.value).alias("partitions"),
         F.sum("records_again").alias("records_again"),
-        F.sum(F.least("records_again", F.coalesce("held", F.lit(0)))).alias("duplicates"),
+        F.sum(F.least("records_again", F.coalesce("length", F.lit(0)))).alias("duplicates"),
     )
 
 
 def reset_topics(again: DataFrame, syncs: DataFrame, subject: Subject) -> DataFrame:
-    """Dataset ``reset_topics``: every topic that is replicated again, or of which there are syncs.
+    """Dataset ``reset_topics``: every topic that is replicated again or has syncs.
 
-    again: as ``replicated_again`` gives it; syncs: dataset ``offset_syncs``
+    Args:
+        again: what ``replicated_again`` returns
+        syncs: dataset ``offset_syncs``
+        subject: the MirrorSource
     """
     counted = syncs.groupBy("topic").agg(F.count("*").alias("syncs"), F.max("log_timestamp").alias("newest_sync"))
     joined = again.join(counted, "topic", "full")
-    # Where its topics can't be told from its configuration, it may replicate any.
+    # If the configuration does not show its topics, it may replicate any topic.
     own = F.col("partitions").isNotNull() | F.coalesce(is_consumed(subject), F.expr("true"))
     belongs = (
         F.when(F.col("partitions") > 0, Belongs.RESET.value)
@@ -67,24 +73,28 @@ def reset_topics(again: DataFrame, syncs: DataFrame, subject: Subject) -> DataFr
         .otherwise(Belongs.FOREIGN.value)
     )
     zeros = {name: F.coalesce(name, F.lit(0)) for name in ("partitions", "records_again", "duplicates", "syncs")}
-    found = joined.withColumn("belongs", belongs).withColumns(zeros)
-    return shaped(found.where("partitions > 0 or syncs > 0"), RESET_TOPICS)
+    rows = joined.withColumn("belongs", belongs).withColumns(zeros)
+    return shaped(rows.where("partitions > 0 or syncs > 0"), RESET_TOPICS)
 
 
 def beyond_the_end(latest: DataFrame, source_bounds: DataFrame, target_bounds: DataFrame, flow: Flow) -> DataFrame:
-    """Checkpoints that lie beyond the end of their remote topic, or of one that is gone: it was made anew since.
+    """Checkpoints beyond the end of their remote topic, or of a deleted one: the topic was created anew since.
 
-    latest: dataset ``checkpoints``, the last of each group and partition; bounds: datasets ``log_bounds``
+    Args:
+        latest: dataset ``checkpoints``, the last of each group and partition
+        source_bounds: dataset ``log_bounds`` of the source
+        target_bounds: dataset ``log_bounds`` of the remote topics
+        flow: the flow
     """
     remote_partitions = source_bounds.select(target_topic(F.col("topic"), flow).alias("topic"), "kafka_partition")
     ends = target_bounds.select("topic", "kafka_partition", "log_end")
-    place = ["topic", "kafka_partition"]
-    joined = latest.join(remote_partitions, place, "left_semi").join(ends, place, "left")
+    key = ["topic", "kafka_partition"]
+    joined = latest.join(remote_partitions, key, "left_semi").join(ends, key, "left")
     return joined.where(F.col("downstream") > F.coalesce("log_end", F.lit(0)))
 
 
 def totals(topics: DataFrame) -> dict[str, Any]:
-    """Sum up dataset ``reset_topics``: numbers, and some names of each kind."""
+    """Totals of dataset ``reset_topics`` for the summary, with up to ``MOST_NAMES`` names of each kind."""
     by_kind = topics.groupBy("belongs").agg(
         F.count("*").alias("topics"),
         F.sum("syncs").alias("syncs"),
@@ -94,50 +104,55 @@ def totals(topics: DataFrame) -> dict[str, Any]:
     )
     kinds = {row["belongs"]: row.asDict() for row in by_kind.collect()}
     nothing = {"topics": 0, "syncs": 0, "duplicates": 0, "names": [], "with_syncs": 0}
-    found = {kind: {**nothing, **kinds.get(kind, {})} for kind in Belongs}
+    sums = {kind.value: {**nothing, **kinds.get(kind, {})} for kind in Belongs}
     return {
-        "duplicates": sum(one["duplicates"] for one in found.values()),
-        "syncs": sum(one["syncs"] for one in found.values()),
-        "syncs_of": {kind.value: {k: one[k] for k in ("with_syncs", "syncs", "names")} for kind, one in found.items()},
+        "duplicates": sum(row["duplicates"] for row in sums.values()),
+        "syncs": sum(row["syncs"] for row in sums.values()),
+        "syncs_of": {kind: {k: row[k] for k in ("with_syncs", "syncs", "names")} for kind, row in sums.items()},
     }
 
 
-def reset_verdicts(reset: FlowReset, summed: dict[str, Any], stale: int) -> Iterable[Verdict]:
-    """What the approver has to know beside the offsets. summed: ``totals``; stale: checkpoints beyond the end."""
+def reset_verdicts(reset: FlowReset, sums: dict[str, Any], stale: int) -> Iterable[Verdict]:
+    """Warn of effects on syncs and checkpoints.
+
+    Args:
+        reset: the request
+        sums: what ``totals`` returns
+        stale: how many checkpoints lie beyond the end of their remote topic
+    """
     topic = f"`{reset.syncs.topic}`"
-    foreign, kept = summed["syncs_of"][Belongs.FOREIGN], summed["syncs_of"][Belongs.KEPT]
+    foreign, kept = sums["syncs_of"][Belongs.FOREIGN], sums["syncs_of"][Belongs.KEPT]
     if foreign["with_syncs"]:
         yield _warning(
             Rule.FOREIGN_SYNCS,
             reset,
-            f"{topic} is emptied, and holds {_counted(foreign)} that this connector does not replicate, too: "
-            f"{_names(foreign)}. Once their own MirrorCheckpoint is restarted, their groups are not translated until "
+            f"{topic} is emptied, and also has {_counted(foreign)} that this connector does not replicate: "
+            f"{_names(foreign)}. After a restart of their MirrorCheckpoint, their groups are not translated until "
             "their MirrorSource has written new syncs.",
         )
     if kept["with_syncs"]:
         yield _warning(
             Rule.KEPT_SYNCS,
             reset,
-            f"{topic} can only be emptied whole, which takes along {_counted(kept)} that stay where they are: "
-            f"{_names(kept)}. Groups are translated again once a record of the partition is replicated, and only "
-            "those that have read as far as that.",
+            f"{topic} can only be emptied as a whole, which also deletes {_counted(kept)} that are left alone: "
+            f"{_names(kept)}. A group is translated again after a new record of the partition is replicated and the "
+            "group has read it.",
         )
     if reset.sharing:
         shown = ", ".join(f"`{name}`" for name in reset.sharing[:MOST_NAMES])
         yield _warning(
             Rule.SHARED_SYNCS,
             reset,
-            f"{topic} is used by {shown} as well, which are not stopped: a MirrorSource goes on writing into it, and a "
-            "MirrorCheckpoint translates by the syncs that it read before, until it is restarted.",
+            f"other connectors that are not stopped use {topic}: {shown}. A MirrorSource keeps writing to it, and a "
+            "MirrorCheckpoint translates with the syncs that it has read until it is restarted.",
         )
     if stale and not reset.checkpoints:
         yield _warning(
             Rule.STALE_CHECKPOINTS,
             reset,
-            f"{_count(stale, 'checkpoint')} in `{reset.flow.checkpoints_topic}` beyond the end of the remote "
-            "topic, which "
-            "must have been made anew since. MirrorCheckpoint emits no lower one while such a one stands: ask for "
-            "checkpoints=true.",
+            f"{_count(stale, 'checkpoint')} in `{reset.flow.checkpoints_topic}` beyond the end of the remote topic, "
+            "which must have been created anew since. MirrorCheckpoint writes no lower checkpoint while they exist: "
+            "set checkpoints=true.",
         )
 
 

@@ -1,13 +1,11 @@
-"""spark-submit's entry for the reset of a flow: ``mirror_reset_job.py RUN_DIRECTORY``.
+"""The job ``mirror-reset``: plan the reset of a flow.
 
-Plans the MirrorSource's offsets as ``plan_job.py`` does, and with them what else goes: reads ``flow.json``, the records
-of the flow's own topics and the bounds of its remote topics as well, writes ``reset_topics``, and says more in
-``summary.json`` and in the verdicts.
+Plans the MirrorSource's offsets as the job ``plan`` does. Also reads ``flow.json``, the records of the flow's internal
+topics and the log bounds of its remote topics; writes ``reset_topics``; adds to ``summary.json`` and to the verdicts.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -39,37 +37,36 @@ from airflow_provider_connect_offsets.workspace.schemas import LOG_BOUNDS, STORE
 
 
 def run(spark: SparkSession, directory: ResetDirectory) -> dict[str, Any]:
-    """Plan what ``directory`` asks for, write the datasets, and return the summary."""
-    # A summary that an earlier attempt left would vouch for a plan that is not its own.
+    """Plan the request of ``directory``, write the datasets, and return the summary."""
+    # The summary of an earlier attempt would belong to another plan.
     jvm.remove(spark, directory.summary)
-    request = Request.from_json(json.loads(jvm.read_text(spark, directory.request)))
-    reset = FlowReset.from_json(json.loads(jvm.read_text(spark, directory.flow)))
+    request = Request.from_json(jvm.read_json(spark, directory.request))
+    reset = FlowReset.from_json(jvm.read_json(spark, directory.flow))
     snapshot = PlanFrames.read(spark, directory)
     planned = plan(spark, snapshot, request)
-    more = _beside(spark, directory, reset, snapshot, planned)
-    verdicts = list(mirror_reset.reset_verdicts(reset, more, more["stale_checkpoints"]))
+    flow_summary = _plan_flow(spark, directory, reset, snapshot, planned)
+    verdicts = list(mirror_reset.reset_verdicts(reset, flow_summary, flow_summary["stale_checkpoints"]))
     if verdicts:
         planned = replace(planned, verdicts=planned.verdicts.unionByName(verdict_frame(spark, verdicts)))
-    return publish(spark, directory, planned, {**summarise(planned, request), **more})
+    return publish(spark, directory, planned, {**summarise(planned, request), **flow_summary})
 
 
-def _beside(
+def _plan_flow(
     spark: SparkSession, directory: ResetDirectory, reset: FlowReset, snapshot: PlanFrames, planned: Planned
 ) -> dict[str, Any]:
-    """Write ``reset_topics``, and sum it up."""
+    """Write ``reset_topics``, and return its part of the summary."""
     bounds = read_dataset(spark, directory.target_bounds, LOG_BOUNDS)
     syncs = offset_syncs(read_dataset(spark, directory.sync_records, STORED_RECORDS))
     if planned.effects is None:
         again = few_rows(spark, [], "topic string, partitions long, records_again long, duplicates long")
     else:
         again = mirror_reset.replicated_again(planned.effects, bounds, reset.flow)
-    found = mirror_reset.reset_topics(again, syncs, Subject.of(snapshot.connectors, reset.source_connector))
-    write_dataset(found.coalesce(1).sortWithinPartitions("topic"), directory.reset_topics)
+    topics = mirror_reset.reset_topics(again, syncs, Subject.of(snapshot.connectors, reset.source_connector))
+    write_dataset(topics.coalesce(1).sortWithinPartitions("topic"), directory.reset_topics)
     latest = latest_checkpoints(checkpoints(read_dataset(spark, directory.checkpoint_records, STORED_RECORDS)))
     stale = mirror_reset.beyond_the_end(latest, snapshot.bounds, bounds, reset.flow)
-    summed = mirror_reset.totals(read_dataset(spark, directory.reset_topics, RESET_TOPICS))
     return {
-        **summed,
+        **mirror_reset.totals(read_dataset(spark, directory.reset_topics, RESET_TOPICS)),
         "checkpoints": latest.count(),
         "stale_checkpoints": stale.count(),
         "reset": reset.as_json(),

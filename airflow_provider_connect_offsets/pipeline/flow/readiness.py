@@ -1,4 +1,4 @@
-"""How far a flow's partitions are replicated, what is lost of them, and how old their offset syncs are."""
+"""Measure a flow's partitions: lag, loss and age of offset syncs, now and over earlier runs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ DRAWN = 8
 
 @dataclass(frozen=True, slots=True)
 class ObservedLogs:
-    """One look at a flow.
+    """What was observed of a flow's logs.
 
-    offsets: dataset ``connector_offsets`` of the MirrorSource
-    topics: dataset ``flow_topics``
-    bounds: dataset ``log_bounds`` of both clusters, which are called ``source`` and ``target`` there
-    remaining: dataset ``remaining``
-    syncs: dataset ``offset_syncs``
+    Attributes:
+        offsets: dataset ``connector_offsets`` of the MirrorSource
+        topics: dataset ``flow_topics``
+        bounds: dataset ``log_bounds`` of both clusters
+        remaining: dataset ``remaining``
+        syncs: dataset ``offset_syncs``
+        source: the source's ``kafka_cluster`` in ``bounds``
+        target: the target's ``kafka_cluster`` in ``bounds``
+        observed_at: when the flow was observed
+        from_latest: whether MirrorSource starts at the log end if no offset is stored
     """
 
     offsets: DataFrame
@@ -37,24 +42,24 @@ class ObservedLogs:
     from_latest: bool = False
 
 
-def readiness(seen: ObservedLogs) -> DataFrame:
-    """Dataset ``readiness``: a row for each partition that the flow reads, or has an offset for.
+def readiness(observed: ObservedLogs) -> DataFrame:
+    """Dataset ``readiness``: a row for each partition that the flow reads or has an offset for.
 
-    ``lag`` counts offsets from the position (stored + 1) to the log end, and is 0 where no record is left, though
-    transaction markers may be; where the position is missing or out of range, from the log start. ``lag_ms`` is the age
-    of the first record that is not replicated. Both are null where nobody can know: without a stored offset, while the
-    consumer starts at the end. ``lost`` are offsets between the position and the log start. ``unsynced`` are offsets
-    replicated after the newest sync, ``sync_age_ms`` how old that sync is meanwhile: 0 where there are none.
+    ``lag`` counts offsets from the position (stored + 1) to the log end; from the log start if the position is missing
+    or out of range; 0 if no record remains, though transaction markers may. ``lag_ms`` is the age of the first record
+    that is not replicated. Both are null if unknown: no offset is stored and the consumer starts at the log end.
+    ``lost`` counts offsets between the position and the log start. ``unsynced`` counts offsets replicated after the
+    newest sync, and ``sync_age_ms`` is the age of that sync; 0 if ``unsynced`` is 0.
     """
     rows = (
-        _source_partitions(seen)
-        .join(F.broadcast(seen.topics), "topic", "left")
-        .join(_remote_ends(seen), ["target_topic", "kafka_partition"], "left")
-        .join(seen.remaining.select(*PARTITION, "log_offset", "written_at"), [*PARTITION], "left")
-        .join(newest_syncs(seen.syncs), [*PARTITION], "left")
-        .withColumn("observed_at", F.lit(seen.observed_at))
+        _source_partitions(observed)
+        .join(F.broadcast(observed.topics), "topic", "left")
+        .join(_remote_ends(observed), ["target_topic", "kafka_partition"], "left")
+        .join(observed.remaining.select(*PARTITION, "log_offset", "written_at"), [*PARTITION], "left")
+        .join(newest_syncs(observed.syncs), [*PARTITION], "left")
+        .withColumn("observed_at", F.lit(observed.observed_at))
     )
-    unknown = F.col("log_end").isNull() | (F.col("position").isNull() & F.lit(seen.from_latest))
+    unknown = F.col("log_end").isNull() | (F.col("position").isNull() & F.lit(observed.from_latest))
     drained = F.col("log_offset").isNull()
     unsynced = not_negative(F.col("position") - 1 - F.col("sync_upstream"))
     none = F.lit(0).cast("long")
@@ -62,7 +67,7 @@ def readiness(seen: ObservedLogs) -> DataFrame:
         rows.withColumns(
             {
                 "target_topic": F.coalesce("target_topic", "topic"),
-                "lag": F.when(unknown, None).when(drained, none).otherwise(F.col("log_end") - _goes_on_at()),
+                "lag": F.when(unknown, None).when(drained, none).otherwise(F.col("log_end") - _resumes_at()),
                 "lag_ms": F.when(unknown, None).when(drained, none).otherwise(_milliseconds_since("written_at")),
                 "lost": F.when(
                     F.col("position") <= F.col("log_end"), not_negative(F.col("log_start") - F.col("position"))
@@ -76,9 +81,13 @@ def readiness(seen: ObservedLogs) -> DataFrame:
 
 
 def newest_syncs(syncs: DataFrame) -> DataFrame:
-    """The last sync of each partition. syncs: dataset ``offset_syncs``.
+    """The last sync of each partition.
 
-    returns: topic, kafka_partition, sync_upstream, sync_downstream, sync_at
+    Args:
+        syncs: dataset ``offset_syncs``
+
+    Returns:
+        topic, kafka_partition, sync_upstream, sync_downstream, sync_at
     """
     last = F.max_by(
         F.struct(
@@ -92,11 +101,16 @@ def newest_syncs(syncs: DataFrame) -> DataFrame:
 
 
 def with_progress(rows: DataFrame, history: DataFrame, *, stuck_after: int) -> DataFrame:
-    """Add what the history tells of each partition.
+    """Compare each partition with earlier runs.
 
-    rows: dataset ``readiness``; history: dataset ``lag_history`` of earlier runs; stuck_after: seconds
-    returns: rows + earlier_topic_id, earlier_target_topic_id, earlier_at (of the last run before), stuck_since: when it
-    already stood where it stands now, with a lag, at least ``stuck_after`` ago; null: it moved since, or had no lag
+    Args:
+        rows: dataset ``readiness``
+        history: dataset ``lag_history`` of earlier runs
+        stuck_after: seconds
+
+    Returns:
+        ``rows`` with earlier_topic_id, earlier_target_topic_id, earlier_at (of the last run before) and stuck_since (an
+        observation at least ``stuck_after`` ago of the same position, with a lag; null if it moved or had no lag)
     """
     ids = F.struct(
         F.col("topic_id").alias("earlier_topic_id"),
@@ -129,17 +143,19 @@ def with_progress(rows: DataFrame, history: DataFrame, *, stuck_after: int) -> D
 
 
 def as_history(rows: DataFrame, *, run_uri: str) -> DataFrame:
-    """Rows of a run for the dataset ``lag_history``. rows: dataset ``readiness``."""
+    """Rows of a run for dataset ``lag_history``, from its dataset ``readiness``."""
     return shaped(rows.withColumn("run_uri", F.lit(run_uri)), LAG_HISTORY)
 
 
 def trend(history: DataFrame, *, drawn: int = DRAWN) -> DataFrame:
-    """Dataset ``lag_trend``: the sum and the oldest of all partitions, and the partitions that lagged most.
+    """Dataset ``lag_trend``: total lag and greatest age of all partitions, and the partitions that lag most.
 
-    history: dataset ``lag_history``, this run in it. Ranked by the lag in the newest run, then by the greatest ever.
+    Args:
+        history: dataset ``lag_history``, including this run
+        drawn: how many partitions, ranked by their lag in the newest run, then by their greatest lag
     """
-    together = history.groupBy("observed_at").agg(F.sum("lag").alias("lag"), F.max("lag_ms").alias("lag_ms"))
-    total = together.withColumns({"topic": F.lit(None).cast("string"), "kafka_partition": F.lit(None).cast("int")})
+    sums = history.groupBy("observed_at").agg(F.sum("lag").alias("lag"), F.max("lag_ms").alias("lag_ms"))
+    total = sums.withColumns({"topic": F.lit(None).cast("string"), "kafka_partition": F.lit(None).cast("int")})
     greatest = history.groupBy(*PARTITION).agg(F.max_by("lag", "observed_at").alias("now"), F.max("lag").alias("ever"))
     order = [F.desc_nulls_last("now"), F.desc_nulls_last("ever"), F.col("topic"), F.col("kafka_partition")]
     worst = greatest.orderBy(*order).limit(drawn).select(*PARTITION)
@@ -147,32 +163,32 @@ def trend(history: DataFrame, *, drawn: int = DRAWN) -> DataFrame:
     return shaped(total, LAG_TREND).unionByName(shaped(lines, LAG_TREND))
 
 
-def _source_partitions(seen: ObservedLogs) -> DataFrame:
-    """topic, kafka_partition, log_start, log_end (null: it isn't there any more), position (null: nothing stored)."""
-    logs = seen.bounds.where(F.col("kafka_cluster") == seen.source).select(*PARTITION, "log_start", "log_end")
-    stored = seen.offsets.where(F.col("topic").isNotNull() & F.col("kafka_partition").isNotNull()).select(
+def _source_partitions(observed: ObservedLogs) -> DataFrame:
+    """topic, kafka_partition, log_start, log_end (null: it no longer exists), position (null: no offset is stored)."""
+    logs = observed.bounds.where(F.col("kafka_cluster") == observed.source).select(*PARTITION, "log_start", "log_end")
+    stored = observed.offsets.where(F.col("topic").isNotNull() & F.col("kafka_partition").isNotNull()).select(
         *PARTITION, "position"
     )
     return logs.join(stored.where(F.col("position").isNotNull()), [*PARTITION], "full")
 
 
-def _remote_ends(seen: ObservedLogs) -> DataFrame:
-    return seen.bounds.where(F.col("kafka_cluster") == seen.target).select(
+def _remote_ends(observed: ObservedLogs) -> DataFrame:
+    return observed.bounds.where(F.col("kafka_cluster") == observed.target).select(
         F.col("topic").alias("target_topic"), "kafka_partition", F.col("log_end").alias("target_end")
     )
 
 
-def _goes_on_at() -> Column:
-    """Where MirrorMaker 2 would go on; out of range it starts over."""
+def _resumes_at() -> Column:
+    """Where MirrorMaker 2 would resume; if its position is out of range, at the log start."""
     usable = F.col("position").isNotNull() & (F.col("position") <= F.col("log_end"))
     return F.when(usable, F.col("position")).otherwise(F.col("log_start"))
 
 
 def _milliseconds_since(column: str) -> Column:
-    """Age at the time of the look; a clock that is ahead doesn't make it negative."""
+    """Age when the flow was observed; not negative if another clock is ahead."""
     return not_negative(F.unix_millis("observed_at") - F.unix_millis(column))
 
 
 def not_negative(number: Column) -> Column:
-    """The number, or 0 where it is less; null stays null, which ``greatest`` would pass over."""
+    """The number, or 0 if it is negative; null stays null, which ``greatest`` would ignore."""
     return F.when(number < 0, F.lit(0).cast("long")).otherwise(number)

@@ -1,6 +1,6 @@
-"""What is found wrong with a flow's partitions: conditions on a row, and sentences for people.
+"""Verdicts on a flow's partitions: each rule is a condition on a row and a sentence for people.
 
-Each verdict comes with a weight, which only tells which of two of the same rule is worse.
+Each verdict has a weight, which ranks verdicts of the same rule.
 """
 
 from __future__ import annotations
@@ -16,11 +16,18 @@ _NO = "false"
 
 
 def partition_verdicts(rows: DataFrame, thresholds: Thresholds, *, connector: str, running: bool) -> DataFrame:
-    """Judge the partitions: dataset ``verdicts``, and ``weight``. rows: as ``readiness.with_progress`` gives them.
+    """Judge the partitions.
 
-    running: whether the connector and all its tasks run; one that doesn't is not stuck as well.
+    Args:
+        rows: what ``readiness.with_progress`` returns
+        thresholds: limits of the request
+        connector: the MirrorSource
+        running: whether the connector and all its tasks are RUNNING; else no partition is reported as stuck
+
+    Returns:
+        dataset ``verdicts``, and weight (long)
     """
-    found = [
+    findings = [
         *_loss(),
         *_recreated(),
         *_remote_partition(),
@@ -28,10 +35,10 @@ def partition_verdicts(rows: DataFrame, thresholds: Thresholds, *, connector: st
         *_lag(thresholds),
         *_syncs(thresholds),
     ]
-    place = F.format_string("`%s`, topic `%s`, partition %d: ", F.lit(connector), "topic", "kafka_partition")
+    prefix = F.format_string("`%s`, topic `%s`, partition %d: ", F.lit(connector), "topic", "kafka_partition")
     weight = F.greatest(*[F.coalesce(name, F.lit(0)) for name in ("lost", "lag", "unsynced")])
-    where = F.to_json(F.struct(F.col("kafka_partition").alias("partition"), "topic"))
-    return spoken(rows, found, connector=connector, place=place, partition=where, weight=weight)
+    partition = F.to_json(F.struct(F.col("kafka_partition").alias("partition"), "topic"))
+    return weighed_verdicts(rows, findings, connector=connector, prefix=prefix, partition=partition, weight=weight)
 
 
 def _loss() -> list[Column]:
@@ -46,7 +53,7 @@ def _loss() -> list[Column]:
             F.format_number(F.col("log_start") - 1, 0),
             " (",
             number("lost"),
-            " offsets) went from the source before they were replicated: its log now starts at ",
+            " offsets) were deleted from the source before they were replicated: its log now starts at ",
             number("log_start"),
             ". The remote topic will never have them.",
         )
@@ -62,27 +69,27 @@ def _recreated() -> list[Column]:
             other,
             "the source topic was deleted and created again since the run of ",
             moment("earlier_at"),
-            ". Positions and offset syncs are those of the old one, so new records may be left out and groups be put "
-            "anywhere. Reset the flow.",
+            ". Positions and offset syncs belong to the old topic, so new records may be left out, and groups may "
+            "resume anywhere. Reset the flow.",
         ),
         finding(
             Rule.SOURCE_RECREATED,
             Severity.ERROR,
             (F.col("position") > F.col("log_end")) & ~other,
-            "MirrorMaker 2 stands at ",
+            "MirrorMaker 2 has position ",
             number("position"),
             ", beyond the log end ",
             number("log_end"),
-            ": the source topic was deleted and created again, or has lost its end. MirrorMaker 2 goes on there as its "
-            "auto.offset.reset says, and positions of groups mean something else now. Reset the flow.",
+            ": the source topic was deleted and created again, or has lost its end. MirrorMaker 2 continues as its "
+            "auto.offset.reset decides, and positions of groups mean other records now. Reset the flow.",
         ),
         finding(
             Rule.SOURCE_RECREATED,
             Severity.WARNING,
             F.col("log_end").isNull(),
-            "it is gone from the source, and MirrorMaker 2 keeps position ",
+            "it no longer exists on the source, and MirrorMaker 2 keeps position ",
             number("position"),
-            " for it: were it created again, it would not be replicated from its beginning.",
+            " for it: if it is created again, it is not replicated from its beginning.",
         ),
     ]
 
@@ -108,7 +115,7 @@ def _remote_partition() -> list[Column]:
             F.col("target_topic"),
             "` ends at ",
             number("target_end"),
-            ", but an offset sync names its record ",
+            ", but an offset sync refers to its record ",
             number("sync_downstream"),
             ": it was deleted and created again, or has lost its end. Reset the flow.",
         ),
@@ -120,7 +127,7 @@ def _remote_partition() -> list[Column]:
             F.col("target_topic"),
             "` was deleted and created again since the run of ",
             moment("earlier_at"),
-            ", so what was replicated before is gone from the target. Reset the flow.",
+            ", so records that were replicated before are gone from the target. Reset the flow.",
         ),
     ]
 
@@ -130,13 +137,13 @@ def _stuck() -> Column:
         Rule.STUCK,
         Severity.ERROR,
         F.col("stuck_since").isNotNull(),
-        "the connector runs, but has stood at ",
+        "the connector runs, but has been at position ",
         number("position"),
         " at least since ",
         moment("stuck_since"),
-        ", with ",
+        ", with a lag of ",
         number("lag"),
-        " records to go.",
+        " records.",
     )
 
 
@@ -182,35 +189,47 @@ def _syncs(thresholds: Thresholds) -> list[Column]:
 
 
 def _differs(column: str) -> Column:
-    """Whether an id is not the one of the run before; an id that isn't known differs from nothing."""
+    """Whether an id differs from that of the run before; false if one of them is unknown."""
     return F.coalesce(F.col(column) != F.col(f"earlier_{column}"), F.expr(_NO))
 
 
-def spoken(
-    rows: DataFrame, found: list[Column], *, connector: str, place: Column, partition: Column, weight: Column
+def weighed_verdicts(
+    rows: DataFrame, findings: list[Column], *, connector: str, prefix: Column, partition: Column, weight: Column
 ) -> DataFrame:
-    """Make verdicts of findings: dataset ``verdicts``, and ``weight``; each message begins with ``place``."""
+    """Make verdicts of findings.
+
+    Args:
+        rows: any frame
+        findings: columns of ``findings.finding``
+        connector: the connector of the verdicts
+        prefix: beginning of each message
+        partition: the verdict's partition, JSON
+        weight: ranks verdicts of the same rule
+
+    Returns:
+        dataset ``verdicts``, and weight (long)
+    """
     return (
-        rows.withColumn("finding", F.explode(F.array_compact(F.array(*found))))
-        .withColumn("place", place)
+        rows.withColumn("finding", F.explode(F.array_compact(F.array(*findings))))
+        .withColumn("prefix", prefix)
         .select(
             F.col("finding.rule").alias("rule"),
             F.col("finding.severity").alias("severity"),
             F.lit(connector).alias("connector"),
             partition.alias("partition"),
-            F.concat("place", "finding.message").alias("message"),
+            F.concat("prefix", "finding.message").alias("message"),
             weight.cast("long").alias("weight"),
         )
     )
 
 
 def number(column: str) -> Column:
-    """A number as people read it."""
+    """A number with thousands separators."""
     return F.format_number(F.col(column), 0)
 
 
 def moment(column: str) -> Column:
-    """A moment as people read it."""
+    """A timestamp as text, in UTC, to the second."""
     return F.concat(
         F.date_format(F.to_utc_timestamp(column, F.current_timezone()), "yyyy-MM-dd HH:mm:ss"), F.lit(" UTC")
     )

@@ -1,4 +1,4 @@
-"""What one run of the job that judges a flow's readiness reads and writes."""
+"""Datasets and files that one run of the job ``readiness`` reads and writes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,14 @@ from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, Schem
 
 @dataclass(frozen=True, slots=True)
 class ReadinessRun:
-    """What one run of the job works on."""
+    """A run of the job, with its request and snapshot.
+
+    Attributes:
+        spark: the session
+        directory: the run
+        request: thresholds and names of the connectors
+        snapshot: file ``snapshot.json``: the flow, when it was observed, and URIs of history and ledger
+    """
 
     spark: SparkSession
     directory: ReadinessDirectory
@@ -30,7 +37,7 @@ class ReadinessRun:
 
     @property
     def observed_at(self) -> datetime:
-        """When it was looked."""
+        """When the flow was observed."""
         return datetime.fromisoformat(self.snapshot["observed_at"])
 
     def read(self, uri: str, schema: Schema) -> DataFrame:
@@ -38,7 +45,7 @@ class ReadinessRun:
         return read_dataset(self.spark, uri, schema)
 
     def write(self, frame: DataFrame, uri: str, schema: Schema) -> DataFrame:
-        """Write a dataset as one file, and give it as it was written."""
+        """Write a dataset as one file, and return the written dataset."""
         write_dataset(frame.coalesce(1), uri)
         return self.read(uri, schema)
 
@@ -48,38 +55,35 @@ class ReadinessRun:
         return {row["connector"]: FlowConnector.of(row.asDict()) for row in rows}
 
     def history(self) -> DataFrame:
-        """The history of earlier runs; what an earlier attempt of this one has written is none."""
-        root = self.snapshot["next_history"].rpartition("/")[0]
-        shape = struct_type(LAG_HISTORY)
-        if not jvm.exists(self.spark, root):
-            return few_rows(self.spark, [], shape)
-        return (
-            self.spark.read.schema(shape)
-            .options(**WHOLE)
-            .parquet(root)
-            .where((F.col("run_uri") != self.directory.uri) & (F.col("observed_at") < F.lit(self.observed_at)))
-        )
+        """Dataset ``lag_history`` of earlier runs, without rows of an earlier attempt of this run."""
+        return self._earlier(LAG_HISTORY, "next_history").where(F.col("run_uri") != self.directory.uri)
 
     def ledger(self) -> DataFrame:
-        """What the look before this one has kept for the loss of the source."""
-        root = self.snapshot["next_ledger"].rpartition("/")[0]
-        shape = struct_type(MIRROR_LEDGER)
-        if not jvm.exists(self.spark, root):
-            return few_rows(self.spark, [], shape)
-        kept = self.spark.read.schema(shape).options(**WHOLE).parquet(root)
-        before = kept.where(F.col("observed_at") < F.lit(self.observed_at))
-        # While a new one is published there are two for a moment.
+        """Dataset ``mirror_ledger`` of the run before this one."""
+        # While a run publishes a ledger there are two for a moment.
         return (
-            before.withColumn("newest", F.max("observed_at").over(Window.partitionBy(F.lit(1))))
+            self._earlier(MIRROR_LEDGER, "next_ledger")
+            .withColumn("newest", F.max("observed_at").over(Window.partitionBy(F.lit(1))))
             .where(F.col("observed_at") == F.col("newest"))
             .drop("newest")
         )
 
+    def _earlier(self, schema: Schema, next_file: str) -> DataFrame:
+        """Rows observed before this run, of all files in the folder of a file that this run publishes."""
+        folder = self.snapshot[next_file].rpartition("/")[0]
+        if not jvm.exists(self.spark, folder):
+            return few_rows(self.spark, [], struct_type(schema))
+        return self.read_file(folder, schema).where(F.col("observed_at") < F.lit(self.observed_at))
+
+    def read_file(self, uri: str, schema: Schema) -> DataFrame:
+        """Read a file that ``publish`` wrote, or a folder of them."""
+        return self.spark.read.schema(struct_type(schema)).options(**WHOLE).parquet(uri)
+
     def publish(self, rows: DataFrame, schema: Schema, uri: str) -> None:
-        """Publish the rows as a file of their own, whole or not at all; a retry replaces it."""
+        """Publish the rows as one file, atomically; a retry replaces it."""
         scratch = join(self.directory.uri, f"next_{schema.name}")
         write_dataset(rows.coalesce(1), scratch)
         part = jvm.first_part(self.spark, scratch)
         if part is not None:
             jvm.move(self.spark, part, uri)
-        jvm.remove_tree(self.spark, scratch)
+        jvm.remove(self.spark, scratch)

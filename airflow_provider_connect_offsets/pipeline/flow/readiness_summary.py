@@ -1,4 +1,4 @@
-"""The summary of a look at a flow's readiness: counts, the worst, and the longest lines of each table."""
+"""Parts of the summary of the job ``readiness``: counts, the worst error, and the first lines of each table."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.requests.failover import Mode
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.plan.plan_job import sampled
+from airflow_provider_connect_offsets.pipeline.summary import sampled, verdict_counts
 
 LISTED = 100
-# Of findings as bad as each other, the one that a person should hear of first.
+# Errors in the order in which a person should learn of them.
 WORST_FIRST = (
     Rule.RETENTION_LOSS,
     Rule.SOURCE_RECREATED,
@@ -30,7 +30,7 @@ WORST_FIRST = (
     Rule.CHECKPOINT_OLD,
     Rule.REREADS,
 )
-# Errors that concern a failover of the other kind only.
+# Errors that do not concern a failover of that kind.
 _NOT_OF: Mapping[Mode, Collection[Rule]] = {
     Mode.PLANNED: {Rule.UNPLANNED_COVERAGE, Rule.CHECKPOINT_OLD},
     Mode.UNPLANNED: {Rule.COVERAGE, Rule.REREADS},
@@ -38,7 +38,12 @@ _NOT_OF: Mapping[Mode, Collection[Rule]] = {
 
 
 def sums(rows: DataFrame, totals: DataFrame) -> dict[str, Any]:
-    """Partitions, lag and loss; groups, coverage and re-reads."""
+    """Totals of partitions, lag, loss, groups, coverage and re-reads.
+
+    Args:
+        rows: dataset ``readiness``
+        totals: what ``group_rules.by_group`` returns
+    """
     partitions = rows.agg(
         F.count("*").alias("partitions"),
         F.count_if(F.col("lag") > 0).alias("lagging"),
@@ -56,17 +61,11 @@ def sums(rows: DataFrame, totals: DataFrame) -> dict[str, Any]:
 
 
 def counted(verdicts: DataFrame) -> dict[str, Any]:
-    """Verdicts by severity and rule, some of each, and whether, and for which kind of failover, the flow is ready."""
+    """Counts and samples of ``verdicts``, and for which kinds of failover the flow is ready."""
     sample = sampled(verdicts)
-    times = {(row["severity"], row["rule"]): row["times"] for row in sample}
-    errors = {rule for severity, rule in times if severity == Severity.ERROR}
-    by_severity = {
-        severity.value: sum(number for (level, _), number in times.items() if level == severity)
-        for severity in Severity
-    }
+    errors = {row["rule"] for row in sample if row["severity"] == Severity.ERROR}
     return {
-        "verdicts": by_severity,
-        "rules": {rule: sum(n for (_, of), n in times.items() if of == rule) for rule in sorted({r for _, r in times})},
+        **verdict_counts(sample),
         "sample": sample,
         "ready": not errors,
         "ready_for": [mode.value for mode, others in _NOT_OF.items() if not errors - {rule.value for rule in others}],
@@ -74,7 +73,7 @@ def counted(verdicts: DataFrame) -> dict[str, Any]:
 
 
 def worst(weighed: DataFrame) -> dict[str, Any] | None:
-    """The error that a person should hear of first; None where there is none."""
+    """The error that a person should learn of first; None if there is none."""
     ranks = F.create_map(*[F.lit(part) for rank, rule in enumerate(WORST_FIRST) for part in (rule.value, rank)])
     order = [F.coalesce(ranks[F.col("rule")], F.lit(len(WORST_FIRST))), F.desc("weight"), F.col("message")]
     row = weighed.where(F.col("severity") == Severity.ERROR.value).orderBy(*order).limit(1).first()
@@ -82,8 +81,8 @@ def worst(weighed: DataFrame) -> dict[str, Any] | None:
 
 
 def partition_lines(rows: DataFrame) -> list[dict[str, Any]]:
-    """Rows of the dataset ``readiness``, worst first."""
-    spoken = rows.withColumn("sync_at", F.unix_millis("sync_at")).drop("observed_at", "topic_id", "target_topic_id")
+    """The first rows of dataset ``readiness``, worst first; ``sync_at`` in milliseconds since 1970."""
+    shown = rows.withColumn("sync_at", F.unix_millis("sync_at")).drop("observed_at", "topic_id", "target_topic_id")
     orders = (
         F.desc(F.coalesce("lost", F.lit(0))),
         F.desc_nulls_last("lag"),
@@ -91,9 +90,9 @@ def partition_lines(rows: DataFrame) -> list[dict[str, Any]]:
         "topic",
         "kafka_partition",
     )
-    return lines(spoken, *orders)
+    return lines(shown, *orders)
 
 
 def lines(frame: DataFrame, *order: Any) -> list[dict[str, Any]]:
-    """The first rows in that order."""
+    """The first ``LISTED`` rows in that order."""
     return [row.asDict() for row in frame.orderBy(*order).limit(LISTED).collect()]

@@ -1,13 +1,11 @@
-"""spark-submit's entry for orphaned offsets: ``orphans_job.py RUN_DIRECTORY``.
+"""The job ``orphans``: find offsets of connectors that no longer exist.
 
-Reads ``request.json``, ``known.json`` and ``stored_records`` under the run directory (a URI that Hadoop understands),
-and writes ``orphans`` and, last of all, ``summary.json``. A pattern that is none ends as the summary's ``problem``; the
-exit code says only whether the job ran.
+Reads ``request.json``, ``known.json`` (the connectors that exist) and ``stored_records``; writes ``orphans`` and, last
+of all, ``summary.json``. An invalid regular expression becomes the summary's ``problem``; the job itself does not fail.
 """
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,33 +25,31 @@ from airflow_provider_connect_offsets.pipeline.orphans.orphans import (
 )
 from airflow_provider_connect_offsets.pipeline.plan.counts import digest_of
 from airflow_provider_connect_offsets.pipeline.session import Job
+from airflow_provider_connect_offsets.pipeline.summary import now, write_summary
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
 from airflow_provider_connect_offsets.workspace.schemas import ORPHANS, STORED_RECORDS
 
 LISTED = 100
-# A compacted topic has a few million records at most: more tasks would only cost time, and leave a file each.
+# A compacted topic has at most a few million records: more tasks would cost time and write a file each.
 DEFAULTS = {"spark.sql.shuffle.partitions": "8"}
 
 
 def run(spark: SparkSession, directory: OrphansDirectory) -> dict[str, Any]:
-    """Find what ``directory`` asks for, write the datasets, and return the summary."""
-    # A summary that an earlier attempt left would vouch for a dataset that is not its own.
+    """Find the orphans that the request of ``directory`` selects, write the dataset, and return the summary."""
+    # The summary of an earlier attempt would belong to another dataset.
     jvm.remove(spark, directory.summary)
-    asked = json.loads(jvm.read_text(spark, directory.request))
-    request = OrphanRequest.from_json(asked)
+    document = jvm.read_json(spark, directory.request)
+    request = OrphanRequest.from_json(document)
     reason = None if request.connectors is None else jvm.pattern_problem(spark, request.connectors)
     if reason is None:
-        summary = _found(spark, directory, request)
+        summary = _find(spark, directory, request)
     else:
         summary = {"problem": f"connectors: {request.connectors!r} is no regular expression: {reason}."}
-    told = {"request": asked, "found_at": datetime.now(tz=UTC).isoformat(timespec="milliseconds"), **summary}
-    text = json.dumps(told, indent=2, sort_keys=True, ensure_ascii=False)
-    jvm.write_text(spark, directory.summary, text + "\n")
-    return told
+    return write_summary(spark, directory.summary, {"request": document, "found_at": now(), **summary})
 
 
-def _found(spark: SparkSession, directory: OrphansDirectory, request: OrphanRequest) -> dict[str, Any]:
-    names = json.loads(jvm.read_text(spark, directory.known))["connectors"]
+def _find(spark: SparkSession, directory: OrphansDirectory, request: OrphanRequest) -> dict[str, Any]:
+    names = jvm.read_json(spark, directory.known)["connectors"]
     known = few_rows(spark, [(name,) for name in names], "connector string")
     records = read_dataset(spark, directory.stored_records, STORED_RECORDS)
     keys = owned(last_of_each_key(records), known).persist()
@@ -62,21 +58,20 @@ def _found(spark: SparkSession, directory: OrphansDirectory, request: OrphanRequ
         write_dataset(orphans(keys, request), directory.orphans)
     finally:
         keys.unpersist()
-    found = read_dataset(spark, directory.orphans, ORPHANS)
-    return {"problem": None, "known": len(names), **({} if counts is None else counts.asDict()), **summarise(found)}
+    summary = summarise(read_dataset(spark, directory.orphans, ORPHANS))
+    return {"problem": None, "known": len(names), **({} if counts is None else counts.asDict()), **summary}
 
 
-def summarise(found: DataFrame) -> dict[str, Any]:
-    """Sum up the dataset ``orphans``: totals, digest, and the largest connectors one by one."""
-    connectors = by_connector(found)
-    totals = found.agg(
+def summarise(rows: DataFrame) -> dict[str, Any]:
+    """Totals and digest of dataset ``orphans``, and its largest connectors."""
+    totals = rows.agg(
         F.count_distinct("connector").alias("orphaned"),
         F.count("*").alias("partitions"),
         F.coalesce(F.sum("size_bytes"), F.lit(0)).alias("size_bytes"),
         digest_of(orphan_digest()).alias("digest"),
     ).first()
-    rows = connectors.orderBy(F.desc("size_bytes"), "connector").limit(LISTED).collect()
-    listed = [_line(row.asDict()) for row in rows]
+    largest = by_connector(rows).orderBy(F.desc("size_bytes"), "connector").limit(LISTED).collect()
+    listed = [_line(row.asDict()) for row in largest]
     counted = {} if totals is None else totals.asDict()
     return {**counted, "connectors": listed, "more": counted.get("orphaned", 0) - len(listed)}
 

@@ -1,4 +1,4 @@
-"""Rules that tell the approver what a change means: records delivered again or never, and what is only assumed."""
+"""Rules on the effects of a change: records delivered again or never, assumed positions, removed offsets."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from airflow_provider_connect_offsets.pipeline.plan.findings import finding, is_
 
 
 def consequences(request: Request, subject: Subject) -> list[Column]:
-    """What the approver has to know: records delivered again or never, and what is only assumed."""
+    """Findings on records delivered again or never, and on positions that are only assumed."""
     reset = subject.family.offset_reset(subject.config)
-    found = [
+    findings = [
         finding(
             Rule.REWIND,
             Severity.WARNING,
@@ -36,12 +36,12 @@ def consequences(request: Request, subject: Subject) -> list[Column]:
         ),
     ]
     if request.to.is_relative:
-        found += _assumed(reset)
+        findings += _assumed(reset)
     if reset is not OffsetReset.EARLIEST and subject.family.name == MirrorSource.name:
-        found.append(_no_stored_zero(reset))
+        findings.append(_no_stored_zero(reset))
     if request.to is To.SKIP and subject.family.name == Sink.name and _poll_may_hold_good_records(subject):
-        found.append(_unpinned_skip())
-    return found
+        findings.append(_unpinned_skip())
+    return findings
 
 
 def _assumed(reset: OffsetReset) -> list[Column]:
@@ -52,14 +52,15 @@ def _assumed(reset: OffsetReset) -> list[Column]:
             Severity.WARNING,
             nothing & F.col("here").isNotNull(),
             F.format_string(
-                f"nothing is stored, so it counts from %d, where auto.offset.reset={reset} would start.", F.col("here")
+                f"no offset is stored, so it counts from %d, where auto.offset.reset={reset} would start.",
+                F.col("here"),
             ),
         ),
         finding(
             Rule.ASSUMED_POSITION,
             Severity.ERROR,
             nothing & F.col("here").isNull(),
-            f"nothing is stored and auto.offset.reset={reset}, so there is no position to count from. Ask for a "
+            f"no offset is stored and auto.offset.reset={reset}, so there is no position to count from. Ask for a "
             "position with to=offset.",
         ),
     ]
@@ -85,10 +86,10 @@ def _unpinned_skip() -> Column:
         Severity.WARNING,
         is_changed(),
         F.format_string(
-            "tasks have failed, and position %d is where the poll that failed began, not always the bad record: up to "
-            "499 good records may stand before it and would be skipped instead. To pin the bad one down, set "
-            "consumer.override.max.poll.records=1, restart the failed tasks, and ask once more when they have failed "
-            "again.",
+            "tasks have failed, and position %d is where the failed poll began, which need not be the bad record: up "
+            "to 499 good records may come before it and would be skipped instead. To find the bad record, set "
+            "consumer.override.max.poll.records=1, restart the failed tasks, and request the skip again when they have "
+            "failed again.",
             F.col("here"),
         ),
     )
@@ -99,7 +100,7 @@ def _poll_may_hold_good_records(subject: Subject) -> bool:
 
 
 def consequences_of_clear(subject: Subject) -> list[Column]:
-    """What the connector will do without an offset."""
+    """Findings on removed offsets: what the connector does without one."""
     cleared = (F.col("action") == Action.CLEAR.value) & F.col("after_position").isNull()
     if not subject.family.has_positions:
         without = f"its offset is removed: {subject.family.without_offset}."
@@ -109,7 +110,7 @@ def consequences_of_clear(subject: Subject) -> list[Column]:
     if reset is OffsetReset.NONE:
         effect = F.lit("its task will fail.")
     elif reset is OffsetReset.BY_DURATION:
-        effect = F.lit("it resumes that far back from the moment it starts.")
+        effect = F.lit("it resumes that far back from its start.")
     else:
         effect = F.format_string("it resumes at %d.", F.col("reset_position"))
     sound = cleared & ~is_astray()
@@ -119,6 +120,6 @@ def consequences_of_clear(subject: Subject) -> list[Column]:
             Rule.CLEAR_EFFECT,
             Severity.WARNING,
             cleared & is_astray(),
-            "its offset is removed; the connector reads no such partition, so nothing else changes.",
+            "its offset is removed; the connector does not read this partition, so nothing else changes.",
         ),
     ]

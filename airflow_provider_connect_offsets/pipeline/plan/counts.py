@@ -1,4 +1,4 @@
-"""What is counted over a plan's rows, in one pass; the rest of the job decides by these numbers."""
+"""Count a plan's rows and records, and compute its digest, in one pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,21 @@ from airflow_provider_connect_offsets.offsets.plan import plan_digest
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many rows of each kind a plan has, how many records it moves over, and its digest."""
+    """Numbers of a plan.
+
+    Attributes:
+        partitions: rows
+        set: rows whose offset is set
+        clear: rows whose offset is removed
+        keep: rows that are left alone
+        selected: rows that the request selects
+        stuck: selected rows that can't be moved to the requested position
+        unknown: selected rows whose topic or partition does not exist
+        highest_partition: highest Kafka partition selected; None if none has one
+        records_again: records delivered again
+        records_skipped: records never delivered
+        digest: of the plan, as ``offsets.plan.plan_digest`` computes it
+    """
 
     partitions: int = 0
     set: int = 0
@@ -28,12 +42,12 @@ class Counts:
 
     @property
     def changed(self) -> int:
-        """Rows that are not left alone."""
+        """Rows that the plan changes."""
         return self.set + self.clear
 
 
 def count(rows: DataFrame) -> Counts:
-    """Count over the frame of ``effects``, with the columns of ``offset_plan`` in it."""
+    """Count the rows of the frame of ``effects``."""
     selected = F.col("selected")
     row = rows.agg(
         F.count("*").alias("partitions"),
@@ -50,11 +64,11 @@ def count(rows: DataFrame) -> Counts:
 
 
 def digest_of(row_digest: Column) -> Column:
-    """What ``offsets.plan.plan_digest`` gives for the digests of these rows."""
+    """The aggregate that ``offsets.plan.plan_digest`` computes from the digests of rows."""
     return F.sha2(F.array_join(F.sort_array(F.collect_list(row_digest)), ""), 256)
 
 
 def _row_digest() -> Column:
-    """What ``PlanRow.digest`` gives: a line for each field, empty for null."""
+    """The digest that ``PlanRow.digest`` computes: a line for each field, empty for null."""
     fields = ("connector", "family", "partition", "before", "after", "action")
     return F.sha2(F.concat_ws("\n", *[F.coalesce(field, F.lit("")) for field in fields]), 256)

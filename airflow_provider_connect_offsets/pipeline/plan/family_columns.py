@@ -1,8 +1,8 @@
-"""The rules of ``offsets.families`` and the readers of ``offsets.document`` as column functions.
+"""The rules of ``offsets.families`` and the parsers of ``offsets.document`` as column functions.
 
-They are the one place where Spark calls Python row by row: what a family knows stands once, in ``offsets``, and reading
-JSON maps of any shape is nothing that Catalyst has an expression for. Executors get ``offsets`` through ``py_files``.
-Each plan passes through Python once, so each function here does all that is needed of a row.
+Only these functions run Python for each row: the rules of a family are written once, in ``offsets``, and Catalyst has
+no expression to read JSON maps of any shape. Executors get ``offsets`` through ``py_files``. A plan calls one of these
+functions once per row, so each does all that a row needs.
 """
 
 from __future__ import annotations
@@ -31,23 +31,25 @@ def _struct(**fields: T.DataType) -> T.StructType:
 PROBLEMS = T.ArrayType(_struct(rule=T.StringType(), message=T.StringType()))
 _ENTRY = _struct(partition=T.StringType(), after=T.StringType(), problem=T.StringType())
 _DOCUMENT = _struct(entries=T.ArrayType(_ENTRY), problem=T.StringType())
-_PLACE = _struct(topic=T.StringType(), kafka_partition=T.IntegerType(), position=T.LongType(), problems=PROBLEMS)
-_AIM = _struct(partition=T.StringType(), after=T.StringType(), problems=PROBLEMS)
+_POSITION = _struct(topic=T.StringType(), kafka_partition=T.IntegerType(), position=T.LongType(), problems=PROBLEMS)
+_TARGET = _struct(partition=T.StringType(), after=T.StringType(), problems=PROBLEMS)
 
 
 def _udf(function: Callable[..., Any], returns: T.DataType) -> ColumnFunction:
     return F.udf(function, returns)
 
 
-def aim(subject: Subject) -> ColumnFunction:
-    """(partition or null, topic, kafka_partition, position or null) → what is to be stored where.
+def target(subject: Subject) -> ColumnFunction:
+    """A function of partition, topic, kafka_partition and position that gives the offset to store.
 
-    returns: struct of partition (made from topic and kafka_partition where it was null), after (null: nothing is
-    stored) and problems (what is wrong with the partition)
+    Returns:
+        a function of partition (canonical JSON, may be null), topic, kafka_partition and position (null: remove) that
+        gives a struct: partition (if null, made from topic and kafka_partition), after (canonical JSON, null: remove)
+        and problems (rule and message: what is wrong with the partition)
     """
     family_name, config = subject.family.name, dict(subject.config)
 
-    def aimed(
+    def target_of(
         partition: str | None, topic: str | None, number: int | None, position: int | None
     ) -> tuple[str | None, str | None, Problems]:
         family = FAMILIES[family_name]
@@ -59,33 +61,40 @@ def aim(subject: Subject) -> ColumnFunction:
         made = None if where is None else family.partition_of(where, config)
         return None if made is None else canonical(made), after, []
 
-    return _udf(aimed, _AIM)
+    return _udf(target_of, _TARGET)
 
 
-def place(subject: Subject) -> ColumnFunction:
-    """(partition, offset or null) → struct of topic, kafka_partition, position, and problems with storing it."""
+def position(subject: Subject) -> ColumnFunction:
+    """A function of partition and offset that gives the position they mean.
+
+    Returns:
+        a function of partition and offset (canonical JSON; offset may be null) that gives a struct: topic,
+        kafka_partition, position (each null if there is none) and problems (rule and message: why it can't be stored)
+    """
     family_name, config = subject.family.name, dict(subject.config)
 
-    def placed(partition_text: str, offset_text: str | None) -> tuple[str | None, int | None, int | None, Problems]:
+    def position_of(
+        partition_text: str, offset_text: str | None
+    ) -> tuple[str | None, int | None, int | None, Problems]:
         family = FAMILIES[family_name]
         partition = parse_map(partition_text)
         offset = None if offset_text is None else parse_map(offset_text)
         problems = _problems(family_name, config, partition, offset)
-        where, position = family.topic_partition(partition), family.position(offset)
-        # Numbers that no column can hold are among the problems already.
+        where, value = family.topic_partition(partition), family.position(offset)
+        # Numbers beyond the column's type are null; problems has them already.
         number = where.partition if where and 0 <= where.partition <= MAX_INT else None
-        small = position if position is not None and abs(position) <= MAX_LONG else None
-        return (where.topic if where else None), number, small, problems
+        in_range = value if value is not None and abs(value) <= MAX_LONG else None
+        return (where.topic if where else None), number, in_range, problems
 
-    return _udf(placed, _PLACE)
+    return _udf(position_of, _POSITION)
 
 
 def _problems(family_name: str, config: dict[str, str], partition: JsonMap, offset: JsonMap | None) -> Problems:
-    return [(found.rule.value, found.message) for found in FAMILIES[family_name].check(partition, offset, config)]
+    return [(problem.rule.value, problem.message) for problem in FAMILIES[family_name].check(partition, offset, config)]
 
 
 def document_entries(connector: str) -> ColumnFunction:
-    """(text of a REST or KIP-199 document) → struct of its entries for ``connector``, or of the problem with it."""
+    """A function of the text of a REST or KIP-199 document that gives its entries for ``connector``, or its problem."""
 
     def parsed(text: str) -> tuple[list[tuple[str, str | None, None]], str | None]:
         try:
@@ -98,7 +107,7 @@ def document_entries(connector: str) -> ColumnFunction:
 
 
 def json_entry() -> ColumnFunction:
-    """(partition, offset as JSON texts) → an entry."""
+    """A function of partition and offset, as JSON texts, that gives an entry of a list."""
 
     def entry(partition: str | None, offset: str | None) -> tuple[str | None, str | None, str | None]:
         try:
@@ -111,7 +120,7 @@ def json_entry() -> ColumnFunction:
 
 
 def position_entry(subject: Subject) -> ColumnFunction:
-    """(topic, kafka_partition, position as texts) → an entry; an empty position removes."""
+    """A function of topic, kafka_partition and position, as texts, that gives an entry; an empty position removes."""
     family_name, config = subject.family.name, dict(subject.config)
 
     def entry(
@@ -125,10 +134,10 @@ def position_entry(subject: Subject) -> ColumnFunction:
         key = canonical(family.partition_of(TopicPartition(topic.strip(), number), config) or {})
         if position is None or not position.strip():
             return key, None, None
-        target = _whole_number(position, MAX_LONG)
-        if target is None:
+        value = _whole_number(position, MAX_LONG)
+        if value is None:
             return None, None, f"the row {shown} has no position that is a whole number from 0 on"
-        offset = family.offset_at(target)
+        offset = family.offset_at(value)
         return key, None if offset is None else canonical(offset), None
 
     return _udf(entry, _ENTRY)
@@ -136,7 +145,7 @@ def position_entry(subject: Subject) -> ColumnFunction:
 
 def _whole_number(text: str | None, limit: int) -> int | None:
     stripped = (text or "").strip()
-    # Ever longer digits would be ever slower to read, and more than 4300 of them an error.
-    readable = stripped.isascii() and stripped.isdigit() and len(stripped.lstrip("0")) <= len(str(limit))
-    number = int(stripped) if readable else None
+    # Python takes quadratic time for long numbers and refuses more than 4300 digits.
+    is_short = stripped.isascii() and stripped.isdigit() and len(stripped.lstrip("0")) <= len(str(limit))
+    number = int(stripped) if is_short else None
     return number if number is not None and number <= limit else None

@@ -1,4 +1,4 @@
-"""What a rule on a row of the plan gives: a finding where its condition holds, else null."""
+"""Build findings: struct columns with rule, severity and message, null in rows that the rule does not concern."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 
 
 def finding(rule: Rule, severity: Severity | Column, condition: Column, *message: str | Column) -> Column:
-    """A finding where ``condition`` holds, else null; the message is its parts, one after the other."""
+    """A struct of rule, severity and message if ``condition`` is true, else null.
+
+    Args:
+        rule: the rule
+        severity: of all findings, or a column with each one's
+        condition: a boolean column
+        message: parts of the message, concatenated; the finding is null if one is null
+    """
     level = F.lit(severity.value) if isinstance(severity, Severity) else severity
     text = F.concat(*[F.lit(part) if isinstance(part, str) else part.cast("string") for part in message])
     return F.when(condition, F.struct(F.lit(rule.value).alias("rule"), level.alias("severity"), text.alias("message")))
 
 
 def is_changed() -> Column:
-    """Whether the row is not left alone."""
+    """Whether the plan changes the row."""
     return F.col("action") != Action.KEEP.value

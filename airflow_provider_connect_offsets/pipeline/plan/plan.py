@@ -1,4 +1,4 @@
-"""The plan of a change: snapshot + request (+ a list) → datasets ``offset_plan`` and ``verdicts``."""
+"""Plan a change of a connector's offsets: datasets ``offset_plan`` and ``verdicts`` from a snapshot and a request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.pipeline.frames import (
     struct_type,
     verdict_frame,
 )
-from airflow_provider_connect_offsets.pipeline.plan import overall, rules, targets, wanted
+from airflow_provider_connect_offsets.pipeline.plan import lists, overall, rules, targets
 from airflow_provider_connect_offsets.pipeline.plan.counts import Counts, count
 from airflow_provider_connect_offsets.pipeline.plan.effects import with_effects
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_PLAN
@@ -26,9 +26,13 @@ from airflow_provider_connect_offsets.workspace.schemas import OFFSET_PLAN
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan: datasets ``offset_plan`` and ``verdicts``, and what was counted on the way.
+    """A plan.
 
-    ``effects``: the rows with all columns of ``effects``; None where there is no plan.
+    Attributes:
+        rows: dataset ``offset_plan``
+        verdicts: dataset ``verdicts``
+        counts: numbers of the plan
+        effects: the rows with all columns of ``effects``; None if the request was refused
     """
 
     rows: DataFrame
@@ -38,34 +42,34 @@ class Planned:
 
 
 def plan(spark: SparkSession, snapshot: PlanFrames, request: Request) -> Planned:
-    """Plan ``request``; what is wrong with it becomes a verdict, never an exception."""
+    """Plan ``request``; an error in it becomes a verdict, not an exception."""
     subject = Subject.of(snapshot.connectors, request.connector)
     refusal = overall.refusal(spark, request, subject)
     if refusal is not None:
         return _no_plan(spark, refusal)
     if not request.to.by_list:
-        return _judged(spark, snapshot, request, subject, targets.aimed_rows(snapshot, request, subject))
+        return _judge(spark, snapshot, request, subject, targets.target_rows(snapshot, request, subject))
     try:
         listed = _listed(spark, snapshot, request, subject)
     except InvalidDocument as error:
         return _no_plan(spark, overall.unreadable(subject, str(error)))
     rows = targets.listed_rows(snapshot, request, subject, listed.where("problem is null"))
     flaws = rules.problem_verdicts(listed, subject)
-    planned = _judged(spark, snapshot, request, subject, rows, flawed=flaws.count())
+    planned = _judge(spark, snapshot, request, subject, rows, flawed=flaws.count())
     return replace(planned, verdicts=planned.verdicts.unionByName(flaws))
 
 
 def _listed(spark: SparkSession, snapshot: PlanFrames, request: Request, subject: Subject) -> DataFrame:
     if request.to is To.FILE:
-        return wanted.from_file(spark, request.reference or "", subject)
-    return wanted.from_connector(snapshot.offsets, request.reference or "", subject)
+        return lists.from_file(spark, request.reference or "", subject)
+    return lists.from_connector(snapshot.offsets, request.reference or "", subject)
 
 
-def _judged(
+def _judge(
     spark: SparkSession, snapshot: PlanFrames, request: Request, subject: Subject, rows: DataFrame, *, flawed: int = 0
 ) -> Planned:
     named = rows.withColumn("connector", F.lit(subject.name)).withColumn("family", F.lit(subject.family.name))
-    # Five actions look at these rows, and each would go through Python again.
+    # Five actions use these rows; each would run the Python functions again.
     decided = with_effects(named, request, subject).cache()
     counts = count(decided)
     similar = overall.similar_topics(snapshot, subject, overall.unknown_topics(decided, counts))
@@ -76,6 +80,6 @@ def _judged(
     return Planned(shaped(decided, OFFSET_PLAN), verdicts, counts, decided)
 
 
-def _no_plan(spark: SparkSession, why: Verdict) -> Planned:
+def _no_plan(spark: SparkSession, reason: Verdict) -> Planned:
     nothing = few_rows(spark, [], struct_type(OFFSET_PLAN))
-    return Planned(nothing, verdict_frame(spark, [why]), Counts())
+    return Planned(nothing, verdict_frame(spark, [reason]), Counts())

@@ -1,7 +1,7 @@
-"""Rules on a set of offsets: each is a condition on a row of the plan and a sentence for people.
+"""Rules on single rows of a plan: each is a condition and a sentence for people.
 
-All are columns of the frame of ``effects``, so that one pass over it finds everything. Rules on a single offset are the
-family's (``offsets.families``) and stand in the column ``problems``.
+All are columns of the frame of ``effects``, so one pass evaluates them. Rules on a single offset are the family's
+(``offsets.families``); their results are in the column ``problems``.
 """
 
 from __future__ import annotations
@@ -26,29 +26,36 @@ LEFT_ALONE = "It is left alone."
 def row_verdicts(
     rows: DataFrame, request: Request, subject: Subject, similar: Mapping[str, tuple[str, ...]]
 ) -> DataFrame:
-    """Find all that there is to say about single partitions: dataset ``verdicts``.
+    """Judge single partitions.
 
-    similar: unknown topic → known ones that are spelled much like it
+    Args:
+        rows: the frame of ``effects``
+        request: the request
+        subject: the connector
+        similar: similar topic names, by unknown topic
+
+    Returns:
+        dataset ``verdicts``
     """
-    found = [_duplicate(request), *consequences_of_clear(subject)]
+    findings = [_duplicate(request), *consequences_of_clear(subject)]
     if subject.family.has_positions:
-        found += [*_existence(similar), *_bounds(request, subject), *_retention(), *consequences(request, subject)]
-    every = F.concat(_family_findings(), F.array_compact(F.array(*found)))
-    spoken = F.concat(F.lit(f"`{subject.name}`, "), _place(), F.lit(": "), F.col("finding.message"))
+        findings += [*_existence(similar), *_bounds(request, subject), *_retention(), *consequences(request, subject)]
+    every = F.concat(_family_findings(), F.array_compact(F.array(*findings)))
+    message = F.concat(F.lit(f"`{subject.name}`, "), _partition_text(), F.lit(": "), F.col("finding.message"))
     return shaped(
         rows.withColumn("finding", F.explode(every))
         .withColumn("rule", F.col("finding.rule"))
         .withColumn("severity", F.col("finding.severity"))
         .withColumn("connector", F.lit(subject.name))
-        .withColumn("message", spoken),
+        .withColumn("message", message),
         VERDICTS,
     )
 
 
-def problem_verdicts(wanted: DataFrame, subject: Subject) -> DataFrame:
-    """Entries of a list that are no offsets at all: dataset ``verdicts``. wanted: the frame of ``wanted``."""
+def problem_verdicts(listed: DataFrame, subject: Subject) -> DataFrame:
+    """Dataset ``verdicts`` on entries of a list that are not offsets. ``listed``: a frame of ``lists``."""
     return shaped(
-        wanted.where("problem is not null").select(
+        listed.where("problem is not null").select(
             F.lit(Rule.UNREADABLE.value).alias("rule"),
             F.lit(Severity.ERROR.value).alias("severity"),
             F.lit(subject.name).alias("connector"),
@@ -59,8 +66,8 @@ def problem_verdicts(wanted: DataFrame, subject: Subject) -> DataFrame:
     )
 
 
-def _place() -> Column:
-    """Where it is, in Kafka's words where there are some."""
+def _partition_text() -> Column:
+    """The row's topic and partition, if it has them, else the source partition."""
     known = F.col("topic").isNotNull() & F.col("kafka_partition").isNotNull()
     return F.when(known, F.format_string("topic `%s`, partition %d", "topic", "kafka_partition")).otherwise(
         F.format_string("partition `%s`", "partition")
@@ -68,7 +75,7 @@ def _place() -> Column:
 
 
 def _family_findings() -> Column:
-    """What the family finds wrong with a partition or a listed offset, unless it is just removed."""
+    """What the family reports about a partition or a listed offset, unless the offset is removed."""
     concerned = F.col("selected") & ~F.col("removes")
     problems = F.transform(
         F.coalesce("problems", F.array()),
@@ -82,7 +89,7 @@ def _family_findings() -> Column:
 
 
 def _level() -> Column:
-    """An error where the request names the very thing, else a warning: it is left alone."""
+    """An error if the request names this partition, else a warning: the partition is left alone."""
     return F.when(F.col("named"), Severity.ERROR.value).otherwise(Severity.WARNING.value)
 
 
@@ -101,14 +108,12 @@ def _duplicate(request: Request) -> Column:
         "it is listed ",
         F.col("times"),
         " times, ",
-        F.when(conflict, "with different offsets. Keep the one that is meant.").otherwise(
-            "always with the same offset."
-        ),
+        F.when(conflict, "with different offsets. Keep one of them.").otherwise("always with the same offset."),
     )
 
 
 def _existence(similar: Mapping[str, tuple[str, ...]]) -> list[Column]:
-    """Topic, partition and subscription."""
+    """Rules on topics and partitions that do not exist or that the connector does not read."""
     concerned = F.col("selected") & F.col("stuck") & (F.size(F.coalesce("problems", F.array())) == 0)
     gone = concerned & F.col("topic").isNotNull() & F.col("log_end").isNull()
     exists = F.coalesce("topic_exists", F.expr("false"))
@@ -132,8 +137,8 @@ def _existence(similar: Mapping[str, tuple[str, ...]]) -> list[Column]:
             Rule.NOT_CONSUMED,
             _level(),
             concerned & F.col("log_end").isNotNull() & ~F.coalesce("consumed", F.expr("true")),
-            "the connector's configuration (topics, topics.regex, topics.exclude) does not make it read this topic, so "
-            "an offset would change nothing. ",
+            "the connector does not read this topic (topics, topics.regex, topics.exclude), so an offset would change "
+            "nothing. ",
             _advice("Leave it out, or change the configuration first."),
         ),
     ]
@@ -147,15 +152,15 @@ def _did_you_mean(similar: Mapping[str, tuple[str, ...]]) -> Column:
 
 
 def did_you_mean(names: tuple[str, ...]) -> str:
-    """Ask whether one of ``names`` was meant."""
+    """A question that proposes ``names``, followed by a space; empty if there are none."""
     return f"Did you mean {' or '.join(f'`{name}`' for name in names)}? " if names else ""
 
 
 def _bounds(request: Request, subject: Subject) -> list[Column]:
-    """Positions within the log: from the first record that exists to the one that comes next."""
+    """Rules on positions outside the log: below its start, or above its end."""
     sound = is_changed() & ~is_astray()
     position, start, end = F.col("after_position"), F.col("log_start"), F.col("log_end")
-    # A moment that finds the first record of a log that has lost records may well lie before that record.
+    # The requested time may be before the first record of a log that has lost records.
     oldest = F.col("clamped") | (F.lit(request.to.by_time) & (F.col("after_position") == start) & (start > 0))
     return [
         finding(
@@ -177,35 +182,35 @@ def _bounds(request: Request, subject: Subject) -> list[Column]:
             Rule.BEFORE_LOG_START,
             Severity.WARNING,
             F.col("selected") & ~F.col("stuck") & oldest,
-            F.format_string("it resumes at the log start %d: the records before are gone.", start),
+            F.format_string("it resumes at the log start %d: earlier records are gone.", start),
         ),
     ]
 
 
 def _retention() -> list[Column]:
-    """Records at a requested position that the brokers may delete before the connector has read them."""
-    position, kept = F.col("after_position"), F.col("retention_ms")
-    there = is_changed() & ~is_astray() & position.between(F.col("log_start"), F.col("log_end"))
+    """Rules on records that the brokers may delete before the connector has read them."""
+    position, retention = F.col("after_position"), F.col("retention_ms")
+    sound = is_changed() & ~is_astray() & position.between(F.col("log_start"), F.col("log_end"))
     expired = position < F.col("expired_offset")
     text = "the record at position %d is older than retention.ms=%d"
     expiring = ~expired & (position < F.col("expiring_offset"))
     advice = (
         "If the brokers delete it before the connector resumes, nothing is changed. Raise retention.ms of the topic "
-        "first, and lower it again once the records are read."
+        "first, and lower it again when the records are read."
     )
     return [
         finding(
             Rule.EXPIRING,
             Severity.WARNING,
-            there & expired,
-            F.format_string(f"{text}. ", position, kept),
+            sound & expired,
+            F.format_string(f"{text}. ", position, retention),
             advice,
         ),
         finding(
             Rule.EXPIRING,
             Severity.WARNING,
-            there & expiring,
-            F.format_string(f"{text} within the hour. ", position, kept),
+            sound & expiring,
+            F.format_string(f"{text} within the hour. ", position, retention),
             advice,
         ),
     ]
@@ -216,10 +221,6 @@ def _consequence_of_beyond(subject: Subject) -> list[Column]:
     who = "MirrorMaker 2" if subject.family.name == MirrorSource.name else "The connector"
     again = "replicate" if subject.family.name == MirrorSource.name else "deliver"
     if reset is not OffsetReset.EARLIEST:
-        return [F.lit(f"{_decides(reset)} where it starts. ")]
+        return [F.lit(f"auto.offset.reset={reset} would then decide where it starts. ")]
     start, records = F.col("log_start"), F.col("log_end") - F.col("log_start")
     return [F.format_string(f"{who} would start again at %d and {again} all %d records once more. ", start, records)]
-
-
-def _decides(reset: OffsetReset) -> str:
-    return f"auto.offset.reset={reset} would then decide"

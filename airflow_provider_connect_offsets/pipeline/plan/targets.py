@@ -1,20 +1,20 @@
-"""From what is stored and what was asked for to the offset that each partition is to have.
+"""Find the offset that each partition gets, from its stored offset and the request.
 
-The steps pass on one frame, a row per source partition::
+The functions add columns to one frame with a row per source partition::
 
-    partition, before string           canonical JSON; before is null where nothing is stored
-    topic string, kafka_partition int  null where the family has none
+    partition, before string           canonical JSON; before is null if nothing is stored
+    topic string, kafka_partition int  null if the family has none
     before_position long               the position that ``before`` means
-    log_start, log_end, lookup_offset long   null where there is no such log
+    log_start, log_end, lookup_offset long   null if there is no such log
     retention_ms, expired_offset, expiring_offset long   as in ``log_bounds``
     topic_exists, consumed boolean     whether the cluster has the topic, and whether the connector reads it
-    reset_position long                where auto.offset.reset starts without an offset; null where that can't be told
-    here long                          where the connector stands: before_position, or else reset_position
-    selected boolean                   whether the request is about this row
-    after string, after_position long  what is to be stored (null: nothing), and the position it means
-    clamped boolean                    whether the log start was taken instead of a position before it
-    problems array                     what the family finds wrong with the partition, or with a listed offset
-    times int, conflicting boolean     how often a list names the partition, and whether with different offsets
+    reset_position long                where auto.offset.reset starts without an offset; null if unknown
+    here long                          the connector's position: before_position, else reset_position
+    selected boolean                   whether the request selects this row
+    after string, after_position long  the offset to store (null: none), and the position that it means
+    clamped boolean                    whether the log start replaces an earlier position
+    problems array                     what the family reports about the partition or a listed offset
+    times int, conflicting boolean     how often a list has the partition, and whether with different offsets
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, Subject
 from airflow_provider_connect_offsets.pipeline.plan import family_columns
 
 
-def aimed_rows(snapshot: PlanFrames, request: Request, subject: Subject) -> DataFrame:
-    """Give the rows of a request that names no list: all that is stored, and all that the connector reads."""
+def target_rows(snapshot: PlanFrames, request: Request, subject: Subject) -> DataFrame:
+    """The rows of a request without a list: partitions with a stored offset, and those that the connector reads."""
     known = stored_offsets(snapshot.offsets, subject).withColumn("known", F.expr("true"))
-    placed = with_logs(known, snapshot.bounds, subject).where(F.col("known") | F.col("consumed"))
-    return with_target(with_selection(placed, request, F.expr("true")), request, subject)
+    rows = with_logs(known, snapshot.bounds, subject).where(F.col("known") | F.col("consumed"))
+    return with_target(with_selection(rows, request, F.expr("true")), request, subject)
 
 
-def listed_rows(snapshot: PlanFrames, request: Request, subject: Subject, wanted: DataFrame) -> DataFrame:
-    """Give the rows of ``to=file`` and ``to=connector``: all that is stored, and all that is listed."""
-    known = with_listed(stored_offsets(snapshot.offsets, subject), wanted, subject)
-    placed = with_logs(known, snapshot.bounds, subject).where("partition is not null")
-    return with_selection(placed, request, F.col("times") > 0).withColumn("clamped", F.expr("false"))
+def listed_rows(snapshot: PlanFrames, request: Request, subject: Subject, listed: DataFrame) -> DataFrame:
+    """The rows of ``to=file`` and ``to=connector``: partitions with a stored offset, and those in the list."""
+    known = with_listed(stored_offsets(snapshot.offsets, subject), listed, subject)
+    rows = with_logs(known, snapshot.bounds, subject).where("partition is not null")
+    return with_selection(rows, request, F.col("times") > 0).withColumn("clamped", F.expr("false"))
 
 
 def stored_offsets(offsets: DataFrame, subject: Subject) -> DataFrame:
-    """What the snapshot says the connector has stored: partition, before, topic, kafka_partition, before_position."""
+    """Offsets of the connector in the snapshot: partition, before, topic, kafka_partition, before_position."""
     return offsets.where((F.col("connector") == subject.name) & F.col("offset").isNotNull()).select(
         "partition",
         F.col("offset").alias("before"),
@@ -53,33 +53,36 @@ def stored_offsets(offsets: DataFrame, subject: Subject) -> DataFrame:
     )
 
 
-def with_listed(stored: DataFrame, wanted: DataFrame, subject: Subject) -> DataFrame:
-    """Join the entries of a list; where they contradict each other, one of them, and ``conflicting``.
+def with_listed(stored: DataFrame, listed: DataFrame, subject: Subject) -> DataFrame:
+    """Add the entries of a list; of entries that contradict each other, one is taken.
 
-    wanted: partition, after · adds: after, after_position, problems, times, conflicting
+    Args:
+        stored: what ``stored_offsets`` returns
+        listed: partition, after
+        subject: the connector
+
+    Returns:
+        ``stored``, with rows for other partitions of the list, and after, after_position, problems, times, conflicting
     """
-    # A null must count as an offset of its own, and collect_set passes over nulls.
+    # collect_set ignores null, and a removal must count as another offset.
     different = F.size(F.collect_set(F.coalesce("after", F.lit("null")))) > 1
-    listed = (
-        wanted.groupBy("partition")
+    entries = (
+        listed.groupBy("partition")
         .agg(F.min("after").alias("after"), F.count("*").cast("int").alias("times"), different.alias("conflicting"))
-        .withColumn("place", family_columns.place(subject)("partition", "after"))
+        .withColumn("entry", family_columns.position(subject)("partition", "after"))
     )
     return (
-        stored.join(listed, "partition", "full")
-        .withColumn("topic", F.coalesce("topic", "place.topic"))
-        .withColumn("kafka_partition", F.coalesce("kafka_partition", "place.kafka_partition"))
-        .withColumn("after_position", F.col("place.position"))
-        .withColumn("problems", F.col("place.problems"))
-        .drop("place")
+        stored.join(entries, "partition", "full")
+        .withColumn("topic", F.coalesce("topic", "entry.topic"))
+        .withColumn("kafka_partition", F.coalesce("kafka_partition", "entry.kafka_partition"))
+        .withColumn("after_position", F.col("entry.position"))
+        .withColumn("problems", F.col("entry.problems"))
+        .drop("entry")
     )
 
 
 def with_logs(known: DataFrame, bounds: DataFrame, subject: Subject) -> DataFrame:
-    """Add the log's columns, and rows for partitions of the cluster that aren't known.
-
-    One join and one window; the topics of the cluster are in the rows already.
-    """
+    """Add the log's columns, and rows for all other partitions of the cluster; one join and one window."""
     if not subject.family.has_positions:
         bounds = bounds.limit(0)
     logs = bounds.select(
@@ -100,7 +103,7 @@ def with_logs(known: DataFrame, bounds: DataFrame, subject: Subject) -> DataFram
 
 
 def is_consumed(subject: Subject) -> Column:
-    """Whether the connector's configuration makes it read ``topic``; null where that can't be told."""
+    """Whether the connector reads ``topic``, by its configuration; null if unknown."""
     consumed, excluded = subject.family.consumed_topics(subject.config), subject.family.excluded_topics(subject.config)
     if consumed is None:
         return F.lit(None).cast("boolean")
@@ -109,7 +112,7 @@ def is_consumed(subject: Subject) -> Column:
 
 
 def with_selection(rows: DataFrame, request: Request, eligible: Column) -> DataFrame:
-    """Add ``selected``: what is eligible and matches the request's ``topics`` and ``partitions``."""
+    """Add ``selected``: whether a row is eligible and matches the request's ``topics`` and ``partitions``."""
     chosen = eligible
     if request.topics is not None:
         chosen = chosen & matches_whole(F.col("topic"), request.topics)
@@ -126,31 +129,31 @@ def _in_ranges(partitions: PartitionSet) -> Column:
 
 
 def with_target(rows: DataFrame, request: Request, subject: Subject) -> DataFrame:
-    """Add after, after_position, clamped and problems, and the partition where only its log was known.
+    """Add after, after_position, clamped and problems, and the partition if a row has only its log.
 
-    A moment after the last record means the log end. ``shift`` and moments stop at the log start, as
+    A time after the last record means the log end. ``shift`` and times stop at the log start, as
     kafka-consumer-groups does.
     """
-    wanted = _wanted_position(request)
+    requested = _requested_position(request)
     clampable = request.to.by_time or request.to is To.SHIFT
-    too_low = F.coalesce(wanted < F.col("log_start"), F.expr("false")) if clampable else F.expr("false")
-    aimed = family_columns.aim(subject)("partition", "topic", "kafka_partition", "after_position")
+    too_low = F.coalesce(requested < F.col("log_start"), F.expr("false")) if clampable else F.expr("false")
+    target = family_columns.target(subject)("partition", "topic", "kafka_partition", "after_position")
     return (
         rows.withColumn("clamped", too_low)
-        .withColumn("after_position", F.when(F.col("clamped"), F.col("log_start")).otherwise(wanted))
-        .withColumn("aim", aimed)
-        .withColumn("partition", F.col("aim.partition"))
-        .withColumn("after", F.col("aim.after"))
-        .withColumn("problems", F.col("aim.problems"))
-        .drop("aim")
+        .withColumn("after_position", F.when(F.col("clamped"), F.col("log_start")).otherwise(requested))
+        .withColumn("target", target)
+        .withColumn("partition", F.col("target.partition"))
+        .withColumn("after", F.col("target.after"))
+        .withColumn("problems", F.col("target.problems"))
+        .drop("target")
     )
 
 
-def _wanted_position(request: Request) -> Column:
+def _requested_position(request: Request) -> Column:
     end, amount = F.col("log_end"), F.lit(request.amount).cast("long")
     nowhere = F.lit(None).cast("long")
     by_time = F.coalesce("lookup_offset", end)
-    # Past the largest long there is no record either, so that the largest does for all.
+    # An overflow becomes the largest long; no log reaches that far.
     moved = F.when(F.col("here").isNotNull(), F.coalesce(F.try_add("here", amount), F.lit(MAX_LONG)))
     return {
         To.EARLIEST: F.col("log_start"),

@@ -1,4 +1,4 @@
-"""Bounds of translated offsets: what each position is told by the elements of its partition, in two passes."""
+"""Compute the bounds of translated offsets from the elements of each partition, in two passes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.pipeline.events import ASKED, KEY, KNOWN, SO_FAR, asked_events, union_of
+from airflow_provider_connect_offsets.pipeline.events import KEY, KNOWN, QUERY, SO_FAR, query_events, union_of
 from airflow_provider_connect_offsets.pipeline.translate.elements import BLIND, POINT, STRETCH, is_single
 from airflow_provider_connect_offsets.pipeline.translate.later import reach_last, reach_unread
 
-#: What ``lower`` rests on where a checkpoint tells more than the elements do.
+#: Kind of ``lower`` if a checkpoint gives a higher bound than the elements.
 CHECKPOINT = "checkpoint"
 
 _UNREAD = ("start", "end", "upstream", "certain", "again_from", "again_to", "kind", "doubts", "doubts_low")
@@ -21,7 +21,7 @@ _LAST = ("start", "upstream", "later_low", "later_high")
 def bounded(
     positions: DataFrame,
     partitions: DataFrame,
-    found: DataFrame,
+    elements: DataFrame,
     uncovered: DataFrame,
     checkpoints: DataFrame | None = None,
     *,
@@ -29,29 +29,34 @@ def bounded(
 ) -> DataFrame:
     """Bound the translated offset of each position.
 
-    positions: topic, kafka_partition, position (long), and whatever else; partitions: dataset ``mirror_partitions``
-    found: elements, of ``with_later``; uncovered: of ``uncovered``
-    checkpoints: topic (of the source), kafka_partition, upstream, downstream; or None; trusts_checkpoints: of
-    ``answers``
-    returns: positions + lower (no unread record stands before it only; null: nothing is known), upper (the last copy of
-    an unread record stands there, or before), missing (how many unread records have no copy; null: not known),
-    max_rereads, kind (of the element that ``lower`` rests on, or ``CHECKPOINT``; null: no unread record has a copy),
-    claimed (the record of the source whose copy stands at ``lower``; null: that is not told)
+    Args:
+        positions: topic, kafka_partition, position (long), and any others
+        partitions: dataset ``mirror_partitions``
+        elements: what ``with_later`` returns
+        uncovered: what ``uncovered`` returns
+        checkpoints: topic (of the source), kafka_partition, upstream, downstream; or None
+        trusts_checkpoints: as ``translation.translate`` takes it
+
+    Returns:
+        ``positions`` with lower (no unread record has its only copies before it; null: unknown), upper (at or after the
+        last copy of the first unread record), missing (unread records without a copy; null: unknown), max_rereads, kind
+        (of the element that ``lower`` is based on, or ``CHECKPOINT``; null: no unread record has a copy), claimed (the
+        source offset of the record copied to ``lower``; null: unknown)
     """
-    seen = _downwards(positions, found, uncovered)
-    known = _upwards(seen, partitions, found, checkpoints)
-    columns = [name for name in seen.columns if name not in {"unread", "last"}]
-    return _with_told(known, columns, trusts_checkpoints=trusts_checkpoints)
+    above = _downwards(positions, elements, uncovered)
+    known = _upwards(above, partitions, elements, checkpoints)
+    columns = [name for name in above.columns if name not in {"unread", "last"}]
+    return _with_checkpoints(known, columns, trusts_checkpoints=trusts_checkpoints)
 
 
-def _downwards(positions: DataFrame, found: DataFrame, uncovered: DataFrame) -> DataFrame:
-    """From the highest position down: which element is the first one that may, or must, hold an unread record."""
-    unread = _events(found.withColumn("at", reach_unread()), unread=F.struct(*_UNREAD))
-    last = _events(found.withColumn("at", reach_last()), last=F.struct(*_LAST))
+def _downwards(positions: DataFrame, elements: DataFrame, uncovered: DataFrame) -> DataFrame:
+    """From the highest position down: the first element that may, or certainly does, contain an unread record."""
+    unread = _events(elements.withColumn("at", reach_unread()), unread=F.struct(*_UNREAD))
+    last = _events(elements.withColumn("at", reach_last()), last=F.struct(*_LAST))
     without = _events(uncovered, missing=F.col("missing"), unknown=F.col("unknown"))
     downwards = Window.partitionBy(*KEY).orderBy(F.desc("at"), "kind").rowsBetween(*SO_FAR)
-    seen = (
-        reduce(union_of, (asked_events(positions), unread, last, without))
+    events = (
+        reduce(union_of, (query_events(positions), unread, last, without))
         .withColumns(
             {
                 "unread": F.min("unread").over(downwards),
@@ -60,44 +65,44 @@ def _downwards(positions: DataFrame, found: DataFrame, uncovered: DataFrame) -> 
                 "unknown": F.coalesce(F.sum("unknown").over(downwards), F.lit(0)),
             }
         )
-        .where(F.col("kind") == ASKED)
+        .where(F.col("kind") == QUERY)
     )
     missing = F.when(F.col("unknown") == 0, F.col("missing")).cast("long")
-    return seen.select("asked.*", "unread", "last", missing.alias("missing"))
+    return events.select("query.*", "unread", "last", missing.alias("missing"))
 
 
-def _upwards(seen: DataFrame, partitions: DataFrame, found: DataFrame, checkpoints: DataFrame | None) -> DataFrame:
-    """From the lowest position up: where the last record stands that lies before it, and what checkpoints tell."""
-    bounds = _at_elements(seen, partitions, found)
-    stands = found.where(~is_single()).withColumn("at", F.col("low") + 1)
-    events = [asked_events(bounds), _events(stands, before=F.struct("start", "end", "certain", "upstream", "high"))]
+def _upwards(above: DataFrame, partitions: DataFrame, elements: DataFrame, checkpoints: DataFrame | None) -> DataFrame:
+    """From the lowest position up: the element of the last record before it, and the highest checkpoint up to it."""
+    bounds = _at_elements(above, partitions, elements)
+    several = elements.where(~is_single()).withColumn("at", F.col("low") + 1)
+    events = [query_events(bounds), _events(several, before=F.struct("start", "end", "certain", "upstream", "high"))]
     if checkpoints is not None:
-        events.append(_events(checkpoints.withColumn("at", F.col("upstream")), told=F.col("downstream")))
+        events.append(_events(checkpoints.withColumn("at", F.col("upstream")), checkpoint_offset=F.col("downstream")))
     upwards = Window.partitionBy(*KEY).orderBy("at", "kind").rowsBetween(*SO_FAR)
-    told = F.lit(None).cast("long") if checkpoints is None else F.max("told").over(upwards)
+    highest = F.lit(None).cast("long") if checkpoints is None else F.max("checkpoint_offset").over(upwards)
     return (
         reduce(union_of, events)
-        .withColumns({"before": F.max("before").over(upwards), "told": told})
-        .where(F.col("kind") == ASKED)
-        .select("asked.*", "before", "told")
+        .withColumns({"before": F.max("before").over(upwards), "checkpoint_offset": highest})
+        .where(F.col("kind") == QUERY)
+        .select("query.*", "before", "checkpoint_offset")
     )
 
 
-def _with_told(known: DataFrame, columns: list[str], *, trusts_checkpoints: bool) -> DataFrame:
-    """Begin where a checkpoint tells, if that is further on in the very piece of which nothing else is known.
+def _with_checkpoints(known: DataFrame, columns: list[str], *, trusts_checkpoints: bool) -> DataFrame:
+    """Raise ``lower`` to a checkpoint within an element that has no better bound.
 
-    Before the first mapping it may be of an earlier topic, or written in the midst of a rewind.
+    Before the first mapping, a checkpoint may belong to an earlier topic or be written during a rewind.
     """
     in_blind = (F.col("unread.kind") == BLIND) & F.col("is_lost")
     unclear = (F.col("unread.kind") == STRETCH) | (in_blind if trusts_checkpoints else F.expr("false"))
-    further = F.col("told") > F.col("lower")
+    further = F.col("checkpoint_offset") > F.col("lower")
     by_checkpoint = F.coalesce(unclear & further & _since_the_last_rewind(), F.expr("false"))
     blind = F.coalesce((F.col("unread.kind") == BLIND) & ~by_checkpoint, F.expr("false"))
-    lower = F.when(by_checkpoint, F.col("told")).when(~blind, F.col("lower"))
+    lower = F.when(by_checkpoint, F.col("checkpoint_offset")).when(~blind, F.col("lower"))
     return known.select(
         *columns,
         lower.alias("lower"),
-        F.col("told_upper").alias("upper"),
+        F.col("element_upper").alias("upper"),
         F.when(lower.isNotNull(), _rereads(lower)).alias("max_rereads"),
         F.when(by_checkpoint, F.lit(CHECKPOINT)).otherwise(F.col("unread.kind")).alias("kind"),
         F.when(~by_checkpoint & F.col("unread.certain"), _first_record("unread", "again_from", "again_to")).alias(
@@ -107,18 +112,18 @@ def _with_told(known: DataFrame, columns: list[str], *, trusts_checkpoints: bool
 
 
 def _since_the_last_rewind() -> Column:
-    """Whether a checkpoint is of the piece that holds the unread record; one behind it was written after a rewind."""
-    return F.col("told") <= F.least(F.col("unread.end") + 1, "told_upper")
+    """Whether a checkpoint lies in the element of the unread record; one beyond it is older than a rewind."""
+    return F.col("checkpoint_offset") <= F.least(F.col("unread.end") + 1, "element_upper")
 
 
-def _at_elements(seen: DataFrame, partitions: DataFrame, found: DataFrame) -> DataFrame:
-    """Both bounds, where the elements lie that were found; where none was, behind all copies that there are."""
+def _at_elements(above: DataFrame, partitions: DataFrame, elements: DataFrame) -> DataFrame:
+    """Both bounds from the elements; if no element may contain an unread record, after all copies."""
     of_partition = Window.partitionBy(*KEY)
-    # A mapping tells of a copy, whether or not it is there still.
+    # A mapping proves a copy, even if it was deleted since.
     own_end = F.max(F.when(F.col("certain") | (F.col("kind") == POINT), F.col("end") + 1))
     behind = is_single() & (F.col("start") >= F.coalesce("own_end", F.lit(0)))
     own = (
-        found.withColumn("own_end", own_end.over(of_partition))
+        elements.withColumn("own_end", own_end.over(of_partition))
         .groupBy(*KEY)
         .agg(
             F.max("own_end").alias("own_end"),
@@ -131,11 +136,11 @@ def _at_elements(seen: DataFrame, partitions: DataFrame, found: DataFrame) -> Da
     certainly = F.when(F.col("unread.certain"), _first("unread", "again_from", "again_to"))
     lower = F.when(F.col("unread").isNotNull(), F.coalesce(certainly, "unread.start"))
     return (
-        seen.join(F.broadcast(ends), list(KEY), "left")
+        above.join(F.broadcast(ends), list(KEY), "left")
         .withColumns(
             {
                 "lower": F.coalesce(lower, "own_end", "target_start"),
-                "told_upper": F.coalesce(_first("last", "later_low", "later_high"), "all_end", "target_start"),
+                "element_upper": F.coalesce(_first("last", "later_low", "later_high"), "all_end", "target_start"),
             }
         )
         .drop("own_end", "all_end", "target_start")
@@ -143,7 +148,7 @@ def _at_elements(seen: DataFrame, partitions: DataFrame, found: DataFrame) -> Da
 
 
 def _rereads(lower: Column) -> Column:
-    """How many records that were read may stand from ``lower`` on: in a piece, or one by one."""
+    """How many records that were read may have copies at or after ``lower``, in elements or as single records."""
     behind = F.least(F.col("before.high"), F.col("position") - 1) - F.col("before.upstream") + F.col("before.start")
     end = F.when(F.col("before.certain"), behind).otherwise(F.col("before.end"))
     ahead = F.when(F.col("unread.doubts_low") < F.col("position"), F.col("unread.doubts"))
@@ -152,7 +157,7 @@ def _rereads(lower: Column) -> Column:
 
 
 def _first(element: str, hidden_from: str, hidden_to: str) -> Column:
-    """Where the first unread record stands in an element, leaving out what lies between two records."""
+    """Offset of the first unread record in an element, skipping those between ``hidden_from`` and ``hidden_to``."""
     record = _first_record(element, hidden_from, hidden_to)
     return F.col(f"{element}.start") + record - F.col(f"{element}.upstream")
 

@@ -1,8 +1,8 @@
-"""The remote topic as a row of elements, by offset: what each may be a copy of, and what it surely is one of.
+"""Divide the remote topic into elements: ranges of offsets with the source records that they may be copies of.
 
-Where its records were read, they make the elements; before that the offset mappings do. A run is a piece that surely
-holds records of the source, one after the other at the same distance. What lies between two mappings that differ in
-distance is a stretch, which may hold what fits in there.
+Records that were read become elements; before them, offset mappings do. A run certainly contains consecutive source
+records at the same distance. A stretch lies between two mappings at different distances, and may contain any records
+that fit between them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR, union_of
 
-#: By what an element is known.
+#: Kinds of elements.
 RUN, POINT, STRETCH, BLIND, RECORD = "run", "point", "stretch", "blind", "record"
 _COLUMNS = (*KEY, "start", "end", "upstream", "next", "low", "high", "certain", "kind")
 
@@ -20,18 +20,24 @@ _COLUMNS = (*KEY, "start", "end", "upstream", "next", "low", "high", "certain", 
 def elements(
     partitions: DataFrame, mappings: DataFrame, records: DataFrame | None = None, source: DataFrame | None = None
 ) -> DataFrame:
-    """Put the elements of each partition together.
+    """The elements of each partition.
 
-    partitions: dataset ``mirror_partitions``; mappings: of ``known_mappings``
-    records: of ``remote_records``, source: of ``source_records``; None: nothing was read
-    returns: topic, kafka_partition, start, end (offsets in the remote topic, both included), upstream (the record at
-    ``start``; null: not certain), next (the record of the source that follows the last one of a certain element; of
-    another one, what replication had come to behind it, where that is known), low, high (it may hold copies of what
-    lies between, both included), certain (it holds all records from ``upstream`` to before ``next``), kind
+    Args:
+        partitions: dataset ``mirror_partitions``
+        mappings: what ``known_mappings`` returns
+        records: what ``remote_records`` returns; None if no records were read
+        source: what ``source_records`` returns; None if no records were read
+
+    Returns:
+        topic, kafka_partition, start, end (offsets in the remote topic, both included), upstream (the record copied to
+        ``start``; null: uncertain), next (the source record after the last one of a certain element; for another
+        element, the record that replication had reached after it, null if unknown), low, high (it may contain copies of
+        the records between, both included), certain (it contains all records from ``upstream`` to before ``next``),
+        kind
     """
     believed = mappings
     if records is not None:
-        # One that the records disprove may be of another incarnation, and so may all others.
+        # A mapping that records disprove may belong to an earlier topic, and so may all others of the partition.
         refuted = records.where("refuted").select(*KEY).distinct()
         believed = mappings.join(refuted, list(KEY), "left_anti")
     pieces = _by_mappings(_with_ends(believed, partitions))
@@ -42,29 +48,29 @@ def elements(
 
 
 def is_single() -> Column:
-    """Whether an element is one record of which it is not certain what it is."""
+    """Whether an element is a single uncertain record."""
     return (F.col("start") == F.col("end")) & ~F.col("certain")
 
 
 def _with_ends(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
-    """Mappings with what follows each, and a row without a mapping for what lies before the first."""
+    """Mappings, each with the next one, and a row without a mapping for the offsets before the first."""
     facts = partitions.where("target_end is not null").select(
         *KEY,
         "source_end",
         "stored",
         "target_start",
-        # Behind it the records tell.
-        F.least("target_end", F.coalesce("target_from", "target_end")).alias("told_end"),
+        # After it, records make the elements.
+        F.least("target_end", F.coalesce("target_from", "target_end")).alias("mapped_end"),
         "gapless",
         (F.col("gapless") & ~F.col("transformed")).alias("whole"),
     )
-    places = mappings.groupBy(*KEY, "upstream", "downstream").agg(F.min("weak").alias("weak"))
-    nothing = F.lit(None).cast("long")
-    nobody = facts.select(*KEY, nothing.alias("upstream"), nothing.alias("downstream"), F.expr("false").alias("weak"))
+    distinct = mappings.groupBy(*KEY, "upstream", "downstream").agg(F.min("weak").alias("weak"))
+    null = F.lit(None).cast("long")
+    beginning = facts.select(*KEY, null.alias("upstream"), null.alias("downstream"), F.expr("false").alias("weak"))
     in_order = Window.partitionBy(*KEY).orderBy(F.asc_nulls_first("downstream"))
     of_partition = Window.partitionBy(*KEY)
     distance = F.col("downstream") - F.col("upstream")
-    following = places.unionByName(nobody).withColumns(
+    following = distinct.unionByName(beginning).withColumns(
         {
             "after": F.lead(F.struct("upstream", "downstream", "weak")).over(in_order),
             "level": F.coalesce(distance == F.lag(distance).over(in_order), F.expr("false")),
@@ -81,12 +87,12 @@ def _with_ends(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
 
 def _by_mappings(mappings: DataFrame) -> DataFrame:
     straight = F.col("believed") & F.coalesce(F.col("length") == F.col("rise"), F.expr("false"))
-    # Compaction takes copies away, but for the last one; that one may look like others.
+    # Compaction deletes all copies but the last one, which may look like others.
     certain = F.when(F.col("weak"), F.col("level")).otherwise(F.col("gapless"))
     here = mappings.where("downstream is not null").select(
         *KEY,
         "target_start",
-        "told_end",
+        "mapped_end",
         F.col("downstream").alias("start"),
         F.when(straight, F.col("after.downstream") - 1).otherwise(F.col("downstream")).alias("end"),
         "upstream",
@@ -100,11 +106,11 @@ def _by_mappings(mappings: DataFrame) -> DataFrame:
     between = mappings.where(~straight).select(
         *KEY,
         "target_start",
-        "told_end",
+        "mapped_end",
         F.coalesce(F.col("downstream") + 1, "target_start").alias("start"),
-        (F.coalesce("after.downstream", "told_end") - 1).alias("end"),
+        (F.coalesce("after.downstream", "mapped_end") - 1).alias("end"),
         F.lit(None).cast("long").alias("upstream"),
-        # Who has come from the one mapping to the other, and had room for it, has come by all in between.
+        # With room for all records between two mappings, replication copied all of them.
         F.when(F.col("believed") & (F.col("length") >= F.col("rise")), F.col("after.upstream")).alias("next"),
         _stretch_low().alias("low"),
         _stretch_high().alias("high"),
@@ -116,18 +122,18 @@ def _by_mappings(mappings: DataFrame) -> DataFrame:
 
 
 def _stretch_low() -> Column:
-    """The run that ends with the mapping behind it can't be longer than the stretch; else anything may stand there.
+    """The lowest record of a stretch: a run up to the next mapping can't be longer than the stretch.
 
-    Where offsets have gaps, as few records as one may reach back to anywhere.
+    If offsets have gaps, a single record may be any earlier one.
     """
     fits = F.least(F.coalesce("upstream", F.lit(-1)) + 1, F.col("after.upstream") - _length() + 1)
     return F.greatest(F.coalesce(F.when(F.col("after").isNotNull() & F.col("believed"), fits), F.lit(0)), F.lit(0))
 
 
 def _stretch_high() -> Column:
-    """Replication has come from the one mapping to the other, if the stretch has no more room than that takes.
+    """The highest record of a stretch: below the next mapping, if the stretch has no room for more records.
 
-    Else something was copied twice: where the source's offsets have gaps, few records may reach far before that.
+    Else some records were copied twice, and if the source's offsets have gaps, a few records may reach far.
     """
     beyond = F.greatest(F.col("source_end") - 1, "stored", "after.upstream", "upstream", F.lit(0))
     unknown = F.when(F.col("source_end").isNull(), F.lit(2**62)).otherwise(beyond)
@@ -136,24 +142,24 @@ def _stretch_high() -> Column:
 
 
 def _length() -> Column:
-    """How many offsets of the remote topic lie between two mappings; it begins, as the source does, at 0."""
+    """Offsets of the remote topic between two mappings; both logs begin at 0."""
     return F.col("after.downstream") - F.coalesce("downstream", F.lit(-1))
 
 
-def _cut(found: DataFrame) -> DataFrame:
-    """Only what is still there, and was not read."""
+def _cut(pieces: DataFrame) -> DataFrame:
+    """Cut elements to the remote log, before the first record that was read."""
     begins = F.greatest("start", "target_start")
-    ends = F.least("end", F.col("told_end") - 1)
+    ends = F.least("end", F.col("mapped_end") - 1)
     ahead, behind = begins - F.col("start"), F.col("end") - ends
     return (
-        found.withColumns({"ahead": ahead, "behind": behind, "from": begins, "to": ends})
+        pieces.withColumns({"ahead": ahead, "behind": behind, "from": begins, "to": ends})
         .where("from <= to")
         .withColumns(
             {
                 "start": F.col("from"),
                 "end": F.col("to"),
                 "upstream": F.col("upstream") + F.col("ahead"),
-                # What replication had come to at the end of a piece, it may not have come to where that is cut off.
+                # Replication reached ``next`` at the end of the element, which may be cut off.
                 "next": F.when(F.col("certain"), F.col("next") - F.col("behind")).when(
                     ends == F.col("end"), F.col("next")
                 ),
@@ -165,11 +171,11 @@ def _cut(found: DataFrame) -> DataFrame:
 
 
 def _narrowed(records: DataFrame, pieces: DataFrame) -> DataFrame:
-    """Records that may be a copy of no more than what the mappings around them leave room for.
+    """Narrow low and high of records to what the mappings around them allow.
 
-    Adds come_to: what replication had come to behind a record at the end of a stretch, where that is known.
+    Adds replicated_to: the record that replication had reached after the last record of a stretch; null if unknown.
     """
-    # Where nothing surely tells how replication went on, nothing bounds what was there.
+    # A weak mapping does not show how replication continued, so it bounds nothing.
     stretches = pieces.where(~F.col("certain") & F.col("firm")).select(
         *KEY, F.col("start").alias("downstream"), F.struct("start", "end", "next", "low", "high").alias("around")
     )
@@ -177,7 +183,7 @@ def _narrowed(records: DataFrame, pieces: DataFrame) -> DataFrame:
     around = F.last("around", ignorenulls=True).over(in_order)
     within = F.coalesce(F.col("downstream") <= F.col("around.end"), F.expr("false"))
     low, high = F.greatest("low", "around.low"), F.least("high", "around.high")
-    # One that doesn't fit in is somebody else's, or the mappings leave out something.
+    # A record that doesn't fit comes from another writer, or a mapping is missing.
     fits = within & F.col("upstream").isNull() & F.col("low").isNotNull() & (low <= high)
     ends = within & (F.col("downstream") == F.col("around.end"))
     return (
@@ -188,7 +194,7 @@ def _narrowed(records: DataFrame, pieces: DataFrame) -> DataFrame:
             {
                 "low": F.when(fits, low).otherwise(F.col("low")),
                 "high": F.when(fits, high).otherwise(F.col("high")),
-                "come_to": F.when(ends, F.col("around.next")),
+                "replicated_to": F.when(ends, F.col("around.next")),
             }
         )
         .drop("is_record", "around")
@@ -196,7 +202,7 @@ def _narrowed(records: DataFrame, pieces: DataFrame) -> DataFrame:
 
 
 def _by_records(records: DataFrame, source: DataFrame) -> DataFrame:
-    """Records that follow each other on either side make a run, any other stands by itself."""
+    """Elements of records: records that are consecutive in both logs make one, each other record is its own."""
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     follows = (F.col("upstream") == F.col("before.upstream") + 1) & (
         F.col("downstream") == F.col("before.downstream") + 1
@@ -206,7 +212,7 @@ def _by_records(records: DataFrame, source: DataFrame) -> DataFrame:
     runs = (
         records.where("low is not null")
         .join(nexts, [*KEY, "upstream"], "left")
-        .withColumn("next", F.coalesce("next", F.col("upstream") + 1, "come_to"))
+        .withColumn("next", F.coalesce("next", F.col("upstream") + 1, "replicated_to"))
         .withColumn("before", F.lag(F.struct("upstream", "downstream")).over(in_order))
         .withColumn("number", F.sum(begins).over(in_order.rowsBetween(*SO_FAR)))
     )

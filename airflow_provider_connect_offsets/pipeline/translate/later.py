@@ -1,4 +1,4 @@
-"""What comes later in the remote topic: which copies surely are not the last ones, and which surely are."""
+"""Compare each element with later ones in the remote topic: which copies are certainly repeated, and which last."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
 from airflow_provider_connect_offsets.pipeline.translate.elements import is_single
 
 
-def with_later(found: DataFrame) -> DataFrame:
-    """Add to each element what later ones hold.
+def with_later(rows: DataFrame) -> DataFrame:
+    """Add to each element what later elements contain.
 
-    found: of ``elements``
-    returns: found + again_from, again_to (later elements surely hold all records between, both included; null: none),
-    later_low, later_high (none of them holds a record outside of these; null: there are none), doubts, doubts_low (of
-    how many single records from here on it is not certain what they are, and the lowest that one may be)
+    Replication continues at its position or at an earlier one. So a chain of certain elements, none of which begins
+    beyond the end of the one before it, contains all records between its lowest record and its end.
 
-    Replication goes on from where it stands, or from somewhere before. So a chain of certain elements, none of which
-    begins beyond the end of the one before it, holds all between its lowest record and its end.
+    Args:
+        rows: what ``elements`` returns
+
+    Returns:
+        ``rows`` with again_from, again_to (later elements certainly contain all records between, both included; null:
+        none), later_low, later_high (later elements contain no record outside; null: there are none), doubts (how many
+        single records from here on are uncertain), doubts_low (the lowest record that one of them may be)
     """
     in_order = Window.partitionBy(*KEY).orderBy("start")
-    come_to = F.last("next", ignorenulls=True).over(in_order.rowsBetween(Window.unboundedPreceding, -1))
-    breaks = F.col("certain") & (F.col("upstream") > F.col("come_to"))
-    chained = found.withColumn("come_to", come_to).withColumn(
+    replicated_to = F.last("next", ignorenulls=True).over(in_order.rowsBetween(Window.unboundedPreceding, -1))
+    breaks = F.col("certain") & (F.col("upstream") > F.col("replicated_to"))
+    chained = rows.withColumn("replicated_to", replicated_to).withColumn(
         "chain", F.sum(F.when(breaks, F.lit(1)).otherwise(F.lit(0))).over(in_order.rowsBetween(*SO_FAR))
     )
     of_partition = Window.partitionBy(*KEY)
@@ -34,7 +37,7 @@ def with_later(found: DataFrame) -> DataFrame:
     later = (Window.unboundedPreceding, -1)
     backwards = Window.partitionBy(*KEY).orderBy(F.desc("start"))
     same_chain = Window.partitionBy(*KEY, "chain").orderBy(F.desc("start"))
-    seen = chained.withColumns(
+    compared = chained.withColumns(
         {
             "rest_from": F.min(lowest).over(same_chain.rowsBetween(*later)),
             "rest_end": F.first("next", ignorenulls=True).over(same_chain.rowsBetween(*later)),
@@ -52,25 +55,26 @@ def with_later(found: DataFrame) -> DataFrame:
     alone = F.when(F.col("rest_from").isNotNull(), F.col("rest_end")).otherwise(F.col("final_end"))
     ends = F.when(both, F.greatest("final_end", "rest_end")).otherwise(alone)
     surely = begins < ends
-    return seen.withColumns({"again_from": F.when(surely, begins), "again_to": F.when(surely, ends - 1)}).drop(
-        "come_to", "chain", "last_chain", "rest_from", "rest_end", "final_from", "final_end"
+    return compared.withColumns({"again_from": F.when(surely, begins), "again_to": F.when(surely, ends - 1)}).drop(
+        "replicated_to", "chain", "last_chain", "rest_from", "rest_end", "final_from", "final_end"
     )
 
 
-def going_on(found: DataFrame) -> DataFrame:
-    """Let each element go on at the next record that any of them may hold, as what has no copy breaks no chain.
+def going_on(rows: DataFrame) -> DataFrame:
+    """Move ``next`` of each element past records without a copy, which do not break a chain.
 
-    found: of ``elements``, of a remote topic whose records were read; returns: the same columns, ``next`` changed
+    Args:
+        rows: what ``elements`` returns, for a remote topic whose records were read
     """
     upwards = Window.partitionBy(*KEY).orderBy("low").rowsBetween(Window.unboundedPreceding, -1)
     ends = (F.max("high").over(upwards) + 1).alias("next")
-    gaps = found.where("low <= high").select(*KEY, ends, F.col("low").alias("begins")).where("begins > next")
-    told = found.join(gaps, [*KEY, "next"], "left").withColumn("next", F.coalesce("begins", "next"))
-    return told.select(*found.columns)
+    gaps = rows.where("low <= high").select(*KEY, ends, F.col("low").alias("begins")).where("begins > next")
+    moved = rows.join(gaps, [*KEY, "next"], "left").withColumn("next", F.coalesce("begins", "next"))
+    return moved.select(*rows.columns)
 
 
 def reach_unread() -> Column:
-    """The highest record that an element may hold for the last time; null: all that it holds comes again."""
+    """The highest record whose last copy an element may contain; null: all its records are repeated later."""
     below = F.when(F.col("again_from") > F.col("low"), F.col("again_from") - 1)
     return (
         F.when(F.col("again_to").isNull() | (F.col("high") > F.col("again_to")), F.col("high"))
@@ -80,11 +84,11 @@ def reach_unread() -> Column:
 
 
 def reach_last() -> Column:
-    """The highest record that a certain element surely holds for the last time; null: there is none."""
+    """The highest record whose last copy a certain element certainly contains; null: there is none."""
     below = F.when(F.col("later_low") > F.col("low"), F.col("later_low") - 1)
-    found = (
+    highest = (
         F.when(F.col("later_high").isNull() | (F.col("high") > F.col("later_high")), F.col("high"))
         .when(F.col("high") < F.col("later_low"), F.col("high"))
         .otherwise(below)
     )
-    return F.when(F.col("certain"), found)
+    return F.when(F.col("certain"), highest)

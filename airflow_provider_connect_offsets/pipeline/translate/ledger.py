@@ -1,13 +1,14 @@
-"""What looks at a flow's readiness keep for the day on which its source is gone: dataset ``mirror_ledger``.
+"""The ledger, which readiness runs keep in case the source is lost: dataset ``mirror_ledger``.
 
-Each look writes the whole of it anew, from what the one before kept and from what is there now: offset mappings of the
-topics that are there now, both logs of each partition, digests of a few records, and where the groups are.
+Each run writes a whole ledger, from the one before and from its own observations: offset mappings of the current
+topics, the logs of each partition, digests of a few records, and positions of groups.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -18,18 +19,26 @@ from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.pipeline.translate.mappings import known_mappings
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_LEDGER
 
-#: So many mappings of a partition are kept at most, the last ones.
+#: Mappings of a partition in the ledger; the last ones are kept.
 MOST_MAPPINGS = 1_000
 LOG, MAPPING, RECORD, POSITION = "log", "mapping", "record", "position"
 _IDS = ("topic_id", "target_topic_id")
+_KEY = (*KEY, "target_topic", *_IDS)
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerInput:
-    """What a look has seen; each a dataset of that name, of the flow's own source and target.
+    """Observations of one readiness run.
 
-    ``positions``: dataset ``group_offsets`` of the source, read after ``checkpoints``; ``digests``: dataset
-    ``record_digests`` of the source.
+    Attributes:
+        partitions: dataset ``mirror_partitions``
+        topics: dataset ``flow_topics``
+        syncs: dataset ``offset_syncs``
+        kept: dataset ``kept_mappings``
+        checkpoints: dataset ``checkpoints``
+        positions: dataset ``group_offsets`` of the source, read after ``checkpoints``
+        digests: dataset ``record_digests`` of the source
+        observed_at: when the flow was observed
     """
 
     partitions: DataFrame
@@ -42,109 +51,116 @@ class LedgerInput:
     observed_at: datetime
 
 
-def ledger(seen: LedgerInput, earlier: DataFrame) -> DataFrame:
-    """Dataset ``mirror_ledger``. earlier: the same, as the look before has written it.
+def ledger(observed: LedgerInput, earlier: DataFrame) -> DataFrame:
+    """Dataset ``mirror_ledger``, for partitions with a remote topic.
 
-    Of partitions with a remote topic. A mapping is kept as long as both topics have the ids that they had when it was
-    first seen; offset syncs that were there before either id changed are of the topics before.
+    A mapping is kept while both topics have the ids that they had when it was first observed. Offset syncs from before
+    a change of ids belong to the earlier topics.
+
+    Args:
+        observed: observations of this run
+        earlier: dataset ``mirror_ledger`` of the run before
     """
-    ids = seen.topics.select("topic", *_IDS)
-    there = seen.partitions.where("target_end is not null").join(F.broadcast(ids), "topic", "left")
+    ids = observed.topics.select("topic", *_IDS)
+    replicated = observed.partitions.where("target_end is not null").join(F.broadcast(ids), "topic", "left")
     before = earlier.where(F.col("kind") == LOG).select(*KEY, F.struct(*_IDS, "synced_to", "renewed").alias("before"))
-    logs = there.join(before, list(KEY), "left").join(_synced_to(seen.syncs), list(KEY), "left")
+    synced_to = observed.syncs.groupBy(*KEY).agg(F.max("log_offset").alias("synced_to"))
+    logs = replicated.join(before, list(KEY), "left").join(synced_to, list(KEY), "left")
     renewed = F.col("before").isNotNull() & ~_same_ids("before")
     logs = logs.withColumns(
         {
             "renewed": renewed | F.coalesce("before.renewed", F.expr("false")),
-            "told_from": F.when(renewed, F.col("before.synced_to")),
+            "old_syncs_to": F.when(renewed, F.col("before.synced_to")),
         }
     )
-    rows = (
-        logs.withColumn("kind", F.lit(LOG)),
-        _mappings(seen, earlier, logs),
-        _positions(seen, there),
-        _on_target(seen.digests.where(F.col("side") == Side.SOURCE.value), there).select(
-            *_place(), F.lit(RECORD).alias("kind"), F.col("log_offset").alias("upstream"), "digest"
+    digests = _on_target(observed.digests.where(F.col("side") == Side.SOURCE.value), replicated)
+    rows = reduce(
+        union_of,
+        (
+            logs.withColumn("kind", F.lit(LOG)),
+            _mappings(observed, earlier, logs),
+            _positions(observed, replicated),
+            digests.select(*_KEY, F.lit(RECORD).alias("kind"), F.col("log_offset").alias("upstream"), "digest"),
         ),
     )
-    whole = rows[0]
-    for more in rows[1:]:
-        whole = union_of(whole, more)
-    filled = {name: F.lit(None) for name in MIRROR_LEDGER.names if name not in {*whole.columns, "observed_at"}}
-    return shaped(whole.withColumns({**filled, "observed_at": F.lit(seen.observed_at)}), MIRROR_LEDGER)
+    absent = {name: F.lit(None) for name in MIRROR_LEDGER.names if name not in {*rows.columns, "observed_at"}}
+    return shaped(rows.withColumns({**absent, "observed_at": F.lit(observed.observed_at)}), MIRROR_LEDGER)
 
 
 def thinned(mappings: DataFrame) -> DataFrame:
-    """Leave out mappings that add nothing: between two at the same distance, or before the remote topic begins.
+    """Drop mappings without information: between two at the same distance, or before the remote log start.
 
-    mappings: topic, kafka_partition, upstream, downstream, target_start, and whatever else
-    returns: the same rows, no more than ``MOST_MAPPINGS`` of a partition
+    Args:
+        mappings: topic, kafka_partition, upstream, downstream, target_start, and any others
+
+    Returns:
+        the same columns, at most ``MOST_MAPPINGS`` rows of a partition
     """
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     distance = F.col("downstream") - F.col("upstream")
-    gone = F.coalesce(F.lead("downstream").over(in_order) <= F.col("target_start"), F.expr("false"))
-    there = mappings.withColumn("gone", gone).where(~F.col("gone")).drop("gone")
+    deleted = F.coalesce(F.lead("downstream").over(in_order) <= F.col("target_start"), F.expr("false"))
+    remaining = mappings.withColumn("deleted", deleted).where(~F.col("deleted")).drop("deleted")
     within = (F.lag(distance).over(in_order) == distance) & (F.lead(distance).over(in_order) == distance)
-    adds = there.withColumn("adds", ~F.coalesce(within, F.expr("false"))).where("adds")
+    useful = remaining.withColumn("useful", ~F.coalesce(within, F.expr("false"))).where("useful")
     order = F.row_number().over(Window.partitionBy(*KEY).orderBy(F.desc("downstream")))
-    return adds.withColumn("order", order).where(F.col("order") <= MOST_MAPPINGS).drop("adds", "order")
+    return useful.withColumn("order", order).where(F.col("order") <= MOST_MAPPINGS).drop("useful", "order")
 
 
 def newest(ledgers: DataFrame) -> DataFrame:
-    """Of ledgers of several connectors, which may have replicated the same partition, the newest one of each partition.
+    """The newest rows of each partition, of ledgers of several connectors that may replicate the same partition.
 
-    ledgers: dataset ``mirror_ledger``
+    Args:
+        ledgers: dataset ``mirror_ledger``
     """
     of_partition = Window.partitionBy("target_topic", *KEY)
-    seen = ledgers.withColumn("seen_last", F.max("observed_at").over(of_partition))
-    return seen.where(F.col("observed_at") == F.col("seen_last")).drop("seen_last")
+    marked = ledgers.withColumn("last_observed", F.max("observed_at").over(of_partition))
+    return marked.where(F.col("observed_at") == F.col("last_observed")).drop("last_observed")
 
 
-def of_these_topics(ledger_rows: DataFrame, topics: DataFrame) -> DataFrame:
-    """The rows of a ledger that are of the remote topics which are there now.
+def of_current_topics(ledger_rows: DataFrame, topics: DataFrame) -> DataFrame:
+    """The rows of a ledger whose remote topic still has the same id.
 
-    ledger_rows: dataset ``mirror_ledger``; topics: dataset ``flow_topics``, of which only ``target_topic_id`` counts
+    Args:
+        ledger_rows: dataset ``mirror_ledger``
+        topics: dataset ``flow_topics``; only ``target_topic_id`` is used
     """
     now = topics.select("target_topic", F.col("target_topic_id").alias("now"))
     return ledger_rows.join(F.broadcast(now), "target_topic").where(F.col("target_topic_id").eqNullSafe(F.col("now")))
 
 
 def created_since(ledger_rows: DataFrame, topics: DataFrame) -> DataFrame:
-    """Partitions of topics that were created anew since a look first saw them: topic, kafka_partition."""
+    """Partitions of topics that were created anew since they were first observed: topic, kafka_partition."""
     now = topics.select("target_topic", F.col("target_topic_id").alias("now"))
     logs = ledger_rows.where(F.col("kind") == LOG).join(F.broadcast(now), "target_topic")
     anew = F.coalesce("renewed", F.expr("false")) | ~F.col("target_topic_id").eqNullSafe(F.col("now"))
     return logs.where(anew).select(*KEY)
 
 
-def _mappings(seen: LedgerInput, earlier: DataFrame, logs: DataFrame) -> DataFrame:
+def _mappings(observed: LedgerInput, earlier: DataFrame, logs: DataFrame) -> DataFrame:
     ids = F.broadcast(logs.select(*KEY, F.struct(*_IDS).alias("now")))
-    held = earlier.where(F.col("kind") == MAPPING).join(ids, list(KEY)).where(_same_ids("now"))
-    mappings = seen.kept.unionByName(shaped(held, KEPT_MAPPINGS))
-    floors = F.broadcast(logs.select(*KEY, "told_from"))
-    syncs = seen.syncs.join(floors, list(KEY)).where(
-        F.col("told_from").isNull() | (F.col("log_offset") > F.col("told_from"))
+    kept = earlier.where(F.col("kind") == MAPPING).join(ids, list(KEY)).where(_same_ids("now"))
+    limits = F.broadcast(logs.select(*KEY, "old_syncs_to"))
+    syncs = observed.syncs.join(limits, list(KEY)).where(
+        F.col("old_syncs_to").isNull() | (F.col("log_offset") > F.col("old_syncs_to"))
     )
-    told = known_mappings(syncs.drop("told_from"), seen.partitions, mappings)
+    mappings = known_mappings(
+        syncs.drop("old_syncs_to"), observed.partitions, observed.kept.unionByName(shaped(kept, KEPT_MAPPINGS))
+    )
     distance = F.col("downstream") - F.col("upstream")
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
-    # Nothing tells of it but that the last records look the same.
+    # A weak mapping needs another one at the same distance.
     level = F.coalesce(distance == F.lag(distance).over(in_order), F.expr("false"))
-    places = told.groupBy(*KEY, "upstream", "downstream").agg(F.min("weak").alias("weak"))
-    sure = places.withColumn("level", level).where(~F.col("weak") | F.col("level"))
-    placed = sure.join(F.broadcast(logs.select(*_place(), "target_start")), list(KEY))
-    return thinned(placed).select(*_place(), F.lit(MAPPING).alias("kind"), "upstream", "downstream")
+    distinct = mappings.groupBy(*KEY, "upstream", "downstream").agg(F.min("weak").alias("weak"))
+    certain = distinct.withColumn("level", level).where(~F.col("weak") | F.col("level"))
+    on_target = certain.join(F.broadcast(logs.select(*_KEY, "target_start")), list(KEY))
+    return thinned(on_target).select(*_KEY, F.lit(MAPPING).alias("kind"), "upstream", "downstream")
 
 
-def _positions(seen: LedgerInput, there: DataFrame) -> DataFrame:
-    end = seen.checkpoints.agg((F.max("log_offset") + 1).alias("checkpoints_end"))
-    told = _on_target(seen.positions, there).crossJoin(F.broadcast(end))
+def _positions(observed: LedgerInput, replicated: DataFrame) -> DataFrame:
+    end = observed.checkpoints.agg((F.max("log_offset") + 1).alias("checkpoints_end"))
+    positions = _on_target(observed.positions, replicated).crossJoin(F.broadcast(end))
     kind, position = F.lit(POSITION).alias("kind"), F.col("offset").alias("upstream")
-    return told.select(*_place(), kind, "group", position, "checkpoints_end")
-
-
-def _synced_to(syncs: DataFrame) -> DataFrame:
-    return syncs.groupBy(*KEY).agg(F.max("log_offset").alias("synced_to"))
+    return positions.select(*_KEY, kind, "group", position, "checkpoints_end")
 
 
 def _same_ids(other: str) -> Column:
@@ -152,9 +168,5 @@ def _same_ids(other: str) -> Column:
     return one & two
 
 
-def _on_target(rows: DataFrame, there: DataFrame) -> DataFrame:
-    return rows.join(F.broadcast(there.select(*_place())), list(KEY))
-
-
-def _place() -> tuple[str, ...]:
-    return (*KEY, "target_topic", *_IDS)
+def _on_target(rows: DataFrame, replicated: DataFrame) -> DataFrame:
+    return rows.join(F.broadcast(replicated.select(*_KEY)), list(KEY))

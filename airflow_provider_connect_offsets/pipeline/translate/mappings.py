@@ -1,4 +1,4 @@
-"""Offset mappings: a record of the source, and where its copy stands in the remote topic, whatever tells of it."""
+"""Collect offset mappings: a record of the source and the offset of its copy in the remote topic."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from airflow_provider_connect_offsets.pipeline.events import KEY
 
 
 def known_mappings(syncs: DataFrame, partitions: DataFrame, kept: DataFrame | None = None) -> DataFrame:
-    """Put together what is known of each partition.
+    """All offset mappings of each partition, without those of an earlier or truncated topic of the same name.
 
-    syncs: dataset ``offset_syncs``, all that the topic still holds
-    partitions: dataset ``mirror_partitions``
-    kept: dataset ``kept_mappings``, or None
-    returns: topic, kafka_partition, seq (long, in the order in which they came about), upstream, downstream, weak
-    (nothing tells of it but that the last records of both logs look the same)
+    Args:
+        syncs: dataset ``offset_syncs``, all that the topic still has
+        partitions: dataset ``mirror_partitions``
+        kept: dataset ``kept_mappings``, or None
 
-    Mappings of a remote topic that was created anew since, or cut off, are left out.
+    Returns:
+        topic, kafka_partition, seq (long, in order of time), upstream, downstream, weak (the only evidence is that the
+        last records of both logs look the same)
     """
-    told = syncs.where((F.col("upstream") >= 0) & (F.col("downstream") >= 0))
-    synced = told.select(*KEY, F.col("log_offset").alias("seq"), "upstream", "downstream")
+    synced = _valid(syncs)
     origin = partitions.where("origin_upstream is not null").select(
         *KEY,
         F.lit(-1).cast("long").alias("seq"),
@@ -34,42 +34,43 @@ def known_mappings(syncs: DataFrame, partitions: DataFrame, kept: DataFrame | No
         (F.col("target_end") - 1).alias("downstream"),
     )
     weak = (F.col("seq") == 2**62).alias("weak")
-    found = _of_this_topic(origin.unionByName(synced).unionByName(last), partitions).select("*", weak)
+    current = _marked(origin.unionByName(synced).unionByName(last), partitions).where(_is_current())
+    mappings = current.select(*KEY, "seq", "upstream", "downstream", weak)
     if kept is None:
-        return found
-    # Of one and the same topic, what stands further in it came about later; a mapping may be known by a sync as well.
+        return mappings
+    # Within one topic, order by offset is order of time. A mapping may be both kept and synced.
     in_topic = F.when(F.col("seq") >= 0, F.col("downstream")).otherwise(F.lit(-1)).cast("long")
-    surely = F.expr("false").alias("weak")
-    proved = kept.select(*KEY, F.col("downstream").alias("seq"), "upstream", "downstream", surely)
-    return found.withColumn("seq", in_topic).unionByName(proved).distinct()
+    proved = kept.select(
+        *KEY, F.col("downstream").alias("seq"), "upstream", "downstream", F.expr("false").alias("weak")
+    )
+    return mappings.withColumn("seq", in_topic).unionByName(proved).distinct()
 
 
 def created_anew(syncs: DataFrame, partitions: DataFrame) -> DataFrame:
-    """Tell of which partitions the offset syncs show that either topic was created anew since the first of them.
+    """Partitions whose source or remote topic was created anew after the first sync, as the syncs show.
 
-    returns: topic, kafka_partition
+    Returns:
+        topic, kafka_partition
     """
-    told = syncs.where((F.col("upstream") >= 0) & (F.col("downstream") >= 0))
-    marked = _marked(told.select(*KEY, F.col("log_offset").alias("seq"), "upstream", "downstream"), partitions)
-    return marked.where(~_is_current()).select(*KEY).distinct()
+    return _marked(_valid(syncs), partitions).where(~_is_current()).select(*KEY).distinct()
+
+
+def _valid(syncs: DataFrame) -> DataFrame:
+    mapped = syncs.where((F.col("upstream") >= 0) & (F.col("downstream") >= 0))
+    return mapped.select(*KEY, F.col("log_offset").alias("seq"), "upstream", "downstream")
 
 
 def gaps_of(mappings: DataFrame) -> DataFrame:
-    """Tell whether some record surely has no copy behind the one before it: topic, kafka_partition, has_gaps."""
+    """Whether a record between two mappings has no copy: topic, kafka_partition, has_gaps."""
     after = F.lead(F.struct("upstream", "downstream")).over(Window.partitionBy(*KEY).orderBy("downstream"))
     rise, length = F.col("after.upstream") - F.col("upstream"), F.col("after.downstream") - F.col("downstream")
     return mappings.withColumn("after", after).groupBy(*KEY).agg(F.max(length < rise).alias("has_gaps"))
 
 
-def _of_this_topic(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
-    """Leave out what is of earlier topics of these names."""
-    return _marked(mappings, partitions).where(_is_current()).select(*KEY, "seq", "upstream", "downstream")
-
-
 def _marked(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
-    """Add alien (the last that lies beyond the source's end), first (where the remote offsets fell last), newest."""
+    """Add alien (seq of the last mapping beyond the source's end), first (seq of the last fall of offsets), newest."""
     of_partition = Window.partitionBy(*KEY)
-    # Such an offset was stored, or told, of another topic of that name.
+    # Such an offset belongs to an earlier topic of that name.
     beyond = F.greatest("upstream", "stored") >= F.col("source_end")
     rises = F.col("downstream") > F.col("before.downstream")
     repeats = F.struct("upstream", "downstream") == F.col("before")
@@ -84,6 +85,6 @@ def _marked(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
 
 
 def _is_current() -> Column:
-    """Whether a mapping is of the topics that are there now: behind the last fall, and where both logs reach."""
+    """Whether a mapping belongs to the current topics: after the last fall of offsets, and within both logs."""
     behind = F.coalesce(F.col("seq") > F.col("alien"), F.expr("true"))
     return (F.col("newest") < F.col("target_end")) & behind & F.coalesce(F.col("seq") >= F.col("first"), F.expr("true"))

@@ -1,7 +1,7 @@
-"""MirrorMaker 2's own records, decoded by Catalyst: how offsets of a source and of its remote topic belong together.
+"""Decode MirrorMaker 2's offset syncs and checkpoints, with Catalyst expressions only.
 
-All are big-endian; a text is its length in two bytes, then UTF-8. What is not of that shape (a tombstone, another
-version, a record of someone else) is left out. Sources: ``OffsetSync``, ``Checkpoint`` (connect-mirror-client).
+Numbers are big-endian; a text is its length in two bytes, then UTF-8. Records of another shape (tombstones, other
+versions, records of other writers) are dropped. Sources: ``OffsetSync``, ``Checkpoint`` (connect-mirror-client).
 """
 
 from __future__ import annotations
@@ -13,19 +13,22 @@ from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.workspace.schemas import CHECKPOINTS, OFFSET_SYNCS
 
 _SHORT, _INT, _LONG = 2, 4, 8
-# A text that says it is longer is none: Java's short would be negative.
+# Of a text, in bytes: its length is a Java short.
 _LONGEST = 2**15 - 1
 
 
 def offset_syncs(records: DataFrame) -> DataFrame:
-    """Dataset ``offset_syncs``. records: dataset ``stored_records`` of an offset-syncs topic.
+    """Dataset ``offset_syncs``.
 
-    A sync says that the record at ``upstream`` of the source is the one at ``downstream`` of its remote topic.
+    A sync maps the record at ``upstream`` of the source to its copy at ``downstream`` of the remote topic.
+
+    Args:
+        records: dataset ``stored_records`` of an offset-syncs topic
     """
     topic = f"(length(key) - {_SHORT + _INT})"
-    found = records.where(f"length(value) = {2 * _LONG} AND {_is_size('key', '1', topic)}")
+    syncs = records.where(f"length(value) = {2 * _LONG} AND {_is_size('key', '1', topic)}")
     return shaped(
-        found.selectExpr(
+        syncs.selectExpr(
             f"{_text('key', '1', topic)} AS topic",
             f"{_signed(_number(_bytes('key', -_INT, _INT)))} AS kafka_partition",
             f"{_number(_bytes('value', 1, _LONG))} AS upstream",
@@ -38,12 +41,15 @@ def offset_syncs(records: DataFrame) -> DataFrame:
 
 
 def checkpoints(records: DataFrame) -> DataFrame:
-    """Dataset ``checkpoints``. records: dataset ``stored_records`` of a checkpoints topic.
+    """Dataset ``checkpoints``.
 
-    A checkpoint says that a group which is to read ``upstream`` of the source next, reads ``downstream`` of the topic
-    as it is called on the target, or a record after that.
+    A checkpoint translates a group's position ``upstream`` in the source to ``downstream`` or later in the remote
+    topic.
+
+    Args:
+        records: dataset ``stored_records`` of a checkpoints topic
     """
-    # All that stands at a known place, in one number: reading one from bytes costs more than all the rest.
+    # One number of all fixed-size fields at known offsets: converting bytes to a number costs more than all the rest.
     metadata_at = 1 + _SHORT + 2 * _LONG
     fixed = [_bytes("key", 1, _SHORT), _bytes("value", metadata_at, _SHORT), _bytes("key", -_INT, _INT)]
     sized = _once(records, fixed=_number(f"concat({', '.join(fixed)})"))
@@ -67,34 +73,32 @@ def checkpoints(records: DataFrame) -> DataFrame:
     )
 
 
-def latest_checkpoints(found: DataFrame) -> DataFrame:
-    """The last checkpoint of each group, topic and partition, of all groups in one pass. found: ``checkpoints``.
-
-    Each column by itself: where numbers only are asked for, Spark then needs no sorting, as it would for a struct.
-    """
+def latest_checkpoints(rows: DataFrame) -> DataFrame:
+    """The last checkpoint of each group, topic and partition. ``rows``: dataset ``checkpoints``."""
     key = ("group", "topic", "kafka_partition")
+    # Column by column: Spark need not sort for aggregates of numbers, as it would for a struct.
     last = [F.max_by(name, "log_offset").alias(name) for name in CHECKPOINTS.names if name not in key]
-    return shaped(found.groupBy(*key).agg(*last), CHECKPOINTS)
+    return shaped(rows.groupBy(*key).agg(*last), CHECKPOINTS)
 
 
 def _once(records: DataFrame, **values: str) -> DataFrame:
-    """Add columns that are worked out once for each row, however often they are asked for.
+    """Add columns that are computed once per row.
 
-    Of a projection Catalyst would write them out again in each filter above it, and decode each record many times over;
-    it takes no filter past a generator.
+    Catalyst would repeat the expressions of a projection in each filter above it, and decode each record several times.
+    It pushes no filter through a generator.
     """
     fields = ", ".join(f"'{name}', {value}" for name, value in values.items())
     return records.selectExpr("*", f"inline(array(named_struct({fields})))")
 
 
 def _is_size(column: str, start: str, size: str) -> str:
-    """Whether the two bytes at ``start`` (from 1) are this size: that which makes the whole of the right length."""
-    told = f"lpad(hex({size}), {2 * _SHORT}, '0')"
-    return f"({size} BETWEEN 0 AND {_LONGEST} AND hex({_bytes(column, start, _SHORT)}) = {told})"
+    """Whether the two bytes at ``start`` (from 1) are ``size``."""
+    expected = f"lpad(hex({size}), {2 * _SHORT}, '0')"
+    return f"({size} BETWEEN 0 AND {_LONGEST} AND hex({_bytes(column, start, _SHORT)}) = {expected})"
 
 
 def _number(eight_bytes_or_less: str) -> str:
-    """A number; one of 8 bytes is signed. Null where there are no bytes."""
+    """A number; signed if it has 8 bytes. Null if there are no bytes."""
     return f"CAST(conv(hex({eight_bytes_or_less}), 16, -10) AS BIGINT)"
 
 
@@ -104,10 +108,10 @@ def _signed(number: str) -> str:
 
 
 def _bytes(column: str, start: int | str, size: int) -> str:
-    """From ``start`` on, which counts from 1, or from the end where it is negative."""
+    """``size`` bytes from ``start``, which counts from 1, or from the end if it is negative."""
     return f"substr({column}, {start}, {size})"
 
 
 def _text(column: str, start: str, size: str) -> str:
-    """What follows its size, which stands at ``start``."""
+    """The text whose two bytes of length are at ``start``."""
     return f"CAST(substr({column}, CAST({start} + {_SHORT} AS INT), CAST({size} AS INT)) AS STRING)"

@@ -1,6 +1,6 @@
-"""Records of both logs side by side: which record of the source each one of the remote topic is a copy of.
+"""Match records of the remote topic with records of the source, by their digests.
 
-Records are known by a digest of timestamp, key and value (dataset ``record_digests``), so that no content is kept.
+A digest is of timestamp, key and value (dataset ``record_digests``), so no content is kept.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.events import KEY, SO_FAR
 from airflow_provider_connect_offsets.pipeline.translate.mappings import gaps_of
 
-# Below the lowest position that is asked for, so that a record before it is among those that are read.
+# Records that are read before the lowest position, so that a record before it is among them.
 MARGIN = 200
 _FACTS = ("source_start", "source_end", "source_from", "stored", "gapless", "transformed", "timed")
 
@@ -20,9 +20,12 @@ _FACTS = ("source_start", "source_end", "source_from", "stored", "gapless", "tra
 def source_records(digests: DataFrame) -> DataFrame:
     """Records of the source that were read.
 
-    digests: dataset ``record_digests``
-    returns: topic, kafka_partition, upstream, digest, next (the offset of the record after it; null: it is the last),
-    number (the first one is 1)
+    Args:
+        digests: dataset ``record_digests``
+
+    Returns:
+        topic, kafka_partition, upstream, digest, next (offset of the next record; null: it is the last), number (the
+        first one is 1)
     """
     in_order = Window.partitionBy(*KEY).orderBy("upstream")
     of_source = digests.where(F.col("side") == Side.SOURCE.value).withColumnRenamed("log_offset", "upstream")
@@ -31,15 +34,22 @@ def source_records(digests: DataFrame) -> DataFrame:
 
 
 def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFrame) -> DataFrame:
-    """Tell of each record of the remote topic that was read what it may be a copy of.
+    """Find for each record of the remote topic that was read which source record it may be a copy of.
 
-    digests: dataset ``record_digests``; partitions: dataset ``mirror_partitions``; mappings: of ``known_mappings``
-    returns: topic, kafka_partition, downstream, upstream (the record it is a copy of; null: not certain), low, high (it
-    may be a copy of what lies between; null: of none that is unread or read), refuted (a mapping says otherwise)
+    A copy is certain if only one source record has its digest, provided that no unread record can have it and no two
+    source records look alike, or that the records around it match as well (three in a row). It is also certain if a
+    mapping refers to it, or it lies between two certain copies at the same distance, and the digest of that source
+    record is the same, if it was read.
 
-    Certain is a record whose digest only one of the source has, where none that was not read can have it as well and no
-    two records of the source look alike, or where it is one of three in a row that are so; one of which a mapping
-    tells, or that stands straight between two certain ones, and has the digest of that record, if that was read.
+    Args:
+        digests: dataset ``record_digests``
+        partitions: dataset ``mirror_partitions``
+        mappings: what ``known_mappings`` returns
+
+    Returns:
+        topic, kafka_partition, downstream, upstream (the record that it is a copy of; null: uncertain), low, high (it
+        may be a copy of a record between, both included; null: of no record of this source), refuted (a mapping
+        contradicts the digests)
     """
     source = source_records(digests)
     alike = source.groupBy(*KEY, "digest").agg(
@@ -48,7 +58,7 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
         F.max("upstream").alias("last"),
         F.min("number").alias("number"),
     )
-    found = (
+    candidates = (
         digests.where(F.col("side") == Side.TARGET.value)
         .select(*KEY, F.col("log_offset").alias("downstream"), "digest")
         .withColumn("copies", F.count("*").over(Window.partitionBy(*KEY, "digest")))
@@ -56,45 +66,43 @@ def remote_records(digests: DataFrame, partitions: DataFrame, mappings: DataFram
         .join(_points(mappings, source), [*KEY, "downstream"], "left")
         .join(F.broadcast(_partition_facts(partitions, alike, mappings)), list(KEY))
     )
-    # What a transform has changed has another digest, and its sync tells of it all the same.
+    # A transformed record has another digest; the mapping holds all the same.
     changed = F.col("transformed") & F.col("gapless") & ~F.col("weak")
-    told = F.col("told").isNotNull() & (_may_be(F.col("told"), F.col("told_digest")) | changed)
-    denied = F.col("told_digest") != F.col("digest")
+    is_mapped = F.col("mapped").isNotNull() & (_may_be(F.col("mapped"), F.col("mapped_digest")) | changed)
+    denied = F.col("mapped_digest") != F.col("digest")
     numbered = F.when(F.col("times") == 1, F.col("number"))
-    # Where contents repeat, one that stands there twice may be somebody else's, and so may one without its neighbours.
+    # If digests repeat, a record with two copies, or without its neighbours, may come from another writer.
     alone = (F.col("times") == 1) & ~F.col("may_hide") & ((F.col("copies") == 1) | ~F.col("repeats"))
     only_one = _all_read() | (_is_unique() & (F.col("first") <= F.col("stored")))
     recognised = alone & (F.col("whole") & ~F.col("repeats") & only_one | _in_company())
-    seen = found.withColumn("number", numbered).withColumn("recognised", F.coalesce(recognised, F.expr("false")))
-    seen = seen.withColumns(
+    rows = candidates.withColumn("number", numbered).withColumn("recognised", F.coalesce(recognised, F.expr("false")))
+    rows = rows.withColumns(
         {
-            "upstream": F.when(F.col("recognised"), F.col("first")).when(told & ~F.col("weak"), F.col("told")),
-            "perhaps": F.when(told, F.col("told")),
+            "upstream": F.when(F.col("recognised"), F.col("first")).when(is_mapped & ~F.col("weak"), F.col("mapped")),
+            "perhaps": F.when(is_mapped, F.col("mapped")),
             "refuted": F.coalesce(denied & ~F.col("transformed") & ~F.col("weak"), F.expr("false")),
         }
     )
-    return _straight(seen, source).select(*KEY, "downstream", "upstream", _low(), _high(), "refuted")
+    return _with_straight(rows, source).select(*KEY, "downstream", "upstream", _low(), _high(), "refuted")
 
 
 def _points(mappings: DataFrame, source: DataFrame) -> DataFrame:
-    """What mappings say of the record at an offset of the remote topic: downstream, told, told_digest, weak.
-
-    told_digest: null where that record of the source was not read
-    """
-    told = (
+    """Mappings by offset in the remote topic: downstream, mapped (upstream), mapped_digest (null: unread), weak."""
+    points = (
         mappings.where("upstream >= 0")
         .groupBy(*KEY, "downstream")
         .agg(F.max("upstream").alias("upstream"), F.min("weak").alias("weak"))
     )
-    digests = source.select(*KEY, "upstream", F.col("digest").alias("told_digest"))
-    return told.join(digests, [*KEY, "upstream"], "left").withColumnRenamed("upstream", "told")
+    digests = source.select(*KEY, "upstream", F.col("digest").alias("mapped_digest"))
+    return points.join(digests, [*KEY, "upstream"], "left").withColumnRenamed("upstream", "mapped")
 
 
 def _partition_facts(partitions: DataFrame, alike: DataFrame, mappings: DataFrame) -> DataFrame:
-    """What decides how far a digest is to be believed; repeats: two records may have the same.
+    """Facts of each partition that decide how far digests are trusted.
 
-    may_hide: one that was not read may have any of them; edge: the last mapping before those of the remote topic that
-    were read; believed: what lies straight between two mappings needs no digest
+    Adds repeats (two records may have the same digest), may_hide (unread records may have any digest), edge (the last
+    mapping before the first remote record that was read), believed (records between two mappings at the same distance
+    need no digest).
     """
     repeats = alike.groupBy(*KEY).agg((F.max("times") > 1).alias("repeats"))
     read = partitions.where("target_from is not null").select(*KEY, *_FACTS)
@@ -103,11 +111,11 @@ def _partition_facts(partitions: DataFrame, alike: DataFrame, mappings: DataFram
     )
     begins = F.broadcast(partitions.select(*KEY, "target_from"))
     edges = mappings.where(~F.col("weak")).join(begins, list(KEY)).where(F.col("downstream") < F.col("target_from"))
-    place = F.struct("upstream", "downstream", F.expr("false").alias("sole"))
-    edge = edges.groupBy(*KEY).agg(F.max_by(place, "downstream").alias("edge"))
+    point = F.struct("upstream", "downstream", F.expr("false").alias("sole"))
+    edge = edges.groupBy(*KEY).agg(F.max_by(point, "downstream").alias("edge"))
     straight = F.col("gapless") & ~F.col("transformed") & ~F.coalesce("has_gaps", F.expr("false"))
-    told = known.join(edge, list(KEY), "left").join(gaps_of(mappings), list(KEY), "left")
-    return told.withColumns(
+    facts = known.join(edge, list(KEY), "left").join(gaps_of(mappings), list(KEY), "left")
+    return facts.withColumns(
         {
             "whole": F.col("source_from") <= F.col("source_start"),
             "may_hide": (~_all_read() | F.col("transformed")) & F.col("repeats"),
@@ -117,30 +125,29 @@ def _partition_facts(partitions: DataFrame, alike: DataFrame, mappings: DataFram
 
 
 def _all_read() -> Column:
-    """Whether all that the source has ever had was read."""
+    """Whether all records that the source ever had were read."""
     return (F.col("source_from") <= 0) & F.col("gapless")
 
 
 def _is_unique() -> Column:
-    """Whether no other record of the remote topic looks the same.
+    """Whether no other record of the remote topic has the digest.
 
-    The copy of one that is deleted at the source would stand there beside the copy of one that is not, once
-    replication has come by both.
+    If a deleted source record had the same digest, the remote topic would contain copies of both.
     """
     return F.col("copies") == 1
 
 
 def _may_be(offset: Column, digest: Column) -> Column:
-    """Whether it may be a copy of that record of the source, which has this digest (null: it was not read)."""
+    """Whether a record may be a copy of the source record at ``offset`` with ``digest`` (null: it was not read)."""
     elsewhere = F.col("times").isNotNull() & ~F.col("repeats")
     unread = digest.isNull() & (offset < F.col("source_from")) & F.col("believed") & ~elsewhere
     return F.coalesce(digest == F.col("digest"), unread)
 
 
 def _in_company() -> Column:
-    """Whether it is one of three that follow each other on either side, and of whose digests there is one each.
+    """Whether it is one of three records in a row in both logs, each with a unique digest.
 
-    What was not read may hold a record with the same digest, but hardly three in a row.
+    An unread record may have the same digest by chance, but hardly three in a row.
     """
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
 
@@ -151,62 +158,58 @@ def _in_company() -> Column:
     return follows(1) & follows(2) | follows(1) & follows(-1) | follows(-1) & follows(-2)
 
 
-def _straight(records: DataFrame, source: DataFrame) -> DataFrame:
-    """Make those certain too that lie straight between two that are, as their content says."""
+def _with_straight(records: DataFrame, source: DataFrame) -> DataFrame:
+    """Make records certain that lie between two certain ones at the same distance, if their digests agree."""
     in_order = Window.partitionBy(*KEY).orderBy("downstream")
     backwards = Window.partitionBy(*KEY).orderBy(F.desc("downstream"))
-    # Whether any other copy of it would be recognised as well, or there surely is none.
+    # Whether any other copy would be recognised too, or there certainly is none.
     sole = (F.col("recognised") & (_all_read() | _is_unique())).alias("sole")
-    place = F.when(F.col("upstream").isNotNull(), F.struct("upstream", "downstream", sole))
+    certain = F.when(F.col("upstream").isNotNull(), F.struct("upstream", "downstream", sole))
     perhaps = F.struct(F.coalesce("upstream", "perhaps").alias("upstream"), "downstream", sole)
-    maybe = F.when(perhaps["upstream"].isNotNull(), perhaps)
+    likely = F.when(perhaps["upstream"].isNotNull(), perhaps)
     near = records.withColumns(
         {
-            "before": F.last(place, ignorenulls=True).over(in_order.rowsBetween(*SO_FAR)),
-            "after": F.last(maybe, ignorenulls=True).over(backwards.rowsBetween(*SO_FAR)),
+            "before": F.last(certain, ignorenulls=True).over(in_order.rowsBetween(*SO_FAR)),
+            "after": F.last(likely, ignorenulls=True).over(backwards.rowsBetween(*SO_FAR)),
         }
     )
     since = near.withColumn("since", F.coalesce("before", "edge"))
     along = F.col("since.upstream") + F.col("downstream") - F.col("since.downstream")
     level = _distance("since") == _distance("after")
     expected = since.withColumn("expected", F.when(F.col("upstream").isNull() & level, along))
-    there = source.select(*KEY, F.col("upstream").alias("expected"), F.col("digest").alias("expected_digest"))
+    digests = source.select(*KEY, F.col("upstream").alias("expected"), F.col("digest").alias("expected_digest"))
     agreed = F.when(_may_be(F.col("expected"), F.col("expected_digest")), F.col("expected"))
-    joined = expected.join(there, [*KEY, "expected"], "left")
+    joined = expected.join(digests, [*KEY, "expected"], "left")
     rises = F.col("whole") & ~F.col("repeats") & (F.col("after.upstream") > F.col("before.upstream"))
     return joined.withColumns(
         {
             "upstream": F.coalesce("upstream", agreed),
-            # To come from before the one, or from behind the other, replication would have come by it once more, which
-            # shows unless a transform has changed that record.
+            # A copy of a record before the one, or after the other, would mean that replication passed these records
+            # once more; that would be recognised unless a transform changed them.
             "floor": F.when(rises & F.col("before.sole"), F.col("before.upstream") + 1),
             "ceiling": F.when(rises & F.col("gapless") & F.col("after.sole"), F.col("after.upstream") - 1),
         }
     )
 
 
-def _distance(place: str) -> Column:
-    return F.col(f"{place}.downstream") - F.col(f"{place}.upstream")
+def _distance(point: str) -> Column:
+    return F.col(f"{point}.downstream") - F.col(f"{point}.upstream")
 
 
 def _low() -> Column:
-    """Of what was not read nobody knows."""
-    somewhere = F.when(_may_hide() | F.col("times").isNull(), F.lit(0).cast("long")).otherwise(F.col("first"))
-    within = F.greatest(somewhere, "floor")
-    return F.when(_somebodys(), F.lit(None)).otherwise(F.coalesce("upstream", within)).alias("low")
-
-
-def _may_hide() -> Column:
-    """Whether what was not read may have a record of the same digest."""
-    return F.col("may_hide") | ~_all_read()
+    # An unread record may have the same digest.
+    may_hide = F.col("may_hide") | ~_all_read()
+    lowest = F.when(may_hide | F.col("times").isNull(), F.lit(0).cast("long")).otherwise(F.col("first"))
+    within = F.greatest(lowest, "floor")
+    return F.when(_is_foreign(), F.lit(None)).otherwise(F.coalesce("upstream", within)).alias("low")
 
 
 def _high() -> Column:
     unread = F.when(F.col("transformed"), F.col("source_end") - 1).otherwise(F.col("source_from") - 1)
     within = F.least(F.greatest("last", unread), "ceiling")
-    return F.when(_somebodys(), F.lit(None)).otherwise(F.coalesce("upstream", within)).alias("high")
+    return F.when(_is_foreign(), F.lit(None)).otherwise(F.coalesce("upstream", within)).alias("high")
 
 
-def _somebodys() -> Column:
-    """Whether a record is a copy of none: all that this source has ever had was read, and it is not among it."""
+def _is_foreign() -> Column:
+    """Whether a record is no copy: all records that the source ever had were read, and none has its digest."""
     return F.col("upstream").isNull() & F.col("times").isNull() & _all_read() & ~F.col("transformed")

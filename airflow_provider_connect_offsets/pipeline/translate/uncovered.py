@@ -1,4 +1,4 @@
-"""Records of the source that have no copy in the remote topic, as far as that is known."""
+"""Find records of the source that have no copy in the remote topic."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from airflow_provider_connect_offsets.pipeline.events import KEY
 _ELEMENT, _RECORD = 0, 1
 
 
-def uncovered(partitions: DataFrame, found: DataFrame, source: DataFrame | None = None) -> DataFrame:
-    """Find what no certain element holds.
+def uncovered(partitions: DataFrame, elements: DataFrame, source: DataFrame | None = None) -> DataFrame:
+    """Find records that no certain element contains.
 
-    partitions: dataset ``mirror_partitions``; found: of ``elements``; source: of ``source_records``, or None
-    returns: topic, kafka_partition, at (offset in the source), missing (1: that record surely has no copy), unknown (1:
-    that one, or some before it, may have none)
+    Args:
+        partitions: dataset ``mirror_partitions``
+        elements: what ``elements.elements`` returns
+        source: what ``records.source_records`` returns; None if no records were read
+
+    Returns:
+        topic, kafka_partition, at (offset in the source), missing (1: that record certainly has no copy), unknown (1:
+        that record, or some before it, may have no copy)
     """
     facts = partitions.select(
         *KEY,
-        # Behind what is stored, of one that has caught up, stands nothing that is to be replicated; but retention may
-        # have taken what was not yet.
+        # A drained flow has no record to replicate after the stored one; retention may have deleted unreplicated ones.
         F.when(
             F.col("drained") & ~F.col("transformed"),
             F.greatest(F.coalesce(F.col("stored") + 1, F.lit(0)), F.col("source_start")),
@@ -29,16 +33,16 @@ def uncovered(partitions: DataFrame, found: DataFrame, source: DataFrame | None 
         .alias("whole_end"),
         F.coalesce("source_from", F.lit(2**62)).alias("read_from"),
         F.col("transformed"),
-        # Of one that has not caught up, nothing behind what is stored is known to be there.
+        # A flow that is not drained may lack copies of all records after the stored one.
         F.when(~F.col("drained"), F.coalesce(F.col("stored") + 1, F.lit(0))).alias("open_from"),
     )
     doubts = (
-        found.where(~F.col("certain"))
+        elements.where(~F.col("certain"))
         .groupBy(*KEY)
         .agg(F.min("low").alias("doubts_low"), F.max("high").alias("doubts_high"))
     )
     known = facts.join(doubts, list(KEY), "left")
-    steps = found.where("certain").select(*KEY, F.col("upstream").alias("at"), F.lit(_ELEMENT).alias("kind"), "next")
+    steps = elements.where("certain").select(*KEY, F.col("upstream").alias("at"), F.lit(_ELEMENT).alias("kind"), "next")
     ends = known.select(
         *KEY,
         F.coalesce("whole_end", F.lit(2**62)).alias("at"),
@@ -52,9 +56,9 @@ def uncovered(partitions: DataFrame, found: DataFrame, source: DataFrame | None 
         )
         events = events.unionByName(records)
     in_order = Window.partitionBy(*KEY).orderBy("at", "kind")
-    come_to = F.coalesce(F.max("next").over(in_order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
-    seen = events.withColumn("come_to", come_to).join(F.broadcast(known), list(KEY))
-    return seen.where(_of_record() | _of_piece()).select(
+    replicated_to = F.coalesce(F.max("next").over(in_order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
+    located = events.withColumn("replicated_to", replicated_to).join(F.broadcast(known), list(KEY))
+    return located.where(_of_record() | _of_piece()).select(
         *KEY,
         F.when(_of_record(), F.col("at")).otherwise(F.least("at", "read_from") - 1).alias("at"),
         F.when(_of_record() & ~_may_have(), 1).otherwise(0).alias("missing"),
@@ -63,17 +67,17 @@ def uncovered(partitions: DataFrame, found: DataFrame, source: DataFrame | None 
 
 
 def _of_record() -> Column:
-    return (F.col("kind") == _RECORD) & (F.col("come_to") <= F.col("at"))
+    return (F.col("kind") == _RECORD) & (F.col("replicated_to") <= F.col("at"))
 
 
 def _of_piece() -> Column:
-    """A piece of the source that nothing covers, as far as its records were not read."""
+    """A range of unread source records without a copy."""
     unread = F.least("at", "read_from")
     is_open = F.coalesce(F.col("next").isNull() & (F.col("open_from") < unread), F.expr("false"))
-    return (F.col("kind") == _ELEMENT) & ((F.col("come_to") < unread) | is_open)
+    return (F.col("kind") == _ELEMENT) & ((F.col("replicated_to") < unread) | is_open)
 
 
 def _may_have() -> Column:
-    """Whether an element that is not certain may hold a copy of it, or none was to be had."""
-    held = (F.col("at") >= F.col("doubts_low")) & (F.col("at") <= F.col("doubts_high"))
-    return F.coalesce(held, F.expr("false")) | F.col("transformed")
+    """Whether an uncertain element may contain its copy, or a transform may have dropped it."""
+    possible = (F.col("at") >= F.col("doubts_low")) & (F.col("at") <= F.col("doubts_high"))
+    return F.coalesce(possible, F.expr("false")) | F.col("transformed")

@@ -1,6 +1,6 @@
-"""One partition's band: its log as a bar from start to end, where the connector stands on it, and where it is to stand.
+"""Draw a partition's band: its log as a bar, with the connector's position and the requested position.
 
-All lengths are those of the picture's own units, which are the page's pixels on a wide screen; y grows downwards.
+Lengths are in units of the drawing, which are pixels on a wide screen; y grows downwards.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from airflow_provider_connect_offsets.report.charts.svg import Ink
 from airflow_provider_connect_offsets.report.moves import Log, PositionMove
 
 WIDTH = 720.0
-LEFT, RIGHT = 104.0, 616.0
+LEFT, RIGHT = 128.0, 592.0
 HEIGHT, LENS_HEIGHT = 78.0, 126.0
 
 _THICK, _THIN = 14.0, 8.0
-_GAP = 8.0  # between the ends of a bar and their numbers, with room for a marker that lies outside of the log
-_TOO_SMALL = 14.0  # a shorter way can't be seen, and is shown enlarged as well
-_CELLS = 40  # so many records can be told apart one by one
+_GAP = 8.0  # between the ends of a bar and their numbers, with room for a marker outside of the log
+_TOO_SMALL = 14.0  # a shorter move is also shown enlarged
+_CELLS = 40  # records that are drawn one by one
 _LARGE, _SMALL = 12.0, 11.0
 _LONGEST_NAME = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the two markers are called: a change that was not made has no "after"."""
+    """Labels of the two markers; a change that was not applied has no "after"."""
 
     before: str
     after: str
@@ -36,12 +36,12 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Positions on a bar of which the left end is ``window.start``."""
+    """Positions on a bar from ``window.start`` to ``window.end``."""
 
     window: Log
 
     def x(self, position: int) -> float:
-        """Where a position lies; one outside of the window lies just beside the bar."""
+        """X of a position; a position outside of the window is drawn next to the bar."""
         if position < self.window.start:
             return LEFT - _GAP
         if position > self.window.end:
@@ -50,14 +50,14 @@ class _Scale:
 
 
 def is_enlarged(move: PositionMove) -> bool:
-    """Whether the way is too short to be seen on the whole log."""
+    """Whether the move is too short to be visible on the whole log."""
     if move.log is None or not move.between:
         return False
     return len(move.between) / len(move.log) * (RIGHT - LEFT) < _TOO_SMALL
 
 
 def height(move: PositionMove) -> float:
-    """How much room a band takes."""
+    """Height of a band."""
     return LENS_HEIGHT if is_enlarged(move) else HEIGHT
 
 
@@ -77,7 +77,7 @@ def draw_band(axes: Axes, top: float, move: PositionMove, log: Log, names: Names
 
 
 def draw_legend(axes: Axes, y: float, names: Names, *, again: bool, never: bool) -> None:
-    """Say what the signs mean."""
+    """Draw the legend at ``y``; ``again`` and ``never``: whether there are such records."""
     _marker(axes, 8, y, filled=False)
     _text(axes, 20, y, names.before, fontsize=_LARGE)
     _marker(axes, 108, y, filled=True)
@@ -107,7 +107,7 @@ def _bar(axes: Axes, y: float, thickness: float, window: Log) -> None:
 
 
 def _journey(axes: Axes, y: float, scale: _Scale, move: PositionMove, names: Names) -> None:
-    """The way from before to after, on the bar at ``y``."""
+    """The move from before to after, on the bar at ``y``."""
     _span(axes, y, _THICK, scale, move)
     _cells(axes, y, scale.window)
     before, after = move.before_position, move.after_position
@@ -116,20 +116,20 @@ def _journey(axes: Axes, y: float, scale: _Scale, move: PositionMove, names: Nam
     for position, filled in ((before, False), (after, True)):
         if position is not None:
             _marker(axes, scale.x(position), y, filled=filled)
-    _text_at(axes, y - 18, scale, before, _said(names.before, before, move.before))
+    _text_at(axes, y - 18, scale, before, _label(names.before, before, move.before))
     astray = f", {move.astray}" if move.astray else ""
-    _text_at(axes, y + 18, scale, after, _said(names.after, after, move.after) + astray, fontweight="bold")
+    _text_at(axes, y + 18, scale, after, _label(names.after, after, move.after) + astray, fontweight="bold")
 
 
 def _span(axes: Axes, y: float, thickness: float, scale: _Scale, move: PositionMove) -> None:
     if move.between:
         low = min(scale.x(move.between.start), RIGHT - 2)
-        high = max(scale.x(move.between.end), low + 2)  # a thread of colour at least
+        high = max(scale.x(move.between.end), low + 2)  # wide enough to be visible
         _records(axes, low, high, y, thickness, again=bool(move.records_again))
 
 
 def _records(axes: Axes, low: float, high: float, y: float, thickness: float, *, again: bool) -> None:
-    """A stretch of records, to be told apart by colour and by hatching."""
+    """A range of records, with its colour and hatching."""
     axes.add_patch(
         Rectangle(
             (low, y - thickness / 2),
@@ -144,7 +144,7 @@ def _records(axes: Axes, low: float, high: float, y: float, thickness: float, *,
 
 
 def _cells(axes: Axes, y: float, window: Log) -> None:
-    """Lines between records, where there are few enough to count."""
+    """Lines between records, if there are few."""
     if not 1 < len(window) <= _CELLS:
         return
     scale = _Scale(window)
@@ -179,7 +179,7 @@ def _marker(axes: Axes, x: float, y: float, *, filled: bool) -> None:
     axes.plot([x], [y], marker="o", markersize=9, color=face, markeredgecolor=Ink.TEXT, markeredgewidth=1.8, zorder=4)
 
 
-def _said(name: str, position: int | None, text: str) -> str:
+def _label(name: str, position: int | None, text: str) -> str:
     return f"{name} {text}" if position is not None else f"{name}: {text}"
 
 

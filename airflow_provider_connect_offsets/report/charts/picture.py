@@ -13,13 +13,22 @@ from airflow_provider_connect_offsets.report.moves import PositionMove
 
 _LEGEND = 36.0
 _POINTS_PER_INCH = 72
-_TOLD = 5
+_IN_LABEL = 5
 
 __all__ = ["Names", "draw"]
 
 
 def draw(moves: Sequence[PositionMove], names: Names, *, name: str) -> str | None:
-    """Draw ``moves`` as SVG, None where none of them is on a log; ``name`` is the picture's own on its page."""
+    """Draw moves on logs.
+
+    Args:
+        moves: partitions; those without a log are left out
+        names: labels of the markers
+        name: of the drawing, unique in its report
+
+    Returns:
+        SVG; None if no move is on a log
+    """
     shown = [move for move in moves if move.log is not None]
     if not shown:
         return None
@@ -40,14 +49,14 @@ def draw(moves: Sequence[PositionMove], names: Names, *, name: str) -> str | Non
         if move.log is not None:
             bands.draw_band(axes, top, move, move.log, names)
         top += bands.height(move)
-    return to_svg(figure, name=name, label=_said(shown, names))
+    return to_svg(figure, name=name, label=_label(shown, names))
 
 
-def _said(shown: Sequence[PositionMove], names: Names) -> str:
-    """The picture in words, for those who can't see it; the table beside it has all of it."""
-    told = [
+def _label(shown: Sequence[PositionMove], names: Names) -> str:
+    """The drawing as text, for screen readers."""
+    texts = [
         f"{move.where}: {names.before} {move.before}, {names.after} {move.after}, {move.effect}"
-        for move in shown[:_TOLD]
+        for move in shown[:_IN_LABEL]
     ]
-    more = [f"and {len(shown) - _TOLD} more, as in the table"] if len(shown) > _TOLD else []
-    return f"Positions on each log. {'; '.join([*told, *more])}."
+    more = [f"and {len(shown) - _IN_LABEL} more, as in the table"] if len(shown) > _IN_LABEL else []
+    return f"Positions on each log. {'; '.join([*texts, *more])}."

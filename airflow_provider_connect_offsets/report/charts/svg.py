@@ -1,6 +1,6 @@
-"""SVG out of matplotlib that fits into a page: its colours follow the page's, its names clash with no other picture's.
+"""Convert matplotlib figures to SVG for reports: with the report's colours, and ids that are unique in the report.
 
-Colours are drawn as placeholders, which become CSS variables; so one picture serves light, dark and paper.
+Colours are drawn as placeholders and replaced by CSS variables, so a drawing fits light, dark and print.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from matplotlib.figure import Figure
 
 
 class Ink(StrEnum):
-    """Placeholder colours, which nothing else draws with."""
+    """Placeholder colours; nothing else may use them."""
 
     variable: str
     fallback: str
 
     def __new__(cls, placeholder: str, variable: str, fallback: str) -> Self:
-        """Attach the CSS variable, and the colour where there is no page around the picture."""
+        """Attach the CSS variable, and the colour outside of a report."""
         member = str.__new__(cls, placeholder)
         member._value_ = placeholder
         member.variable = variable
@@ -42,9 +42,15 @@ class Ink(StrEnum):
 
 
 def to_svg(figure: Figure, *, name: str, label: str) -> str:
-    """Draw ``figure`` as an ``<svg>`` element; ``name`` is its own on the page, ``label`` is what it says aloud."""
+    """Draw ``figure`` as an ``<svg>`` element.
+
+    Args:
+        figure: the figure
+        name: prefix of its ids, unique in its report
+        label: its text for screen readers
+    """
     buffer = io.StringIO()
-    # Text stays text: to be read, searched and scaled with the page's own fonts.
+    # Text stays text: searchable, and in the report's fonts.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "connect-offsets", "hatch.linewidth": 1.4}):
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     drawn = buffer.getvalue()

@@ -1,6 +1,6 @@
-"""Pictures of a flow's readiness: its lag over time, and what each group would read again.
+"""Charts of a flow's readiness: lag over time, and records that each group would read again.
 
-All lengths are those of the picture's own units, which are the page's pixels on a wide screen; y grows downwards.
+Lengths are in units of the drawing, which are pixels on a wide screen; y grows downwards.
 """
 
 from __future__ import annotations
@@ -25,13 +25,20 @@ _ROW, _PANEL, _FOOT, _HEAD = 66.0, 34.0, 22.0, 26.0
 _LEFT, _RIGHT = (0.0, 340.0), (380.0, 720.0)
 _FEW = 40  # points that are marked one by one
 _LARGE, _SMALL = 12.0, 11.0
+_LARGE_CHARACTER, _SMALL_CHARACTER = 7.6, 6.6  # widths, roughly
 _LONGEST_NAME = 48
 _BAR, _BAR_ROW, _BAR_LEFT, _BAR_RIGHT = 11.0, 46.0, 0.0, 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One look: when, the lag in records, and the age of the oldest of them in seconds; None: not known."""
+    """One observation.
+
+    Attributes:
+        at: when
+        lag: in records; None if unknown
+        seconds: age of the oldest of them; None if unknown
+    """
 
     at: datetime
     lag: int | None
@@ -42,9 +49,14 @@ Series = Mapping[str, Sequence[Point]]
 
 
 def draw_trend(series: Series, *, name: str) -> str | None:
-    """Draw the lag of each of ``series`` over time, in records and in seconds; None where there is nothing to draw.
+    """Draw the lag of each of ``series`` over time, in records and in seconds, each on its own scale.
 
-    Each has a scale of its own, from 0 to the greatest value in it, which stands beside it.
+    Args:
+        series: observations by label
+        name: of the drawing, unique in its report
+
+    Returns:
+        SVG; None if there are no observations
     """
     points = [point for line in series.values() for point in line]
     if not points:
@@ -55,29 +67,32 @@ def draw_trend(series: Series, *, name: str) -> str | None:
         _text(axes, low, 8, title, color=Ink.MUTED)
     for row, (label, line) in enumerate(series.items()):
         top = _HEAD + row * _ROW
-        for panel, values in (
-            (_LEFT, [point.lag for point in line]),
-            (_RIGHT, [point.seconds for point in line]),
-        ):
-            _panel(
-                axes,
-                top,
-                panel,
-                [_Mark(_share(point.at, began, ended), v) for point, v in zip(line, values, strict=True)],
-            )
-        _text(axes, _LEFT[0], top + 8, _shortened(label), fontweight="bold", fontsize=_LARGE)
+        shares = [_share(point.at, began, ended) for point in line]
+        lags = [_Mark(*pair) for pair in zip(shares, (point.lag for point in line), strict=True)]
+        ages = [_Mark(*pair) for pair in zip(shares, (point.seconds for point in line), strict=True)]
+        value = _panel(axes, top, _LEFT, lags)
+        _panel(axes, top, _RIGHT, ages)
+        room = _LEFT[1] - _LEFT[0] - (len(value) + 1) * _SMALL_CHARACTER
+        text = _shortened(label, int(room / _LARGE_CHARACTER))
+        _text(axes, _LEFT[0], top + 8, text, fontweight="bold", fontsize=_LARGE)
     bottom = _HEAD + len(series) * _ROW + 8
     for low, high in (_LEFT, _RIGHT):
         _text(axes, low, bottom, words.moment(began), color=Ink.MUTED)
         if ended > began:
             _text(axes, high, bottom, words.moment(ended), color=Ink.MUTED, anchor="right")
-    said = "; ".join(f"{label}: {_said(line)}" for label, line in series.items())
-    return to_svg(figure, name=name, label=f"Lag over time. {said}.")
+    label = "; ".join(f"{label}: {_last_lag(line)}" for label, line in series.items())
+    return to_svg(figure, name=name, label=f"Lag over time. {label}.")
 
 
 @dataclass(frozen=True, slots=True)
 class GroupBar:
-    """What a group would read again: after a planned failover, and by MirrorMaker 2's checkpoints; None: not known."""
+    """Records that a group would read again; None if unknown.
+
+    Attributes:
+        group: the group
+        planned: after a planned failover
+        by_checkpoints: by MirrorMaker 2's checkpoints alone
+    """
 
     group: str
     planned: int | None
@@ -85,7 +100,7 @@ class GroupBar:
 
 
 def draw_rereads(bars: Sequence[GroupBar], *, name: str) -> str | None:
-    """Draw what each group would read again, two bars each; None where there is no group."""
+    """Draw two bars for each group; None if there is no group. ``name``: of the drawing, unique in its report."""
     shown = bars[:MOST_GROUPS]
     if not shown:
         return None
@@ -96,19 +111,20 @@ def draw_rereads(bars: Sequence[GroupBar], *, name: str) -> str | None:
         _text(axes, _BAR_LEFT, top + 8, _shortened(bar.group), fontweight="bold", fontsize=_LARGE)
         _bar(axes, top + 22, bar.planned, most, colour=(Ink.AGAIN_PALE, Ink.AGAIN), label="after a planned failover")
         _bar(axes, top + 35, bar.by_checkpoints, most, colour=(Ink.LOG, Ink.MUTED), label="by its checkpoints")
-    said = "; ".join(f"{bar.group}: {_count(bar.planned)} and {_count(bar.by_checkpoints)}" for bar in shown[:5])
-    return to_svg(figure, name=name, label=f"Records read again, after a planned failover and by checkpoints. {said}.")
+    label = "; ".join(f"{bar.group}: {_count(bar.planned)} and {_count(bar.by_checkpoints)}" for bar in shown[:5])
+    return to_svg(figure, name=name, label=f"Records read again, after a planned failover and by checkpoints. {label}.")
 
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """A value at a share of the whole time, 0 to 1."""
+    """A value at a share of the whole time, 0 to 1; None if unknown."""
 
     share: float
     value: float | None
 
 
-def _panel(axes: Axes, top: float, span: tuple[float, float], marks: Sequence[_Mark]) -> None:
+def _panel(axes: Axes, top: float, span: tuple[float, float], marks: Sequence[_Mark]) -> str:
+    """Draw a panel, and return the text at its right end."""
     low, high = span
     floor = top + 18 + _PANEL
     known = [mark.value for mark in marks if mark.value is not None]
@@ -120,20 +136,22 @@ def _panel(axes: Axes, top: float, span: tuple[float, float], marks: Sequence[_M
         ys = [floor - (mark.value or 0) / (most or 1) * _PANEL for mark in stretch]
         axes.fill_between(xs, ys, floor, color=Ink.AGAIN_PALE, lw=0)
         axes.plot(xs, ys, color=Ink.AGAIN, lw=1.6, marker=marker, markersize=3.5, solid_capstyle="round")
-    now = "not known" if not marks or marks[-1].value is None else _figure(marks[-1].value)
+    now = "unknown" if not marks or marks[-1].value is None else _figure(marks[-1].value)
     greatest = f" (most {_figure(most)})" if most and known and most != known[-1] else ""
-    _text(axes, high, top + 8, f"{now}{greatest}", anchor="right")
+    text = f"{now}{greatest}"
+    _text(axes, high, top + 8, text, anchor="right")
+    return text
 
 
 def _stretches(marks: Sequence[_Mark]) -> list[list[_Mark]]:
-    """Runs of looks at which the value was known."""
-    found: list[list[_Mark]] = [[]]
+    """Ranges of marks with known values."""
+    stretches: list[list[_Mark]] = [[]]
     for mark in marks:
         if mark.value is None:
-            found.append([])
+            stretches.append([])
         else:
-            found[-1].append(mark)
-    return [stretch for stretch in found if stretch]
+            stretches[-1].append(mark)
+    return [stretch for stretch in stretches if stretch]
 
 
 def _bar(axes: Axes, y: float, number: int | None, most: int, *, colour: tuple[Ink, Ink], label: str) -> None:
@@ -158,25 +176,25 @@ def _share(moment: datetime, began: datetime, ended: datetime) -> float:
     return 1.0 if span <= timedelta(0) else (moment - began) / span
 
 
-def _said(line: Sequence[Point]) -> str:
+def _last_lag(line: Sequence[Point]) -> str:
     last = line[-1] if line else None
-    return "not known" if last is None or last.lag is None else words.count(last.lag, "record")
+    return "unknown" if last is None or last.lag is None else words.count(last.lag, "record")
 
 
 def _figure(value: float) -> str:
-    """A whole number as it is; of a fraction no more than tells something."""
+    """A number, with one decimal if it is a small fraction."""
     return f"{value:,.0f}" if value == int(value) or value >= 10 else f"{value:.1f}"
 
 
 def _count(number: int | None) -> str:
-    return "not known" if number is None else f"{number:,}"
+    return "unknown" if number is None else f"{number:,}"
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
+def _shortened(text: str, longest: int = _LONGEST_NAME) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _text(axes: Axes, x: float, y: float, text: str, *, anchor: str = "left", **style: Any) -> None:
-    # A dollar sign in a name begins no formula.
+    # A dollar sign in a name must not begin a formula.
     style = {"fontsize": _SMALL, "color": Ink.TEXT, "parse_math": False, **style}
     axes.text(x, y, text, ha=anchor, va="center_baseline", **style)

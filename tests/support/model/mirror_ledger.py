@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
-from airflow_provider_connect_offsets.pipeline.failover.unplanned import Left, PositionOf
+from airflow_provider_connect_offsets.pipeline.failover.unplanned import PositionOf, Remains
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
 from airflow_provider_connect_offsets.pipeline.translate.ledger import LedgerInput, ledger
 from airflow_provider_connect_offsets.workspace.flow_schemas import (
@@ -36,7 +36,7 @@ from tests.support.rows.frames import frame_of
 
 # So many groups have an offset in each partition; of the records before each of these so many are kept.
 GROUPS, BEFORE = 5, 3
-#: What the last checkpoints tell, as ``Left.positions`` takes it.
+#: What the last checkpoints tell, as ``Remains.positions`` takes it.
 TOLD = (
     "group string, target_topic string, kafka_partition int, position long, checkpoint long, position_of string, "
     "position_at timestamp, log_offset long"
@@ -105,18 +105,18 @@ def topics_of(spark: SparkSession, worlds: dict[int, World]) -> DataFrame:
 def answered_with_ledger(spark: SparkSession, worlds: Sequence[World]) -> list[Answer]:
     """Translate the positions that the last readiness run observed; the sources are lost."""
     assert all(world.ending is Ending.BROKEN for world in worlds)
-    left = Left(kept_ledger(spark, worlds), topics_of(spark, dict(enumerate(worlds))))
+    remains = Remains(kept_ledger(spark, worlds), topics_of(spark, dict(enumerate(worlds))))
     partitions = partitions_of(spark, worlds, ReadFrom.NONE).withColumn("target_from", F.col("target_start"))
     digests = [
         (Side.TARGET.value, str(at), 0, offset, digest_of(world, record))
         for at, world in enumerate(worlds)
         for offset, record in world.target.records.items()
     ]
-    lost = left.lost(partitions, syncs_of(spark, worlds), frame_of(spark, digests, struct_type(RECORD_DIGESTS)))
-    requested = left.positions(frame_of(spark, [], TOLD)).where(F.col("position_of") == PositionOf.LEDGER.value)
+    lost = remains.lost(partitions, syncs_of(spark, worlds), frame_of(spark, digests, struct_type(RECORD_DIGESTS)))
+    requested = remains.positions(frame_of(spark, [], TOLD)).where(F.col("position_of") == PositionOf.LEDGER.value)
     topics = partitions.select("topic", "target_topic", "kafka_partition")
     positions = requested.drop("topic").join(topics, ["target_topic", "kafka_partition"]).drop("target_topic")
-    found = lost.answers(positions, checkpoints_of(spark, worlds)).join(
+    found = lost.translate(positions, checkpoints_of(spark, worlds)).join(
         lost.partitions.select("topic", "kafka_partition", "known_to"), ["topic", "kafka_partition"]
     )
     names = ("downstream", "upper", "missing", "exact", "max_rereads", "method", "claimed", "known_to")

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.pipeline.translate.answers import answers, known
+from airflow_provider_connect_offsets.pipeline.translate.translation import known, translate
 from airflow_provider_connect_offsets.workspace.flow_schemas import KEPT_MAPPINGS, MIRROR_PARTITIONS, RECORD_DIGESTS
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS
 from tests.support.model.mirror_bisected import found_in, known_in
@@ -133,7 +133,7 @@ def answered(
         partitions, syncs=syncs_of(spark, worlds), digests=digests, kept=kept_of(spark, worlds, bisected=bisected)
     )
     names = ("downstream", "upper", "missing", "exact", "max_rereads", "method", "claimed")
-    found = answers(asked_of(spark, worlds), partitions, told, checkpoints_of(spark, worlds))
+    found = translate(asked_of(spark, worlds), partitions, told, checkpoints_of(spark, worlds))
     rows = found.select("topic", "position", *names).collect()
     return [Answer(worlds[int(row["topic"])], row["position"], *(row[name] for name in names)) for row in rows]
 

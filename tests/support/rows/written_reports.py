@@ -12,12 +12,12 @@ from airflow_provider_connect_offsets.offsets.requests.failover import FailoverR
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import FlowReset
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.report import (
-    write_failover_page,
-    write_fleet_page,
-    write_orphans_page,
-    write_page,
-    write_readiness_page,
-    write_reset_page,
+    write_failover_report,
+    write_fleet_report,
+    write_orphans_report,
+    write_readiness_report,
+    write_report,
+    write_reset_report,
 )
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
@@ -92,7 +92,7 @@ def change_report(path: Path) -> str:
     logs = {(LONG, 0): (17, LARGE + 10_000), ("flights", 1): (0, 600), ("flights", 2): (0, 100)}
     warning = finding(Severity.WARNING, f"`{LONG}`, topic `{LONG}`, partition 0: 400 records again.", rows[0])
     written = begin(path, asking(LONG)).snapshot(logs).plan(rows, [warning], again=LARGE, skipped=80)
-    return write_page(written.run)
+    return write_report(written.run)
 
 
 def fleet_report(path: Path) -> str:
@@ -102,9 +102,9 @@ def fleet_report(path: Path) -> str:
         written = rewound(Path(fleet.member(name).uri.removeprefix("file://")))
         if result is not None:
             written.outcome(result, f"What became of {name}.")
-        write_page(written.run)
+        write_report(written.run)
     fleet.publish([LONG, "restored", "waiting"])
-    return write_fleet_page(fleet)
+    return write_fleet_report(fleet)
 
 
 def failover_report(path: Path) -> str:
@@ -112,7 +112,7 @@ def failover_report(path: Path) -> str:
     directory = FailoverDirectory(path.as_uri())
     busy = failover_row("busy", action="skip", covered=False, reason="it has members on the target: stop them first")
     write_failover(directory, [failover_row(LONG, exact=False, max_rereads=LARGE), busy])
-    return write_failover_page(directory)
+    return write_failover_report(directory)
 
 
 def readiness_report(path: Path) -> str:
@@ -126,16 +126,16 @@ def readiness_report(path: Path) -> str:
     ]
     write_dataset(directory.lag_trend, LAG_TREND, trend)
     files.write_json(directory.summary, _readiness_summary())
-    return write_readiness_page(directory)
+    return write_readiness_report(directory)
 
 
 #: Writes a report of a kind into a directory, and returns its URI.
 REPORTS: Mapping[str, Callable[[Path], str]] = {
     "change": change_report,
     "fleet": fleet_report,
-    "orphans": lambda path: write_orphans_page(orphaned(path)),
+    "orphans": lambda path: write_orphans_report(orphaned(path)),
     "failover": failover_report,
-    "reset": lambda path: write_reset_page(planned_reset(path, foreign=LONG)),
+    "reset": lambda path: write_reset_report(planned_reset(path, foreign=LONG)),
     "readiness": readiness_report,
 }
 

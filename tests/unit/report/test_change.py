@@ -93,8 +93,8 @@ def test_a_plan_with_an_error_is_refused_whatever_it_waits_for(tmp_path: Path) -
         (Result.RESTORED, "Restored: the change was not applied", Tone.BAD),
         (Result.REFUSED, "Refused: nothing was changed", Tone.BAD),
         (Result.LEFT_STOPPED, "LEFT STOPPED: act now", Tone.ALARM),
-        (Result.RECORDS_DELETED, "Applied, but records were deleted: look now", Tone.ALARM),
-        (Result.UNKNOWN, "UNKNOWN: look now", Tone.ALARM),
+        (Result.RECORDS_DELETED, "Applied, but records were deleted: check now", Tone.ALARM),
+        (Result.UNKNOWN, "UNKNOWN: check now", Tone.ALARM),
     ],
 )
 def test_each_result_has_its_headline(tmp_path: Path, result: Result, headline: str, tone: Tone) -> None:
@@ -108,9 +108,9 @@ def test_each_result_has_its_headline(tmp_path: Path, result: Result, headline: 
 @pytest.mark.parametrize(
     ("prior", "final", "headline", "tone"),
     [
-        ("RUNNING", None, "Applied, but the connector is not RUNNING: look now", Tone.ALARM),
-        ("PAUSED", "FAILED", "Applied, but the connector is not PAUSED: look now", Tone.ALARM),
-        (None, "RUNNING", "Applied, but the connector is not as it was: look now", Tone.ALARM),
+        ("RUNNING", None, "Applied, but the connector is not RUNNING: check now", Tone.ALARM),
+        ("PAUSED", "FAILED", "Applied, but the connector is not PAUSED: check now", Tone.ALARM),
+        (None, "RUNNING", "Applied, but the connector is not in its prior state: check now", Tone.ALARM),
         (None, None, "Applied; the connector's state is not recorded", Tone.CALM),
         ("STOPPED", "STOPPED", "Applied", Tone.GOOD),
     ],
@@ -159,7 +159,7 @@ def test_positions_are_those_of_the_stop(tmp_path: Path) -> None:
     change = Change.read(written.outcome(Result.APPLIED, offsets=(now,)).run)
 
     (move,) = change.moves
-    assert (move.before, move.after, move.stands, move.read_back) == ("650", "120", "120", ReadBack.WANTED)
+    assert (move.before, move.after, move.stored, move.read_back) == ("650", "120", "120", ReadBack.REQUESTED)
     assert (move.effect, change.records_again, change.records_never) == ("530 again", 530, 0)
     assert move.log is not None
     assert (move.log.start, move.log.end) == (0, 650)
@@ -174,7 +174,7 @@ def test_without_an_end_the_plans_numbers_count(tmp_path: Path) -> None:
     assert (change.records_again, change.moves[0].effect, change.moves[0].before) == (
         60,
         "60 records again",
-        "nothing stored",
+        "no offset",
     )
 
 
@@ -234,9 +234,9 @@ def test_offsets_without_positions_are_told_as_they_are(tmp_path: Path) -> None:
         '{"file":"a"}',
         '{"at":7}',
         '{"at":1}',
-        "not known",
+        "unknown",
     )
-    assert (second.after, second.effect) == ("nothing stored", "offset removed")
+    assert (second.after, second.effect) == ("no offset", "offset removed")
 
 
 def test_what_was_read_back_is_neither(tmp_path: Path) -> None:

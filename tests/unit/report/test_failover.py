@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.report import (
     as_text,
     failover_question,
     failover_table,
-    write_failover_page,
+    write_failover_report,
 )
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset, write_newest
@@ -43,15 +43,15 @@ def directory(tmp_path: Path) -> FailoverDirectory:
 
 
 def page_of(directory: FailoverDirectory, pending: Pending | None = None) -> str:
-    return Path(write_failover_page(directory, pending=pending).removeprefix("file://")).read_text()
+    return Path(write_failover_report(directory, pending=pending).removeprefix("file://")).read_text()
 
 
 def test_the_question(directory: FailoverDirectory) -> None:
     """Who goes where, what is stopped, names as they are, and that nothing has happened yet."""
     asked = failover_question(Failover.read(directory))
 
-    assert "**3 groups** with 3 partitions would go from `eu` to `us`." in asked
-    assert "will stand still, all is translated once more" in asked
+    assert "**3 groups** with 3 partitions would move from `eu` to `us`." in asked
+    assert "The run waits for replication, stops `eu-\\>us`, translates all positions once more" in asked
     assert "| \\<b\\>coarse\\</b\\> | 1 | 0 | 1,234 | 0 | 0, 1 missing |" in asked
     assert "Nothing has been stopped or moved yet." in asked
 
@@ -60,35 +60,33 @@ def test_partitions_beyond_the_limit_are_named(directory: FailoverDirectory) -> 
     """With how many records are not read; before anybody approves."""
     first = [{"topic": "<orders>", "kafka_partition": 3, "left_out": 12_345}]
     write_failover(directory, ROWS, beyond_limit={"partitions": 2, "records": 23_456, "first": first})
-    told = (
-        "Of 2 partitions fewer records will be read than are needed to prove every offset in them: 23,456 of both logs"
-    )
+    told = "Too few records of 2 partitions will be read to prove every translated offset: 23,456 records of both logs"
 
     assert told in failover_question(Failover.read(directory))
     page = page_of(directory)
     assert told in page
     assert "&lt;orders&gt;" in page
     assert "12,345" in page
-    assert "Those that lack most are shown" in page
+    assert "Partitions with the most such records are shown" in page
     write_failover(directory, ROWS, beyond_limit={"partitions": 0, "records": 0, "first": []})
-    assert "fewer records" not in failover_question(Failover.read(directory))
-    assert "What will not be compared" not in page_of(directory)
+    assert "Too few records" not in failover_question(Failover.read(directory))
+    assert "Records that will not be read" not in page_of(directory)
 
 
 def test_partitions_that_only_records_tell_are_counted(directory: FailoverDirectory) -> None:
     """Before anybody approves: how much they may read again, and what is done where they are not found."""
     write_failover(directory, ROWS, to_be_found={"partitions": 2, "max_rereads": 1_234})
     told = (
-        "No offset sync tells the place of 2 partitions yet. It is looked for in the records, once the flow is "
-        "stopped: at most 1,234 records are read again there. Nothing is committed if less than 100% of all "
-        "partitions is found."
+        "No offset sync translates the position in 2 partitions yet. Records will translate it while the flow is "
+        "stopped; at most 1,234 records are read again there. Nothing is committed if less than 100% of all "
+        "partitions is translated."
     )
 
     assert told in failover_question(Failover.read(directory))
     assert told in page_of(directory)
     write_failover(directory, ROWS)
-    assert "No offset sync tells" not in failover_question(Failover.read(directory))
-    assert "No offset sync tells" not in page_of(directory)
+    assert "No offset sync translates" not in failover_question(Failover.read(directory))
+    assert "No offset sync translates" not in page_of(directory)
 
 
 def test_unplanned_without_a_ledger_says_how_to_get_one(directory: FailoverDirectory) -> None:
@@ -98,9 +96,9 @@ def test_unplanned_without_a_ledger_says_how_to_get_one(directory: FailoverDirec
     asked = failover_question(Failover.read(directory))
 
     assert "positions are those of MirrorMaker 2's last checkpoints. The oldest is of 2026-01-31 12:00:00" in asked
-    assert "With one, groups without a checkpoint would be moved as well" in asked
-    assert "schedule mirror_readiness for the flow while its source is alive" in asked
-    assert "What a group has read since it reads again" in asked
+    assert "With a ledger, groups without a checkpoint would be moved too" in asked
+    assert "schedule mirror_readiness for the flow while its source is running" in asked
+    assert "Groups read again what they have read since" in asked
 
 
 def test_what_rests_on_checkpoints_alone_is_said(directory: FailoverDirectory) -> None:
@@ -109,11 +107,11 @@ def test_what_rests_on_checkpoints_alone_is_said(directory: FailoverDirectory) -
 
     asked = failover_question(Failover.read(directory))
 
-    assert "checkpoint is all that tells where the groups in 2 partitions go on" in asked
-    assert "It may lie behind records that are not read yet" in asked
-    assert "checkpoint is all that tells" in page_of(directory)
+    assert "checkpoint translates the positions of the groups in 2 partitions" in asked
+    assert "The checkpoint may lie beyond unread records" in asked
+    assert "checkpoint translates the positions" in page_of(directory)
     write_failover(directory, ROWS, planned=False, ledger_at=None, by_ledger=0, positions_since=None)
-    assert "checkpoint is all that tells" not in failover_question(Failover.read(directory))
+    assert "checkpoint translates the positions" not in failover_question(Failover.read(directory))
 
 
 def test_unplanned_with_a_ledger_says_how_old_it_is(directory: FailoverDirectory) -> None:
@@ -122,7 +120,7 @@ def test_unplanned_with_a_ledger_says_how_old_it_is(directory: FailoverDirectory
 
     asked = failover_question(Failover.read(directory))
 
-    assert "of the ledger that mirror_readiness kept at 2026-01-31 12:00:00 UTC, which tells 2 of them." in asked
+    assert "of the ledger that mirror_readiness wrote at 2026-01-31 12:00:00 UTC; 2 are from the ledger." in asked
     assert "There is no ledger" not in asked
 
 
@@ -151,7 +149,7 @@ def test_a_page_before_the_commit(directory: FailoverDirectory, pending: Pending
     assert f'<p class="headline">{headline}</p>' in page
     assert "&lt;b&gt;coarse&lt;/b&gt;" in page
     assert "50.0%" in page
-    assert "topics without a remote topic, which stay where they are: payments" in page
+    assert "Topics without a remote topic, whose offsets are left alone: payments" in page
     assert page.index(STAYS) < page.index(">with re-reads<") < page.index(">exact<")
 
 
@@ -160,7 +158,7 @@ def test_unread_records_without_a_copy_are_counted(tmp_path: Path) -> None:
     directory = FailoverDirectory(tmp_path.as_uri())
     write_failover(directory, [row("behind", exact=False, missing=5_678)])
 
-    page = Path(write_failover_page(directory).removeprefix("file://")).read_text()
+    page = Path(write_failover_report(directory).removeprefix("file://")).read_text()
 
     [line] = Failover.read(directory).groups
     assert (line.missing, line.standing) == (5_678, "without a copy")
@@ -193,11 +191,11 @@ def test_a_page_after_the_commit(directory: FailoverDirectory) -> None:
 
 def test_where_the_prior_offsets_are(directory: FailoverDirectory) -> None:
     """Named once a commit has kept any."""
-    assert "What stood there before" not in page_of(directory)
+    assert "Offsets on the target before" not in page_of(directory)
 
     write_newest(directory.before, PRIOR_GROUP_OFFSETS, [])
 
-    assert f"<dt>What stood there before</dt><dd><code>{directory.before}</code></dd>" in page_of(directory)
+    assert f"<dt>Offsets on the target before</dt><dd><code>{directory.before}</code></dd>" in page_of(directory)
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n"])

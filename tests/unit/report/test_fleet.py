@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.report import (
     as_text,
     fleet_question,
     fleet_table,
-    write_fleet_page,
+    write_fleet_report,
 )
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
@@ -56,7 +56,7 @@ def test_it_sums_up_and_has_one_digest(fleet: FleetDirectory) -> None:
 
 def test_the_page_is_worst_first_and_links_to_each(fleet: FleetDirectory) -> None:
     """What was not begun never looks like success."""
-    uri = write_fleet_page(fleet, pending=Pending.NOT_BEGUN)
+    uri = write_fleet_report(fleet, pending=Pending.NOT_BEGUN)
 
     page = Path(uri.removeprefix("file://")).read_text()
     places = [page.index(f'href="connectors/{name}/report.html"') for name in ("restored", "waiting", "applied")]
@@ -72,7 +72,7 @@ def test_an_approver_sees_every_connector(fleet: FleetDirectory) -> None:
 
     assert asked.startswith("Offsets of **3 connectors**: 3 of 6 partitions would be changed.")
     assert "| applied | 1 | 380 | 0 | 1 |" in asked
-    assert f"The report with all of it: `{fleet.report}`" in asked
+    assert f"The full report: `{fleet.report}`" in asked
     assert "Nothing has been stopped yet." in asked
 
 

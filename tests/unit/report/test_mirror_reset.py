@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.report import (
     as_text,
     reset_question,
     reset_table,
-    write_reset_page,
+    write_reset_report,
 )
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
@@ -31,17 +31,17 @@ def run(tmp_path: Path) -> ResetDirectory:
 
 
 def page_of(run: ResetDirectory, pending: Pending | None = None) -> str:
-    return Path(write_reset_page(run, pending=pending).removeprefix("file://")).read_text()
+    return Path(write_reset_report(run, pending=pending).removeprefix("file://")).read_text()
 
 
 def test_the_question(run: ResetDirectory) -> None:
     """What is duplicated and what goes for good stands first; then each topic, then the offsets."""
     asked = reset_question(Reset.read(run))
 
-    assert asked.startswith("**300** records would be duplicated on the target. While `flow` and `check` stand still,")
+    assert asked.startswith("**300** records would be duplicated on the target. `flow` and `check` would be stopped,")
     assert (
-        "`mm2-offset-syncs.target.internal` on the source and `source.checkpoints.internal` on the target would be "
-        "emptied: **12 syncs** and 4 checkpoints would go, and can't be put back." in asked
+        "`mm2-offset-syncs.target.internal` on the source and `source.checkpoints.internal` on the target emptied: "
+        "**12 syncs** and 4 checkpoints would be deleted and can't be restored." in asked
     )
     assert "| flights | reset | 380 | 300 | 11 | 2026-01-31 12:00:00 UTC |" in asked
     assert asked.index("not of this flow") < asked.index("| flights")
@@ -56,13 +56,13 @@ def test_the_page(run: ResetDirectory) -> None:
 
     for shown in ("Waiting for approval", "Topic by topic", "300 predicted", "&lt;b&gt;*", "12 records"):
         assert shown in page
-    assert "<code>check</code>, stopped meanwhile" in page
+    assert "<code>check</code>, stopped during the reset" in page
     assert "<code>mm2-offset-syncs.target.internal</code> on the source, emptied" in page
-    assert "Where it stood on both clusters" not in page
+    assert "Positions on both clusters before" not in page
     written = begin(Path(run.uri.removeprefix("file://")))
     files.read_json(run.summary)
     written.outcome(Result.APPLIED, digest=files.read_json(run.summary)["digest"])
-    assert "Where it stood on both clusters" in page_of(run)
+    assert "Positions on both clusters before" in page_of(run)
 
 
 def test_the_table(run: ResetDirectory) -> None:

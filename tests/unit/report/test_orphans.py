@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.report import (
     as_text,
     orphans_question,
     orphans_table,
-    write_orphans_page,
+    write_orphans_report,
 )
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory
@@ -27,14 +27,14 @@ def directory(tmp_path: Path) -> OrphansDirectory:
 
 
 def page_of(directory: OrphansDirectory, pending: OrphansPending | None = None) -> str:
-    return Path(write_orphans_page(directory, pending=pending).removeprefix("file://")).read_text()
+    return Path(write_orphans_report(directory, pending=pending).removeprefix("file://")).read_text()
 
 
 def test_the_question(directory: OrphansDirectory) -> None:
     """A line for each connector, names as they are, what removal means, and that nothing has happened yet."""
     asked = orphans_question(Orphans.read(directory))
 
-    assert "Topic connect-offsets holds **4 offsets** (2.1 KiB) of **2 deleted connectors**." in asked
+    assert "Topic connect-offsets has **4 offsets** (2.1 KiB) of **2 deleted connectors**." in asked
     example = "/data/in.txt"
     assert (
         f'| files-old | 3 | 2025-11-02 08:00:00 UTC | 2.0 KiB | \\{{"filename":"{example}"\\}} → \\{{"position":8\\}} |'
@@ -62,7 +62,7 @@ def test_the_table_for_the_log(directory: OrphansDirectory) -> None:
     """Shortened, it says where the rest is."""
     text = as_text(orphans_table(Orphans.read(directory), limit=1))
 
-    assert "Offsets in connect-offsets whose connector is gone: those of 2 deleted connectors" in text
+    assert "Offsets of 2 deleted connectors in connect-offsets" in text
     assert "files-old" in text
     assert f"1 more in {directory.orphans}" in text
 

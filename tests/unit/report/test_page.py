@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
-from airflow_provider_connect_offsets.report import Change, Pending, render, write_page
+from airflow_provider_connect_offsets.report import Change, Pending, render, write_report
 from airflow_provider_connect_offsets.workspace.files import read_bytes
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
@@ -51,7 +51,7 @@ class Page(HTMLParser):
 
 def page_of(run: RunDirectory, **told: Pending) -> Page:
     """Write the page of a run, and read it."""
-    content = read_bytes(write_page(run, **told))
+    content = read_bytes(write_report(run, **told))
     assert content is not None
     return Page(content.decode())
 
@@ -69,10 +69,10 @@ def test_an_applied_change(tmp_path: Path) -> None:
         "partitions changed 1 of 2 records delivered again 380 records never delivered 0",
         "downtime 1.42 s RUNNING → RUNNING",
         "warning flow , topic flights , partition 0: 380 records are delivered again. Rule: Moving back delivers",
-        "Where it stood, and where it resumes",
+        "Positions before and after",
         "before 500 after 120",
         "Partition Log Before After Read back Records",
-        'flights · 0 0 to 600 500 {"offset":499} 120 {"offset":119} 120 as wanted 380 again',
+        'flights · 0 0 to 600 500 {"offset":499} 120 {"offset":119} 120 as requested 380 again',
         f"Digest of the plan {written.digest}",
         "Changed by run dag/run",
         f"Plan {written.run.offset_plan}",
@@ -88,7 +88,7 @@ def test_an_applied_change(tmp_path: Path) -> None:
         (Result.RESTORED, "banner bad", "Restored: the change was not applied", "Not applied."),
         (Result.REFUSED, "banner bad", "Refused: nothing was changed", "Not applied."),
         (Result.LEFT_STOPPED, "banner alarm", "LEFT STOPPED: act now", "Not known to be applied."),
-        (Result.UNKNOWN, "banner alarm", "UNKNOWN: look now", "Not known to be applied."),
+        (Result.UNKNOWN, "banner alarm", "UNKNOWN: check now", "Not known to be applied."),
     ],
 )
 def test_what_was_not_applied_never_looks_like_success(
@@ -100,9 +100,9 @@ def test_what_was_not_applied_never_looks_like_success(
     assert page.banners == [banner]
     assert f"{headline} What happened." in page.text
     assert f"{caption} A position is" in page.text
-    assert "partitions to change 1 of 2 records delivered again 380 if it were applied" in page.text
-    assert "stood 500 wanted 120" in page.text
-    assert "Stood at Wanted Records, if applied" in page.text
+    assert "partitions to change 1 of 2 records delivered again 380 if applied" in page.text
+    assert "before 500 requested 120" in page.text
+    assert "Before Requested Records, if applied" in page.text
     assert "good" not in {name for _, fields in page.tags for name in (fields.get("class") or "").split()}
     assert "Applied " not in page.text
 
@@ -121,7 +121,7 @@ def test_a_plan(tmp_path: Path, pending: Pending | None, headline: str, downtime
     page = page_of(rewound(tmp_path).run, **told)
 
     assert page.banners == ["banner calm"]
-    for text in (headline, downtime, "Not applied. A position is", "stands 500 wanted 120"):
+    for text in (headline, downtime, "Not applied. A position is", "now 500 requested 120"):
         assert text in page.text
 
 
@@ -180,7 +180,7 @@ def test_names_and_texts_are_never_code(tmp_path: Path) -> None:
 def test_a_page_needs_nothing_beside_itself(tmp_path: Path) -> None:
     """No script, no address to fetch from; a browser is told so as well."""
     run = rewound(tmp_path).run
-    write_page(run)
+    write_report(run)
     html = (read_bytes(run.report) or b"").decode()
     page = Page(html)
 
@@ -197,7 +197,7 @@ def test_credentials_are_not_on_the_page(tmp_path: Path) -> None:
     secret = "s3://key:hunter2@bucket/offsets.json"
     written = begin(tmp_path, asking(to="file", value=secret)).snapshot({})
     written.plan([], [finding(Severity.ERROR, f"{secret} can't be read", rule="unreadable")])
-    write_page(written.run)
+    write_report(written.run)
 
     assert b"hunter2" not in (read_bytes(written.run.report) or b"")
 
@@ -210,12 +210,12 @@ def test_large_plans_show_the_worst_and_say_how_many_more(tmp_path: Path) -> Non
     page = page_of(begin(tmp_path).snapshot(logs).plan(rows, found).run)
 
     assert sum(tag == "tr" for tag, _ in page.tags) == 1 + 200
-    assert page.text.count("wanted 100") == 40
+    assert page.text.count("requested 100") == 40
     assert "flights · 229" in page.text
     assert "flights · 29 " not in page.text
     assert "The 200 worst are shown; 30 more are in the plan." in page.text
     assert "The 40 worst partitions are drawn; 190 more are not." in page.text
-    assert "partition 4 … and 225 more of this kind, in the dataset of verdicts." in page.text
+    assert "partition 4 … and 225 more of this kind, in the dataset verdicts." in page.text
 
 
 def test_one_page_over_several_changes(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_one_record_of_a_million_is_enlarged(tmp_path: Path) -> None:
     [
         (500, 900, (0, 500), ["before 500", "after 900, beyond the log end"]),
         (500, 1, (100, 500), ["before 500", "after 1, before the log start"]),
-        (None, 40, (0, 500), ["before: nothing stored", "after 40"]),
+        (None, 40, (0, 500), ["before: no offset", "after 40"]),
         (0, 0, (0, 0), ["before 0", "after 0"]),
         (1, 2, (1, 2), ["before 1", "after 2"]),
     ],

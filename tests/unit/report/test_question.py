@@ -19,8 +19,8 @@ def test_it_shows_what_would_change_worst_first(tmp_path: Path) -> None:
     table = asked[2].splitlines()
     assert table[0] == "| Partition | Log | Before | After | Records |"
     assert all(row.count("|") == 6 for row in table)
-    assert asked[-2] == f"The report with all of it: `{written.run.report}`"
-    assert asked[-1].startswith(f"Plan `{written.digest[:12]}` is what will be applied, and no other.")
+    assert asked[-2] == f"The full report: `{written.run.report}`"
+    assert asked[-1].startswith(f"Exactly plan `{written.digest[:12]}` will be applied.")
     assert asked[-1].endswith("Nothing has been stopped yet.")
 
 
@@ -28,7 +28,7 @@ def test_it_links_to_the_report_where_that_is_served(tmp_path: Path) -> None:
     """Airflow's page follows links to http(s) and paths, not to a file on some worker."""
     asked = question(Change.read(rewound(tmp_path).run), link="/connect-offsets/report/dag/run/report.html")
 
-    assert "[The report with all of it](</connect-offsets/report/dag/run/report.html>)" in asked
+    assert "[The full report](</connect-offsets/report/dag/run/report.html>)" in asked
     assert "file://" not in asked
 
 

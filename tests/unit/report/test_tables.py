@@ -37,14 +37,14 @@ def test_verdicts(tmp_path: Path) -> None:
     assert as_text(verdict_table(Change.read(rewound(tmp_path).run))) == (
         "Verdicts\n"
         "\n"
-        "  Severity   Rule     What was found\n"
+        "  Severity   Rule     Message\n"
         " ────────────────────────────────────────────────────────────────────────────────────────────\n"
         "  WARNING    rewind   `flow`, topic `flights`, partition 0: 380 records are delivered again."
     )
 
 
 @pytest.mark.parametrize(
-    ("stands", "found"), [(120, "as wanted"), (500, "as before"), (7, "neither as wanted nor as before")]
+    ("stands", "found"), [(120, "as requested"), (500, "as before"), (7, "neither as requested nor as before")]
 )
 def test_offsets_at_the_end(tmp_path: Path, stands: int, found: str) -> None:
     """What was read back is told whatever it is."""

@@ -13,7 +13,7 @@ from tests.support.rows.written import asking
     [
         ({"to": "earliest"}, "Resume `flow` at the first record that is still in each log, in all its partitions."),
         ({"to": "latest", "topics": "a.*"}, "Resume `flow` at the end of each log, in topics that match `a.*`."),
-        ({"to": "current"}, "Leave `flow` where it stands, in all its partitions."),
+        ({"to": "current"}, "Leave `flow` at its position, in all its partitions."),
         (
             {"to": "clear", "partitions": "0,3-5"},
             "Remove the stored offsets of `flow`, in partitions 0,3-5 of all topics.",
@@ -36,9 +36,12 @@ from tests.support.rows.written import asking
         ({"to": "skip", "value": "3"}, "Skip the next 3 records of `flow`, in all its partitions."),
         (
             {"to": "file", "value": "s3://key:secret@bucket/offsets.json"},
-            "Give `flow` the offsets in s3://bucket/offsets.json, in all its partitions.",
+            "Set the offsets of `flow` to those in s3://bucket/offsets.json, in all its partitions.",
         ),
-        ({"to": "connector", "value": "other"}, "Give `flow` the offsets of connector `other`, in all its partitions."),
+        (
+            {"to": "connector", "value": "other"},
+            "Set the offsets of `flow` to those of connector `other`, in all its partitions.",
+        ),
     ],
 )
 def test_a_request_is_a_sentence(asked: dict[str, str], sentence: str) -> None:
@@ -53,7 +56,7 @@ def test_small_things() -> None:
     assert words.position('{"offset":9}', 10) == "10"
     assert words.position(None, 0) == "0"
     assert words.position('{"at":1}', None) == '{"at":1}'
-    assert words.position(None, None) == "nothing stored"
+    assert words.position(None, None) == "no offset"
 
 
 def test_a_password_may_hold_an_at_sign() -> None:

@@ -1,4 +1,4 @@
-"""Translated offsets: for each position an interval in the remote topic, with what it rests on."""
+"""Translate positions: bounds in the remote topic for each position, and the evidence that they are based on."""
 
 from __future__ import annotations
 
@@ -24,16 +24,19 @@ _METHODS = {
     RECORD: Method.RECORD,
     CHECKPOINT: Method.CHECKPOINT,
 }
-#: Of the remote partition, and all of an answer.
+#: Columns of the remote partition, and all columns of a translation.
 PARTITION = ("target_topic", "target_start", "target_end")
-ANSWER = (*PARTITION, "downstream", "upper", "missing", "exact", "max_rereads", "method", "claimed")
+TRANSLATED = (*PARTITION, "downstream", "upper", "missing", "exact", "max_rereads", "method", "claimed")
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of each partition: its elements (of ``with_later``), and what has no copy (of ``uncovered``).
+    """What is known of each partition.
 
-    ``anew``: partitions that were created anew since, on either side, as their offset syncs show.
+    Attributes:
+        elements: what ``later.with_later`` returns
+        uncovered: what ``uncovered.uncovered`` returns: records without a copy
+        anew: topic, kafka_partition of topics that were created anew on either cluster, as their offset syncs show
     """
 
     elements: DataFrame
@@ -44,26 +47,27 @@ class Known:
 def known(
     partitions: DataFrame, *, syncs: DataFrame, digests: DataFrame | None = None, kept: DataFrame | None = None
 ) -> Known:
-    """Put together what the offset mappings and the records tell.
+    """Combine the offset mappings and the records. Each step is computed at once, as the next uses it several times.
 
-    partitions: dataset ``mirror_partitions``; syncs: dataset ``offset_syncs``; kept: dataset ``kept_mappings``, or None
-    digests: dataset ``record_digests``, of each partition from ``source_from`` and ``target_from`` on; None: nothing
-    was read
-
-    It is worked out at once, step by step, as each of them asks for the one before it several times.
+    Args:
+        partitions: dataset ``mirror_partitions``
+        syncs: dataset ``offset_syncs``
+        digests: dataset ``record_digests``, of each partition from ``source_from`` and ``target_from`` on; None if no
+            records were read
+        kept: dataset ``kept_mappings``, or None
     """
     mappings, anew = worked_out(known_mappings(syncs, partitions, kept)), created_anew(syncs, partitions)
     if digests is None:
         unread = partitions.withColumns(dict.fromkeys(("source_from", "target_from"), F.lit(None).cast("long")))
-        found = worked_out(elements(unread, mappings))
-        return Known(worked_out(with_later(found)), worked_out(uncovered(unread, found)), anew)
+        rows = worked_out(elements(unread, mappings))
+        return Known(worked_out(with_later(rows)), worked_out(uncovered(unread, rows)), anew)
     source = source_records(digests)
     records = worked_out(remote_records(digests, partitions, mappings))
-    found = worked_out(elements(partitions, mappings, records, source))
-    return Known(worked_out(with_later(going_on(found))), worked_out(uncovered(partitions, found, source)), anew)
+    rows = worked_out(elements(partitions, mappings, records, source))
+    return Known(worked_out(with_later(going_on(rows))), worked_out(uncovered(partitions, rows, source)), anew)
 
 
-def answers(
+def translate(
     positions: DataFrame,
     partitions: DataFrame,
     of: Known,
@@ -73,36 +77,40 @@ def answers(
 ) -> DataFrame:
     """Translate each position.
 
-    positions: topic (of the source), kafka_partition, position (long; the next record to be read), and whatever else
-    partitions: dataset ``mirror_partitions``; of: what is ``known`` of them
-    checkpoints: topic (of the source), kafka_partition, upstream, downstream; or None
-    trusts_checkpoints: of a source that is gone, they also count before the first mapping, where nothing shows whether
-    records may be skipped
-    returns: positions + target_topic, target_start, target_end (null: there is no remote partition), downstream (the
-    lower bound; null: nothing is known), upper, missing (unread records without a copy; null: not known), exact,
-    max_rereads, method, claimed (the record whose copy stands at ``downstream``; null: that is not told)
+    No unread record has its only copies before ``downstream``. ``exact`` means: the copy of the first unread record is
+    at ``downstream``, each unread record has a copy, and no record is read again.
 
-    No unread record that has a copy stands before ``downstream`` only. ``exact`` says that the first one stands there,
-    that none is without a copy, and none is read again.
+    Args:
+        positions: topic (of the source), kafka_partition, position (long), and any others
+        partitions: dataset ``mirror_partitions``
+        of: what ``known`` returns for them
+        checkpoints: topic (of the source), kafka_partition, upstream, downstream; or None
+        trusts_checkpoints: for a lost source, whether checkpoints also count before the first mapping, where they may
+            skip records
+
+    Returns:
+        ``positions`` with target_topic, target_start, target_end (null: there is no remote partition), downstream (the
+        lower bound; null: unknown), upper, missing (unread records without a copy; null: unknown), exact, max_rereads,
+        method, claimed (the source offset of the record copied to ``downstream``; null: unknown)
     """
     facts = partitions.select(*KEY, *PARTITION, "source_end", "drained")
     believed = None if checkpoints is None else checkpoints.join(F.broadcast(of.anew), list(KEY), "left_anti")
-    found = bounded(positions, partitions, of.elements, of.uncovered, believed, trusts_checkpoints=trusts_checkpoints)
-    return _decided(found.join(F.broadcast(facts), list(KEY), "left")).select(*positions.columns, *ANSWER)
+    bounds = bounded(positions, partitions, of.elements, of.uncovered, believed, trusts_checkpoints=trusts_checkpoints)
+    return _decided(bounds.join(F.broadcast(facts), list(KEY), "left")).select(*positions.columns, *TRANSLATED)
 
 
-def _decided(found: DataFrame) -> DataFrame:
+def _decided(bounds: DataFrame) -> DataFrame:
     lower, is_lost = F.col("lower"), F.col("source_end").isNull()
     absent = F.col("target_end").isNull() & F.col("target_topic").isNotNull()
     left = F.greatest(F.col("source_end") - F.col("position"), F.lit(0))
     missing = F.when(absent, left).otherwise(F.col("missing"))
     proved = F.col("drained") & (lower == F.col("upper")) & (missing == 0) & (F.col("max_rereads") == 0)
     exact = F.coalesce(proved, F.expr("false"))
-    return found.withColumns(
+    return bounds.withColumns(
         {
             "downstream": lower,
-            # Of a source that is gone nobody knows whether another one was there before it, and what is known of a
-            # group is a checkpoint: it may have read all since.
+            # A lost source may have replaced an earlier one, and a group's position is a checkpoint: the group may have
+            # read all records since.
             "upper": F.when(is_lost, F.col("target_end")).otherwise(F.col("upper")),
             "missing": missing,
             "exact": exact,
@@ -113,15 +121,14 @@ def _decided(found: DataFrame) -> DataFrame:
 
 
 def method_of_kind() -> Column:
-    """What an answer by an element of each kind is called: a map."""
+    """A map column of methods, by kind of element."""
     return F.create_map(*[F.lit(word) for kind, method in _METHODS.items() for word in (kind, method.value)])
 
 
 def _method(lower: Column, exact: Column) -> Column:
-    by = method_of_kind()
     return (
         F.when(lower.isNull(), F.lit(Method.NONE.value))
         .when(exact & (lower == F.col("target_end")), F.lit(Method.END.value))
         .when(F.col("kind").isNull(), F.lit(Method.END.value))
-        .otherwise(by[F.col("kind")])
+        .otherwise(method_of_kind()[F.col("kind")])
     )

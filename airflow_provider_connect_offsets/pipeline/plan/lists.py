@@ -1,10 +1,10 @@
-"""The offsets that ``to=file`` and ``to=connector`` take from elsewhere.
+"""Read the offsets that ``to=file`` and ``to=connector`` set, from a file or from another connector.
 
-Whatever the source, the result has these columns::
+Both functions return these columns::
 
     partition string  canonical JSON
     after     string  canonical JSON, null: remove
-    problem   string  why this entry is no offset at all (then the others are null), null: it is one
+    problem   string  why this entry is not an offset (the other columns are null then), null: it is one
 """
 
 from __future__ import annotations
@@ -20,44 +20,51 @@ from airflow_provider_connect_offsets.pipeline.frames import Subject
 from airflow_provider_connect_offsets.pipeline.jvm import JVM_ERRORS, root_cause
 from airflow_provider_connect_offsets.pipeline.plan import family_columns
 
-# What kafka-consumer-groups --export writes, without a header.
+# Columns that kafka-consumer-groups --export writes, without a header.
 KAFKA_COLUMNS = ("topic", "kafka_partition", "position")
 _MALFORMED = "_malformed"
 
 
 def from_file(spark: SparkSession, uri: str, subject: Subject) -> DataFrame:
-    """Read KIP-199 JSON, REST JSON, CSV or Parquet; raises :class:`InvalidDocument` with a sentence for people.
+    """Read KIP-199 JSON, REST JSON, CSV or Parquet.
 
-    JSON is told by ``.json``, CSV by ``.csv``; anything else must be Parquet (a file or a dataset's directory).
-    CSV and Parquet have either the columns ``partition`` and ``offset`` (JSON) or ``topic``, ``kafka_partition`` (or
-    ``partition``) and ``position`` (or ``offset``), with or without ``connector``; a CSV without a header is
-    ``topic,partition,position``, which is what ``kafka-consumer-groups --export`` writes.
+    A name that ends with ``.json`` is JSON, with ``.csv`` CSV; anything else must be Parquet (a file or a dataset's
+    directory). CSV and Parquet have either the columns ``partition`` and ``offset`` (JSON) or ``topic``,
+    ``kafka_partition`` (or ``partition``) and ``position`` (or ``offset``), with or without ``connector``. A CSV
+    without a header has topic, partition and position, as ``kafka-consumer-groups --export`` writes it.
+
+    Raises:
+        InvalidDocument: the file can't be read or has no offsets of this connector; the message is for people
     """
     try:
-        wanted = _read(spark, uri, subject).cache()
-        # Spark reads late: here, within the try.
-        empty = wanted.isEmpty()
+        listed = _read(spark, uri, subject).cache()
+        # Spark reads the file here, within the try.
+        empty = listed.isEmpty()
     except JVM_ERRORS as error:
         raise InvalidDocument(f"the file {uri} can't be read: {root_cause(error)}") from error
     except InvalidDocument as error:
         raise InvalidDocument(f"the file {uri} can't be used: {error}") from error
     if empty:
         raise InvalidDocument(f"the file {uri} holds no offsets of this connector")
-    return wanted
+    return listed
 
 
 def from_connector(offsets: DataFrame, other: str, subject: Subject) -> DataFrame:
-    """Take the offsets of another connector from the snapshot; raises :class:`InvalidDocument`."""
-    found = offsets.where(F.col("connector") == other)
-    kind = found.select("connector_type", "family").first()
+    """Take the offsets of another connector from the snapshot.
+
+    Raises:
+        InvalidDocument: it has none, or its offsets are those of another family
+    """
+    listed = offsets.where(F.col("connector") == other)
+    kind = listed.select("connector_type", "family").first()
     if kind is None:
         raise InvalidDocument(f"connector `{other}` has no offsets to take")
     if (kind["connector_type"], kind["family"]) != (subject.type.value, subject.family.name):
         raise InvalidDocument(
-            f"the offsets of connector `{other}` ({kind['family']}) mean something else than those of this one "
+            f"connector `{other}` has offsets of another kind ({kind['family']}) than this one "
             f"({subject.family.name}), so they can't be taken"
         )
-    return found.select("partition", F.col("offset").alias("after"), F.lit(None).cast("string").alias("problem"))
+    return listed.select("partition", F.col("offset").alias("after"), F.lit(None).cast("string").alias("problem"))
 
 
 def _read(spark: SparkSession, uri: str, subject: Subject) -> DataFrame:
@@ -72,7 +79,7 @@ def _read(spark: SparkSession, uri: str, subject: Subject) -> DataFrame:
 
 def _read_document(spark: SparkSession, uri: str, subject: Subject) -> DataFrame:
     parse = family_columns.document_entries(subject.name)
-    # An empty file has no rows at all; the aggregate gives it one.
+    # An empty file has no rows; the aggregate makes one.
     text = spark.read.text(uri, wholetext=True).agg(F.coalesce(F.first("value"), F.lit("")).alias("value"))
     parsed = text.select(parse("value").alias("document")).cache()
     problem = parsed.select(F.col("document.problem").alias("problem")).first()
@@ -85,7 +92,7 @@ def _read_csv(spark: SparkSession, uri: str) -> DataFrame:
     first = spark.read.text(uri).first()
     if first is None:
         raise InvalidDocument("the file is empty")
-    # Spreadsheets put a byte order mark in front.
+    # Spreadsheets write a byte order mark.
     fields = [field.strip().lower() for field in next(csv.reader([str(first["value"]).lstrip("\ufeff")]), [])]
     header = bool({"topic", "partition"} & set(fields))
     if not header and len(fields) != len(KAFKA_COLUMNS):
@@ -97,10 +104,10 @@ def _read_csv(spark: SparkSession, uri: str) -> DataFrame:
         uri,
         schema=T.StructType([T.StructField(name, T.StringType()) for name in names]),
         header=header,
-        # JSON columns are quoted by doubling the quotes, as RFC 4180 has it.
+        # Quotes in JSON columns are doubled (RFC 4180).
         quote='"',
         escape='"',
-        # A row that was cut off must not pass for one whose position was left empty, which removes the offset.
+        # A row that was cut off must not look like one with an empty position, which removes the offset.
         mode="PERMISSIVE",
         columnNameOfCorruptRecord=_MALFORMED,
     )
@@ -134,7 +141,7 @@ def _position_columns(columns: set[str], subject: Subject) -> list[str]:
         )
     if not subject.family.has_positions:
         raise InvalidDocument(
-            f"it lists positions of topics, and this connector has none: {subject.family.why_no_position}. Give "
+            f"it lists positions in topics, and this connector has none: {subject.family.why_no_position}. List "
             "partition and offset as JSON"
         )
     return names

@@ -1,0 +1,80 @@
+"""Render and publish reports: self-contained HTML files, from the templates in this folder."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_connect_offsets.report import words
+from airflow_provider_connect_offsets.workspace import files
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_QUOTED = re.compile(r"`([^`]+)`")
+_LONG = 11
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number at the top of a report.
+
+    Attributes:
+        value: the number
+        label: what it counts
+        note: small print below
+        kind: CSS class that colours it
+    """
+
+    value: str
+    label: str
+    note: str = ""
+    kind: str = ""
+
+
+def publish(uri: str, template: str, **values: Any) -> str:
+    """Render a template, write the report to ``uri``, and return that."""
+    files.write_bytes(uri, rendered(template, **values).encode())
+    return uri
+
+
+def rendered(template: str, **values: Any) -> str:
+    """The HTML of a template; all text in it is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only a report needs it
+
+    environment = Environment(
+        loader=PackageLoader(__package__ or "", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        prose=_prose, breakable=_breakable, moment=words.moment, without_credentials=words.without_credentials
+    )
+    return environment.get_template(template).render(written_at=words.moment(datetime.now(tz=UTC)), **values)
+
+
+def drawn(svg: str | None) -> Markup | None:
+    """A drawing of ``charts`` for a template; the drawing has escaped its texts."""
+    from markupsafe import Markup  # noqa: PLC0415 - as jinja2
+
+    return None if svg is None else Markup(svg)  # noqa: S704
+
+
+def _prose(text: str) -> Markup:
+    """A sentence as HTML: escaped, without credentials, texts in backticks as code."""
+    from markupsafe import Markup, escape  # noqa: PLC0415 - as jinja2
+
+    safe = str(escape(words.without_credentials(text)))
+    return Markup(_QUOTED.sub(r"<code>\1</code>", safe))  # noqa: S704 - escaped in the line above
+
+
+def _breakable(number: str) -> Markup:
+    """A number; one that is too long for its box may break after its separators."""
+    from markupsafe import Markup, escape  # noqa: PLC0415 - as jinja2
+
+    safe = str(escape(number))
+    return Markup(safe.replace(",", ",<wbr>") if len(number) > _LONG else safe)  # noqa: S704 - escaped
