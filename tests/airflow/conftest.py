@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -36,6 +37,17 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     uri = (tmp_path / "workspace").as_uri()
     monkeypatch.setenv("AIRFLOW__CONNECT_OFFSETS__WORKSPACE", uri)
     return uri
+
+
+@pytest.fixture
+def connection(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Set an Airflow connection, as JSON in its environment variable; a URI is set as it is."""
+
+    def set_connection(conn_id: str = "kafka_connect_default", uri: str | None = None, **fields: Any) -> None:
+        value = uri or json.dumps({"conn_type": "kafka_connect", **fields})
+        monkeypatch.setenv(f"AIRFLOW_CONN_{conn_id.upper()}", value)
+
+    return set_connection
 
 
 @pytest.fixture
