@@ -1,1 +1,1 @@
-"""What Airflow's API server gets from this package: an app that serves reports."""
+"""The plugin of Airflow's API server: an app that serves reports."""

@@ -1,6 +1,7 @@
-"""The FastAPI app that serves reports. Airflow mounts it without any check, so it asks Airflow for each request.
+"""The FastAPI app that serves reports to users who may read a DAG's runs.
 
-The workspace may be on any file system that the API server reaches; who may read a DAG's runs may read its reports.
+Airflow mounts the app without any check of access, so the app has Airflow check each request. The workspace may be on
+any file system that the API server reaches.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from airflow_provider_connect_offsets.workspace.served import SERVED, served_uri
 
 log = logging.getLogger(__name__)
 
-# Reports show names and messages from outside. They have no script and fetch nothing; these headers hold them to it.
+# Reports show names and messages from outside. They have no script and fetch nothing, and these headers enforce it.
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
@@ -54,7 +55,7 @@ def create_app() -> FastAPI:
     app.get("/report/{dag_id}/{run_id}", dependencies=readers_only)(show_run)
     app.get("/report/{dag_id}/{run_id}/{path:path}", dependencies=readers_only)(show)
     app.exception_handler(StarletteHTTPException)(explain)
-    if "request" not in inspect.signature(get_user).parameters:  # that of Airflow 3.1 reads no cookie
+    if "request" not in inspect.signature(get_user).parameters:  # Airflow 3.1 reads no cookie
         app.dependency_overrides[get_user] = user_by_header_or_cookie
     return app
 
@@ -62,31 +63,31 @@ def create_app() -> FastAPI:
 async def user_by_header_or_cookie(
     request: Request, header: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer_scheme)]
 ) -> BaseUser:
-    """Who asks: by the token in the header, else by the cookie of Airflow's sign-in, as a link is opened with it."""
+    """Return the user of the token in the header, else of the cookie of Airflow's sign-in, which links use."""
     return await resolve_user_from_token(header.credentials if header else request.cookies.get(COOKIE_NAME_JWT_TOKEN))
 
 
 def show_run(dag_id: str, run_id: str, session: SessionDep) -> Response:
-    """Lead from a run's own address to its report."""
+    """Redirect from the address of a run to its report."""
     return show(dag_id, run_id, "", session)
 
 
 def show(dag_id: str, run_id: str, path: str, session: SessionDep) -> Response:
-    """Send a file of a run, and lead from a directory to the report in it; 404 for everything else."""
-    # Access was checked for the DAG of this name. One that doesn't exist must not lead to the directory of another.
+    """Send a file of a run, or redirect from a directory to the report in it; 404 for anything else."""
+    # Access was checked for a DAG of this name. A name of no DAG must not lead to the directory of another DAG.
     known = session.scalar(select(DagModel.dag_id).where(DagModel.dag_id == dag_id))
     try:
-        found = None if known is None else _found(dag_id, run_id, path)
+        response = None if known is None else _response(dag_id, run_id, path)
     except (DatasetError, OSError) as error:
         log.warning("No report is shown: the workspace can't be read.", exc_info=True)
         text = "The API server can't read the workspace ([connect_offsets] workspace); its log says why."
         raise HTTPException(status.HTTP_503_SERVICE_UNAVAILABLE, text) from error
-    if found is None:
+    if response is None:
         raise HTTPException(status.HTTP_404_NOT_FOUND, "There is no such report, or not yet.")
-    return found
+    return response
 
 
-def _found(dag_id: str, run_id: str, path: str) -> Response | None:
+def _response(dag_id: str, run_id: str, path: str) -> Response | None:
     run = {"workspace": workspace_uri(), "dag_id": dag_id, "run_id": run_id}
     if uri := served_uri(path, **run):
         content = read_chunks(uri)
@@ -98,13 +99,13 @@ def _found(dag_id: str, run_id: str, path: str) -> Response | None:
 
 
 async def explain(request: Request, error: StarletteHTTPException) -> Response:
-    """Say in the browser why there is no report, with a link to sign in where that is what it takes."""
+    """Show in the browser why there is no report, with a link to sign in if that is the reason."""
     text = escape(str(error.detail))
     if error.status_code == status.HTTP_401_UNAUTHORIZED:
         sign_in = f"{API_ROOT_PATH}api/v2/auth/login?{urlencode({'next': _address(**request.path_params)})}"
         text += f'. <a href="{escape(sign_in)}">Sign in to Airflow</a>'
-    page = f"<!doctype html><title>{error.status_code}</title><p>{text}</p>"
-    return HTMLResponse(page, status_code=error.status_code, headers=HEADERS)
+    html = f"<!doctype html><title>{error.status_code}</title><p>{text}</p>"
+    return HTMLResponse(html, status_code=error.status_code, headers=HEADERS)
 
 
 def _address(dag_id: str, run_id: str, path: str = "") -> str:

@@ -1,6 +1,6 @@
-"""The plugin as Airflow finds it (entry point ``airflow.plugins``).
+"""The plugin that serves reports (entry point ``airflow.plugins``).
 
-Every Airflow process imports this module, so what serves reports is imported by the API server only.
+Every Airflow process imports this module; only the API server imports the app.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.hooks.reports import PREFIX, reports_are_s
 
 
 class ReportsPlugin(AirflowPlugin):
-    """Reports from the workspace, for those who may read the DAG's runs."""
+    """Serves reports from the workspace to users who may read the DAG's runs."""
 
     name = "connect_offsets_reports"
 
