@@ -1,4 +1,4 @@
-"""What Airflow is told about this provider. A leaf: Airflow reads it early, so it imports nothing but the version."""
+"""The metadata of this provider. Airflow reads it early, so this module imports nothing but the version."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def get_provider_info() -> dict[str, Any]:
         "package-name": "airflow-provider-connect-offsets",
         "name": "Kafka Connect Offsets",
         "description": "Change where Kafka Connect connectors and MirrorMaker 2 flows resume: planned on Spark, "
-        "applied by Airflow, proved, undone when wrong.",
+        "applied by Airflow, proved, undone if anything fails.",
         "versions": [__version__],
         "integrations": [
             {
@@ -72,13 +72,13 @@ def _kafka_connect() -> dict[str, Any]:
             "token": _field("Bearer token", "In place of login and password.", format="password"),
             "oauth_token_url": _field(
                 "OAuth token URL",
-                "Where tokens are fetched by client credentials; login and password are client id and secret.",
+                "The token endpoint for client credentials; login and password are client id and secret.",
                 format="url",
             ),
-            "oauth_scope": _field("OAuth scope", "Scope to ask for, where the token endpoint wants one."),
+            "oauth_scope": _field("OAuth scope", "Scope to request, if the token endpoint needs one."),
             "ca": _field("CA file", "Path of the PEM file with the CAs to trust; default: those of the machine."),
             "client_cert": _field("Client certificate file", "Path of the PEM file, for mutual TLS."),
-            "client_key": _field("Client key file", "Path of the PEM file, where it isn't part of the certificate's."),
+            "client_key": _field("Client key file", "Path of the PEM file, if it isn't part of the certificate's."),
             "headers": _field("Headers", 'More headers as a JSON object, like {"X-Tenant": "orders"}.', format="json"),
             "offsets_topic": _field(
                 "Offsets topic", "For control=storage: offset.storage.topic of the workers, or mm2-offsets.A.internal."
@@ -87,10 +87,11 @@ def _kafka_connect() -> dict[str, Any]:
                 "Kafka connection of the storage", "For control=storage: the cluster with the offsets topic."
             ),
             "group_id": _field(
-                "Worker group", "For control=storage: group.id of the workers; a dedicated MirrorMaker's is known."
+                "Worker group",
+                "For control=storage: group.id of the workers; a dedicated MirrorMaker 2 needs none.",
             ),
             "config_topic": _field(
-                "Config topic", "For control=storage: config.storage.topic of the workers, which tells what exists."
+                "Config topic", "For control=storage: config.storage.topic of the workers, which has the connectors."
             ),
             "exactly_once": {
                 "label": "Exactly once",
@@ -98,7 +99,8 @@ def _kafka_connect() -> dict[str, Any]:
                 "schema": {"type": ["boolean", "null"]},
             },
             "offsets_file": _field(
-                "Offsets file", "For control=storage: offset.storage.file.filename of a standalone worker, here."
+                "Offsets file",
+                "For control=storage: offset.storage.file.filename of a standalone worker, a local path.",
             ),
             "connect_timeout": _seconds("Connect timeout", "Seconds to wait for a connection; default 5."),
             "read_timeout": _seconds(
@@ -120,9 +122,9 @@ def _seconds(label: str, description: str) -> dict[str, Any]:
 def _options() -> dict[str, Any]:
     return {
         "workspace": {
-            "description": "Where snapshots, plans, journals and reports are kept: the URI of a folder that every "
+            "description": "Where snapshots, plans, journals and reports are stored: the URI of a folder that every "
             "Airflow worker and every Spark executor reaches, on any file system fsspec and Hadoop know. Empty: the "
-            "folder ``connect_offsets`` in ``AIRFLOW_HOME``, enough where everything runs on one machine.\n",
+            "folder ``connect_offsets`` in ``AIRFLOW_HOME``, which is enough if everything runs on one machine.\n",
             "version_added": "0.1.0",
             "type": "string",
             "example": "file:///var/lib/airflow/connect_offsets",
@@ -130,17 +132,17 @@ def _options() -> dict[str, Any]:
         },
         "serve_reports": {
             "description": "Serve reports under ``/connect-offsets/report/`` of the API server, to those who may read "
-            "the DAG's runs. Where it is false, approvals name the report's URI instead of linking to it. Set it "
-            "alike for API server and workers.\n",
+            "the DAG's runs. If it is false, approvals name the report's URI instead of linking to it. Set it to "
+            "the same value for API server and workers.\n",
             "version_added": "0.1.0",
             "type": "boolean",
             "example": None,
             "default": "True",
         },
         "class_archive": {
-            "description": "A file of the classes that Spark's driver loads, from which its JVM starts sooner; written "
+            "description": "A class-data archive, from which the JVM of Spark's driver starts sooner; written "
             "by ``python -m airflow_provider_connect_offsets.pipeline.class_archive FILE`` on each worker. Empty, "
-            "missing, or made by another JDK or Spark: the JVM starts as ever.\n",
+            "missing, or made by another JDK or Spark: the JVM starts without it.\n",
             "version_added": "0.1.0",
             "type": "string",
             "example": "/var/lib/airflow/connect-offsets.jsa",

@@ -1,4 +1,4 @@
-"""Ready DAGs: a DAG file of yours calls one of these, and may give other defaults.
+"""Ready DAGs: your DAG file calls one of these functions, and may give other defaults.
 
 ::
 

@@ -28,25 +28,24 @@ except ImportError:  # before Airflow 3.2
     max_active_runs=16,
 )
 def connector_offsets_backfill(**values: Any) -> None:
-    """### Deliver an interval again
+    """### Deliver a data interval again
 
-    Each run rewinds the connector to the start of its **data interval**, so that everything from there on is delivered
-    again: what the connector's own run missed or spoiled, once a day or whenever you ask for it. It is planned,
-    approved, applied, read back and undone like any change (`connector_offsets_change`).
+    Each run rewinds the connector to the start of its **data interval**, so that all records from there on are
+    delivered again: on a schedule, or whenever you trigger it. Like any change (`connector_offsets_change`) it is
+    planned, approved, applied, read back, and undone if anything fails.
 
     - Give the DAG file the connector, and a schedule with intervals:
       `connector_offsets_backfill(params={"connector": "orders-mirror", "approval": False}, catchup=True,
       start_date=…)`. A cron text has no intervals in Airflow 3; the default here is `CronDataIntervalTimetable("0 0 *
-      * *", "UTC")`.
-    - An interval that begins further back than `max_rewind` fails, and nothing is touched.
-    - **One at a time**: a run waits while another one rewinds the connector. Of several intervals that wait, after an
-      outage or by `airflow backfill create`, the earliest is rewound to. That delivers the others as well, so their
-      runs are skipped, and their task `turn` names the run that did it.
-    - An interval that was delivered is rewound to again when you ask for it again: clear its run, or backfill it with
-      `--reprocess-behavior completed`.
+      * *", timezone="UTC")`.
+    - If an interval begins further back than `max_rewind`, the run fails before anything is touched.
+    - **One at a time**: a run waits while another one rewinds the connector. If several intervals wait, after an
+      outage or after `airflow backfill create`, the connector is rewound to the earliest. That delivers the others
+      too, so their runs are skipped, and their task `turn` names the run that did it.
+    - To deliver an interval once more, clear its run, or backfill it with `--reprocess-behavior completed`.
 
-    What was produced after the interval's end is delivered again, too. A partition that has not come as far as the
-    start of the interval stays where it is: nothing unread is skipped.
+    Records after the end of the interval are delivered again too. A partition whose position is before the start of
+    the interval is left unchanged, so no unread record is skipped.
     """
     turn = BackfillTurnSensor(
         task_id="turn",

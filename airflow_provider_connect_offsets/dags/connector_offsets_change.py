@@ -1,4 +1,4 @@
-"""Change where a connector resumes: plan on Spark, ask a person, apply in seconds, read back, undo when wrong."""
+"""Change where a connector resumes: plan on Spark, ask a person, apply in seconds, read back, undo on failure."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ def connector_offsets_change(**values: Any) -> None:
 
     | to | value | the connector resumes at |
     |---|---|---|
-    | `earliest`, `latest` | | the first record that is there, or after the last |
+    | `earliest`, `latest` | | the first record that is still there, or after the last one |
     | `datetime` | `2026-01-31T03:00:00+01:00` | the first record at or after that moment |
     | `duration` | `PT2H` | the same, counted back from now |
     | `shift` | `-100` | so many records before or after its position |
-    | `skip` | `1` | after so many records; for a poison record |
-    | `offset` | `4711` | that very record |
-    | `clear` | | whatever `auto.offset.reset` says, as nothing is stored any more |
-    | `file` | a URI | what a KIP-199 JSON, REST JSON, CSV or Parquet file says |
+    | `skip` | `1` | after so many records, for example a poison record |
+    | `offset` | `4711` | the record with that offset |
+    | `clear` | | wherever `auto.offset.reset` says, as no offset is stored any more |
+    | `file` | a URI | the positions in a KIP-199 JSON, REST JSON, CSV or Parquet file |
     | `connector` | a name | the position of that other connector |
-    | `current` | | where it is (shows positions and log bounds, changes nothing) |
+    | `current` | | its position: nothing is changed, positions and log offsets are shown |
 
-    `topics` (a regular expression that matches whole names) and `partitions` (like `0,3-5`) narrow it down.
+    `topics` (a regular expression that matches whole names) and `partitions` (like `0,3-5`) select some of its
+    partitions; empty, they select all.
 
-    **What happens**: a snapshot is taken; a Spark job plans and checks; someone approves (Required Actions); only then
-    the connector is stopped, altered, read back and resumed in its prior state, which takes seconds. If
-    anything fails, its prior offsets and state are restored, and the run fails. The report of each run is beside its
-    datasets; the tasks' logs name it.
+    **What happens**: Airflow takes a snapshot, and a Spark job plans and checks the change. Someone approves the plan
+    (Required Actions). Only then the connector is stopped, altered, read back and resumed in its prior state, which
+    takes seconds. If anything fails, its prior offsets and state are restored, and the run fails. Each run writes a
+    report; the tasks' logs name it.
     """
     task_groups.guarded_offset_change(**values)

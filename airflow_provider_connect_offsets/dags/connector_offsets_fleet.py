@@ -1,4 +1,4 @@
-"""Change where many connectors resume: planned and approved together, and only so many down at once."""
+"""Change where many connectors resume: plan and approve them together, and stop only a few at a time."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def connector_offsets_fleet(**values: Any) -> None:
     """### Change where many connectors resume
 
     The same change as `connector_offsets_change`, for every connector whose whole name matches `connectors` (a regular
-    expression). `to`, `value`, `topics` and `partitions` mean what they mean there.
+    expression). `to`, `value`, `topics` and `partitions` have the same meaning.
 
-    **What happens**: a snapshot is taken of all connectors; one Spark application plans and checks the change of each;
-    an error in any of the plans refuses them all; someone approves them once (Required Actions). Only then are they
-    changed, `max_down` at a time, each stopped, altered, read back and resumed by itself. One that fails is
-    restored, and the others go on, unless `max_failures` have failed: then no further one is stopped. The run fails if
-    any connector was not changed; its report names them, worst first.
+    **What happens**: Airflow takes a snapshot of all these connectors, and one Spark application plans and checks the
+    change of each. An error in any plan refuses them all. Someone approves them once (Required Actions). Only then they
+    are changed, `max_down` at a time; each is stopped, altered, read back and resumed by itself. If one fails, it is
+    restored and the others continue, until `max_failures` have failed: then no further one is stopped. The run fails if
+    any connector was not changed, and its report lists them, worst first.
     """
     task_groups.guarded_fleet_change(**values)

@@ -1,4 +1,4 @@
-"""The same change as ``connector_offsets_change``, one operator a step, for those who compose DAGs of their own."""
+"""The same change as ``connector_offsets_change``, with one operator per step, as a start for DAGs of your own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from airflow_provider_connect_offsets.operators.restore import RestoreConnectorO
 from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnectorOffsetsOperator
 from airflow_provider_connect_offsets.task_groups.changes import CHANGE
 
-HOLD_SECONDS = 3600
+#: Seconds for which the connector is leased to the next task of the run.
+LEASE_SECONDS = 3600
 
 
 @ready_dag(*CHANGE, description="Change where a connector resumes, one operator a step", hours=0.5, max_active_runs=16)
@@ -29,10 +30,10 @@ def connector_offsets_stepwise(**values: Any) -> None:
 
     The same Params, checks and guarantees as `connector_offsets_change`, laid out in single steps:
     get → plan on Spark → approve → begin → stop → alter → read back → resume, with the restore as teardown. Copy it
-    where you need a step of your own between two of these.
+    to put a step of your own between two of these.
 
-    The connector is stopped from `stop` to `resume`, and Airflow takes about a second from task to task, more where it
-    is busy: where downtime counts, use `connector_offsets_change`, which does all of that in one task.
+    The connector is stopped from `stop` to `resume`, and Airflow takes about a second between two tasks, more if it is
+    busy. If downtime matters, use `connector_offsets_change`, which does all of that in one task.
     """
     clients = {name: values[name] for name in ("connect_conn_id", "kafka_conn_id", "control")}
     step = {"connector": values["connector"], **clients}
@@ -53,7 +54,7 @@ def connector_offsets_stepwise(**values: Any) -> None:
         defaults=ApproveOffsetPlanOperator.REJECT,
         response_timeout=timedelta(hours=12),
     )
-    begin = BeginOffsetChangeOperator(task_id="begin", run_uri=run_uri, hold=HOLD_SECONDS, **clients)
+    begin = BeginOffsetChangeOperator(task_id="begin", run_uri=run_uri, hold=LEASE_SECONDS, **clients)
     begun: Any = begin.output
     stop = StopConnectorOperator(task_id="stop", **step)
     alter = AlterConnectorOffsetsOperator(task_id="alter", run_uri=run_uri, digest=summary["digest"], **step)

@@ -1,4 +1,4 @@
-"""Bring consumer groups home after a failover, each to the exact record where that can be proved."""
+"""Return consumer groups home after a failover, each to the exact record if that can be proved."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from airflow_provider_connect_offsets.task_groups.failover import FAILBACK
     tags=["mirrormaker2"],
 )
 def mirror_failback(**values: Any) -> None:
-    """### Consumer groups go home
+    """### Return consumer groups to their home cluster
 
-    After a failover, groups read remote topics, and what has been produced beside them since. This run brings them
-    back:
+    After a failover, groups read remote topics, and records that were produced on the cluster they moved to. This run
+    returns them to their home cluster:
 
-    - what a group has read of a **remote topic** is placed in the topic that it was made from, by the offsets and the
-    records of
-      the flow that made it (`forward_connector`); records at home that were never replicated are not skipped;
-    - what was **produced meanwhile** goes by the flow that leads back (`source_connector`), if one runs. Where none
-    does, a
-      group that has not read it all stays where it is, and is named: nothing is skipped silently.
+    - The position in a **remote topic** is translated to the topic that it was replicated from, by the offsets and
+      records of the flow that replicated it (`forward_connector`). Records at home that were never replicated are not
+      skipped.
+    - The position in a topic that was **produced there** is translated by the flow that leads back
+      (`source_connector`), if there is one. If there is none, a group that has not read all of the topic is not moved,
+      and the report names it: nothing is skipped silently.
 
-    Stop the consumers and the producers, then run it. A preview is shown to whoever approves; then the flow that leads
-    back is waited for until nothing is left, both are stopped, all is translated once more from what stands then,
-    checked, committed, and read back. The connectors stay STOPPED unless `resume_flow`; when anything goes wrong, they
-    get the state that they had. What stood at home before is kept: `mirror_failover_restore` puts it back.
+    Stop the consumers and the producers, then start the run. Someone approves a preview. Then the run waits until the
+    flow that leads back has replicated everything, stops both flows, translates the final positions, checks and commits
+    them, and reads them back. The connectors stay STOPPED unless you set `resume_flow`; if anything fails, their prior
+    states are restored. The prior offsets of the groups are stored, and `mirror_failover_restore` restores them.
     """
     task_groups.mirror_failback(**values)

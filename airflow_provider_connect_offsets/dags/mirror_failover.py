@@ -1,4 +1,4 @@
-"""Move consumer groups to the target of a MirrorMaker 2 flow, each to the exact record where that can be proved."""
+"""Move consumer groups to the target of a MirrorMaker 2 flow, each to the exact record if that can be proved."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ from airflow_provider_connect_offsets.task_groups.failover import FAILOVER
     tags=["mirrormaker2"],
 )
 def mirror_failover(**values: Any) -> None:
-    """### Consumer groups go to the other cluster
+    """### Move consumer groups to the other cluster
 
-    MirrorMaker 2's own checkpoints are coarse: groups that are far behind the end read thousands of records again.
-    This run translates the position of each group in each partition exactly, where that can be proved: by pairs of
-    offsets that leave no room for a gap between them, and by the records themselves, which are compared on either
-    side. Where it can't be proved, the group begins at or before its place, and the page says how many records it
-    reads again at most.
+    MirrorMaker 2's own checkpoints are coarse: a group that is far behind the end reads thousands of records again.
+    This run translates the position of each group in each partition exactly, if that can be proved: by known offset
+    mappings with no gap between them, or by comparing the records of both clusters. Otherwise the group resumes at
+    or before the exact position, and the report says how many records it reads again at most.
 
-    **Planned** (the source is alive): stop the consumers and the producers, then run it. A preview is shown to whoever
-    approves; then replication is waited for until nothing is left, the flow's connectors are stopped, all is translated
-    once more from what stands then, checked, committed, and read back. The connectors stay STOPPED unless
-    `resume_flow`; when anything goes wrong, they get the state that they had.
+    **Planned** (the source is alive): stop the consumers and the producers, then start the run. Someone approves a
+    preview. Then the run waits until everything is replicated, stops the flow's connectors, translates the final
+    positions, checks and commits them, and reads them back. The connectors stay STOPPED unless you set `resume_flow`;
+    if anything fails, their prior states are restored.
 
-    **Unplanned** (the source is gone): the checkpoints on the target tell where the groups were. No record that was
+    **Unplanned** (the source is gone): the positions come from the checkpoints on the target. No record that was
     replicated is skipped; what a group read after its last checkpoint, it reads again.
 
-    Groups with members are left alone and named, on either side; a group that stands further on the target is not set
-    back unless `rewind` names it. With less than `min_coverage` nothing is committed. What stood there before is kept:
-    `mirror_failover_restore` puts it back.
+    A group with members on either cluster is not moved, and the report names it. A group that is further ahead on the
+    target is moved back only if `rewind` matches its name. If less than `min_coverage` can be translated, nothing is
+    committed. The prior offsets on the target are stored, and `mirror_failover_restore` restores them.
     """
     task_groups.mirror_failover(**values)

@@ -1,4 +1,4 @@
-"""Restore what consumer groups had before a failover committed."""
+"""Restore the offsets that consumer groups had before a failover."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from airflow_provider_connect_offsets.parameters.failover import RestoredRunPara
 @ready_dag(
     RestoredRunParams,
     TargetConnectionParams,
-    description="Restore what consumer groups had before a failover",
+    description="Restore the offsets that consumer groups had before a failover",
     max_active_runs=1,
     tags=["mirrormaker2"],
 )
 def mirror_failover_restore(**values: Any) -> None:
     """### Restore consumer groups after a failover
 
-    Every partition that the failover has moved gets the offset that its group had there before, with its metadata; one
-    that had none loses it again. What else the groups hold is not touched. All is read back. A group that anyone is
-    in, or that has gone on since, is left as it is, and the run fails and names it. A run that is killed is run again.
+    In every partition that the failover moved, each group gets the offset and metadata that it had there before; if it
+    had none, its offset is deleted. Other offsets of the groups are not touched, and everything is read back. A group
+    that has members, or that has read on since the failover, is left unchanged, and the run fails and names it. If the
+    run is killed, run it again.
     """
     RestoreGroupOffsetsOperator(task_id="restore", retries=2, retry_delay=timedelta(seconds=10), **values)

@@ -1,4 +1,4 @@
-"""Tell again and again how ready a MirrorMaker 2 flow is for a failover."""
+"""Report on a schedule how ready a MirrorMaker 2 flow is for a failover: lag, loss, coverage, re-reads."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from airflow_provider_connect_offsets.task_groups.observing import READINESS
 def mirror_readiness(**values: Any) -> None:
     """### Is the flow ready for a failover?
 
-    Observes a MirrorMaker 2 flow and changes nothing: its connectors, the offsets that MirrorSource has stored, the
-    logs of both clusters, offset syncs, checkpoints, and consumer groups. A Spark job judges
+    Observes a MirrorMaker 2 flow and changes nothing. It reads its connectors, the offsets that MirrorSource has
+    stored, the logs of both clusters, offset syncs, checkpoints, and consumer groups. A Spark job judges
 
     - **lag** of each partition, in records and by the age of the oldest one,
-    - **loss**: records that retention took before they were replicated, topics that were deleted and created again on
-      either side,
-    - connectors that do not run, tasks that failed, partitions that are **stuck**,
-    - **offset syncs** that are missing or too old, **checkpoints** that are,
-    - **coverage and re-reads** of each group, were a failover to happen now,
-    - what of the flow's **configuration** makes a failover worse.
+    - **loss**: records that retention deleted before they were replicated, and topics that were deleted and created
+      again on either cluster,
+    - connectors that are not running, failed tasks, and partitions that are **stuck**,
+    - missing or old **offset syncs** and **checkpoints**,
+    - **coverage and re-reads** of each group, if a failover happened now,
+    - settings in the flow's **configuration** that make a failover worse.
 
-    The report of a run shows all of it, with the lag over time. The last task fails if a threshold is crossed, and
-    names the worst. Set a threshold to 0 to have it shown only. The defaults of the Params are those of a dedicated
-    MirrorMaker: change the names and connections for yours, in a copy of this file or by triggering it yourself.
+    The report of a run shows all of it, with the lag over time. If a threshold is exceeded, the last task fails and
+    names the worst finding. With a threshold of 0, the value is only shown. The Params' defaults are those of a
+    dedicated MirrorMaker 2; change the names and connections in a copy of this file, or when you trigger a run.
     """
     thresholds = {name: values.pop(name) for name in ReadinessThresholdsParams.model_fields}
     task_groups.mirror_readiness(thresholds=thresholds, **values)

@@ -19,28 +19,28 @@ from airflow_provider_connect_offsets.task_groups.changes import RESET
 def mirror_reset(**values: Any) -> None:
     """### Reset a MirrorMaker 2 flow
 
-    A flow keeps what it has done in two places: its MirrorSource's offsets, and the offset syncs by which its
-    MirrorCheckpoint translates consumer groups. If only one of them is reset, either nothing is replicated again or
-    groups are translated by syncs of another time. This run resets both by one plan, and checkpoints where that is
-    asked.
+    A flow stores its progress in two places: the offsets of its MirrorSource, and the offset syncs by which its
+    MirrorCheckpoint translates consumer groups. If only one of them is reset, either nothing is replicated again, or
+    groups are translated by outdated syncs. This run resets both by one plan, and the checkpoints too if you set
+    `checkpoints`.
 
     `to`, `value`, `topics` and `partitions` say where the MirrorSource resumes, as in `connector_offsets_change`:
-    `earliest` (the default) replicates everything again, `to=file` gives each partition a position of its own, and
-    `current` leaves offsets as they are and renews the syncs alone.
+    `earliest` (the default) replicates everything again, `file` gives each partition its own position, and `current`
+    leaves the offsets unchanged and renews only the syncs.
 
-    **What happens**: a snapshot is taken of everything that could be changed; a Spark job plans, and predicts what
-    will be duplicated on the target; someone approves (Required Actions). Then both connectors are stopped, offsets
-    written and read back, the flow's offset-syncs topic emptied (its `cleanup.policy` is switched for that, and
-    restored whatever happens), and both connectors started. The run ends when new syncs show that the flow resumed
-    where it should. If anything fails before the topic is emptied, prior offsets and states are restored and the run
-    fails. After that nothing brings the syncs back, so the reset goes on; they are kept in the run's directory, and
-    MirrorMaker 2 writes new ones.
+    **What happens**: Airflow takes a snapshot of everything that could be changed. A Spark job plans the reset, and
+    predicts which records are duplicated on the target. Someone approves the plan (Required Actions). Then both
+    connectors are stopped, the offsets are written and read back, the flow's offset-syncs topic is emptied (its
+    `cleanup.policy` is changed for that and restored in any case), and both connectors are started. The run ends when
+    new syncs prove that the flow resumed at its new positions. If anything fails before the topic is emptied, prior
+    offsets and states are restored and the run fails. After that the syncs can't be restored, so the reset continues;
+    MirrorMaker 2 writes new syncs, and a copy of the deleted ones is in the run's directory.
 
-    The offset-syncs topic is shared by all flows with the same aliases, and can only be emptied whole: the plan says
-    whose syncs go. Set `checkpoints` where remote topics were deleted or made anew: MirrorCheckpoint emits no lower
-    checkpoint while it finds an old one.
+    All flows with the same aliases share the offset-syncs topic, and it can only be emptied as a whole: the plan lists
+    whose syncs are deleted. Set `checkpoints` if remote topics were deleted or created again: MirrorCheckpoint writes
+    no lower checkpoint as long as it finds an old one.
 
-    Of a dedicated MirrorMaker 2, stop the process before you approve, set `control` to storage, and start it
-    afterwards.
+    To reset a dedicated MirrorMaker 2, set `control` to `storage`, stop the process before you approve, and start it
+    after the run.
     """
     task_groups.mirror_reset(**values)

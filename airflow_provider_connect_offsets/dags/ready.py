@@ -1,4 +1,4 @@
-"""How the ready DAGs are made: defaults that a DAG file may replace."""
+"""The decorator that makes a ready DAG of a function, with defaults that a DAG file may replace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow.sdk import DAG
 from airflow_provider_connect_offsets.parameters.fields import Parameters
 from airflow_provider_connect_offsets.task_groups.form import as_arguments, params_of, preset
 
-#: What makes the tasks of a DAG: it is given templates of the DAG's Params, by name.
+#: A function that makes the tasks of a DAG from templates of its Params, by name.
 MakeTasks = Callable[..., object]
 
 
@@ -22,16 +22,16 @@ def ready_dag(
 ) -> Callable[[MakeTasks], Callable[..., DAG]]:
     """Decorate a function that makes tasks, so that it makes the whole DAG, whose id is the function's name.
 
-    The function's docstring is the DAG's page, in Markdown. What comes of it takes arguments of ``airflow.sdk.DAG``,
-    which replace the defaults; ``params`` are other defaults of Params by name, and ``default_args`` and ``tags`` are
-    added. It raises :class:`InvalidInput` for a Param that the DAG lacks.
+    The function's docstring is the DAG's documentation in Airflow, in Markdown. The decorated function takes arguments
+    of ``airflow.sdk.DAG``, which replace the defaults: ``params`` gives other defaults of Params by name, and
+    ``default_args`` and ``tags`` are added. It raises :class:`InvalidInput` for a Param that the DAG does not have.
 
     Args:
-        models: What the trigger form shows.
+        models: Models of the Params that the trigger form shows.
         description: One line on what the DAG does.
-        hours: After how many hours a task is ended.
-        tags: Tags beside those of all.
-        defaults: More arguments of ``airflow.sdk.DAG``.
+        hours: Hours after which a task is ended.
+        tags: Tags in addition to ``kafka-connect`` and ``offsets``.
+        defaults: Other arguments of ``airflow.sdk.DAG``.
     """
 
     def decorated(make: MakeTasks) -> Callable[..., DAG]:

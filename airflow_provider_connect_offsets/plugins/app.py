@@ -104,8 +104,8 @@ async def explain(request: Request, error: StarletteHTTPException) -> Response:
     if error.status_code == status.HTTP_401_UNAUTHORIZED:
         sign_in = f"{API_ROOT_PATH}api/v2/auth/login?{urlencode({'next': _address(**request.path_params)})}"
         text += f'. <a href="{escape(sign_in)}">Sign in to Airflow</a>'
-    page = f"<!doctype html><title>{error.status_code}</title><p>{text}</p>"
-    return HTMLResponse(page, status_code=error.status_code, headers=HEADERS)
+    html = f"<!doctype html><title>{error.status_code}</title><p>{text}</p>"
+    return HTMLResponse(html, status_code=error.status_code, headers=HEADERS)
 
 
 def _address(dag_id: str, run_id: str, path: str = "") -> str:

@@ -22,7 +22,7 @@ SetConnection = Callable[..., None]
 
 @pytest.fixture
 def masked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What was handed over to be masked."""
+    """Return the list of the secrets that Airflow was told to mask."""
     secrets: list[str] = []
     monkeypatch.setattr(connect_endpoint, "mask_secret", secrets.append)
     monkeypatch.setattr(kafka_hook, "mask_secret", secrets.append)
@@ -46,14 +46,14 @@ def _endpoint() -> ConnectEndpoint:
     ],
 )
 def test_workers(connection: SetConnection, fields: dict[str, Any], urls: tuple[str, ...]) -> None:
-    """Scheme and port of the connection are those of each worker that names none of its own."""
+    """Each worker without a scheme or port of its own has those of the connection."""
     connection(**fields)
 
     assert _endpoint().urls == urls
 
 
 def test_a_connection_given_as_a_uri(connection: SetConnection) -> None:
-    """Where all fields of the extra are texts, numbers and headers are still understood."""
+    """All fields of its extra are texts; numbers and headers are parsed."""
     connection(uri="kafka-connect://me:pw@a:1/https?connect_timeout=2&headers=%7B%22X-A%22%3A+%22b%22%7D")
 
     endpoint = _endpoint()
@@ -84,7 +84,7 @@ def test_credentials(connection: SetConnection, fields: dict[str, Any], auth: ob
 
 
 def test_all_fields_of_the_extra(connection: SetConnection) -> None:
-    """TLS files, headers and time limits arrive; fields that the form left empty count as not there."""
+    """TLS files, headers and timeouts are used; fields that the form left empty count as missing."""
     extra = {"ca": "/ca", "client_cert": "/c", "client_key": "/k", "headers": {"X-A": "b"}, "connect_timeout": 1}
     connection(host="c", extra={**extra, "read_timeout": 200, "token": "", "oauth_scope": None})
 
@@ -100,8 +100,8 @@ def test_all_fields_of_the_extra(connection: SetConnection) -> None:
     )
 
 
-def test_a_change_is_always_waited_for_longer_than_the_worker_waits(connection: SetConnection) -> None:
-    """A short read timeout is for reading; the answer to a change is heard even at the worker's own limit of 90 s."""
+def test_the_timeout_of_a_change_exceeds_the_workers(connection: SetConnection) -> None:
+    """A short read timeout is for reading; the answer to a change may take the worker's own limit of 90 s."""
     connection(host="c", extra={"read_timeout": 5})
 
     assert _endpoint().read_timeout == 5
@@ -148,13 +148,13 @@ def test_mistakes_are_named(connection: SetConnection, fields: dict[str, Any], t
     ("value", "flag"), [(True, True), ("true", True), ("True", True), (False, False), ("false", False), (None, False)]
 )
 def test_a_flag_may_be_a_text(connection: SetConnection, *, value: object, flag: bool) -> None:
-    """A connection given as a URI, and the form's own JSON, know texts; "false" is one, and not true."""
+    """A connection given as a URI, and the form's own JSON, have texts; the text "false" is not true."""
     connection(extra={"offsets_topic": "o", "exactly_once": value})
 
     assert flag_of(connection_of("kafka_connect_default", conn_type=None, example=""), "exactly_once") is flag
 
 
-def test_a_flag_that_is_none_is_named(connection: SetConnection) -> None:
+def test_an_invalid_flag_is_named(connection: SetConnection) -> None:
     """Before anything is opened."""
     connection(extra={"offsets_topic": "o", "group_id": "g", "exactly_once": "maybe"})
 
@@ -179,7 +179,7 @@ def test_a_connection_of_another_type_is_refused(connection: SetConnection) -> N
 
 
 def test_secrets_are_masked(connection: SetConnection, masked: list[str]) -> None:
-    """Tokens, passwords and values of headers are handed to Airflow's masker, usable or not."""
+    """Tokens, passwords and values of headers are passed to Airflow's masker, usable or not."""
     connection(host="c", login="me", password="pass-word", extra={"headers": {"X-Key": "head-er"}})
     _endpoint()
     assert masked == ["pass-word", "head-er"]
@@ -205,8 +205,8 @@ def test_the_settings_of_a_kafka_connection(connection: SetConnection, masked: l
     assert masked == ["pass-word", "jaas-like"]
 
 
-def test_kafka_doors(connection: SetConnection) -> None:
-    """Logs and groups are opened for the brokers that the connection names."""
+def test_clients_of_kafka(connection: SetConnection) -> None:
+    """Logs and groups are those of the brokers that the connection names."""
     connection("k", conn_type="kafka", extra={"bootstrap.servers": "127.0.0.1:1"})
 
     with kafka_logs("k") as logs, consumer_groups("k") as groups:

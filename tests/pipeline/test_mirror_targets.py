@@ -40,8 +40,8 @@ MIRROR_PLANS = [
     pytest.param(
         {"to": "current"},
         [
-            Row(M0, replicated(59), replicated(59), 60, "keep", "stands there already"),
-            Row(M1, replicated(19), replicated(19), 20, "keep", "stands there already"),
+            Row(M0, replicated(59), replicated(59), 60, "keep", "already there"),
+            Row(M1, replicated(19), replicated(19), 20, "keep", "already there"),
             Row(M2, None, None, None, "keep", "already there"),
         ],
         id="current",
