@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.saga import Owner
 
 
 def shell_owner(command: str) -> Owner:

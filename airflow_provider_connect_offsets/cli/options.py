@@ -17,7 +17,7 @@ CONFIG = click.option(
     metavar="FILE",
     help="Properties of the worker: distributed, standalone, or of a dedicated MirrorMaker 2.",
 )
-FLOW = click.option("--flow", metavar="A->B", help="Which flow of a dedicated MirrorMaker 2, where it has several.")
+FLOW = click.option("--flow", metavar="A->B", help="Which flow of a dedicated MirrorMaker 2, if it has several.")
 CONNECTORS = click.option("--connectors", metavar="NAME,NAME", help="Only these connectors; without it all of them.")
 FROM_BEGINNING = click.option(
     "--from-beginning", is_flag=True, help="Export all offsets that the topic still has, also overwritten ones."

@@ -39,7 +39,7 @@ _TAKES = {
 @click.option("--target-kafka", metavar="HOST:PORT|FILE", help="Of a reset, or of groups: the flow's target.")
 @click.option("--groups", is_flag=True, help="What a failover or its restore has left of consumer groups.")
 @click.option("--offsets-topic", metavar="TOPIC", help="What a removal of orphaned offsets has left of this topic.")
-@click.option("--forward", is_flag=True, help="Finish it where all that was written is proved; without it, undo it.")
+@click.option("--forward", is_flag=True, help="Finish it if all that was written is proved; without it, undo it.")
 @click.option("--run", metavar="DAG/RUN", help="The run that left it, if its lease has not run out yet.")
 @with_options(CONFIG, FLOW, FORCE)
 def recover(  # noqa: PLR0913 - one for each option

@@ -28,10 +28,7 @@ from airflow_provider_connect_offsets.operations.orphans.orphan_stages import fi
 from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on
 from airflow_provider_connect_offsets.operations.stages.captured import connections_of
 from airflow_provider_connect_offsets.operations.stages.recovery import recover as settle
-from airflow_provider_connect_offsets.saga.executor import Toward
-from airflow_provider_connect_offsets.saga.journal import Journal, journals
-from airflow_provider_connect_offsets.saga.lease import Lease, Owner
-from airflow_provider_connect_offsets.saga.record import SagaRecord
+from airflow_provider_connect_offsets.saga import Journal, Lease, Owner, SagaRecord, Toward, journals
 from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 _TIMEOUT = 120.0

@@ -9,3 +9,53 @@ Nothing in here knows Kafka or Airflow: an operation's stages (``operations``) d
 - ``explanation``: the errors that an operation raises for what the executor did
 - ``many``: several sagas at a time
 """
+
+from __future__ import annotations
+
+from airflow_provider_connect_offsets.saga.entry import JournalEntry
+from airflow_provider_connect_offsets.saga.executor import Executor, Toward
+from airflow_provider_connect_offsets.saga.explanation import AsItIs, Explanation, Settled
+from airflow_provider_connect_offsets.saga.journal import Journal, journals
+from airflow_provider_connect_offsets.saga.lease import Lease, Owner
+from airflow_provider_connect_offsets.saga.many import ManySagas
+from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState, StageRecord
+from airflow_provider_connect_offsets.saga.stage import (
+    Captures,
+    Done,
+    Downtime,
+    Found,
+    JsonMap,
+    Kind,
+    Stage,
+    StageState,
+    Undoing,
+    stage_name,
+)
+
+__all__ = [
+    "AsItIs",
+    "Captures",
+    "Done",
+    "Downtime",
+    "Executor",
+    "Explanation",
+    "Found",
+    "Journal",
+    "JournalEntry",
+    "JsonMap",
+    "Kind",
+    "Lease",
+    "ManySagas",
+    "Owner",
+    "Progress",
+    "SagaRecord",
+    "SagaState",
+    "Settled",
+    "Stage",
+    "StageRecord",
+    "StageState",
+    "Toward",
+    "Undoing",
+    "journals",
+    "stage_name",
+]

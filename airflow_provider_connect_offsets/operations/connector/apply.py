@@ -19,12 +19,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
 )
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages
 from airflow_provider_connect_offsets.operations.stages.recovery import executor, recover, undo_import
-from airflow_provider_connect_offsets.saga.entry import JournalEntry
-from airflow_provider_connect_offsets.saga.executor import Toward
-from airflow_provider_connect_offsets.saga.journal import Journal
-from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.saga.record import SagaState
-from airflow_provider_connect_offsets.saga.stage import Stage
+from airflow_provider_connect_offsets.saga import Journal, JournalEntry, Owner, SagaState, Stage, Toward
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 

@@ -15,11 +15,7 @@ from airflow_provider_connect_offsets.operations.connector.stepwise import refus
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
 from airflow_provider_connect_offsets.operations.stages.captured import Alteration, alteration_in
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
-from airflow_provider_connect_offsets.saga.executor import Executor, Toward
-from airflow_provider_connect_offsets.saga.explanation import AsItIs, Settled
-from airflow_provider_connect_offsets.saga.journal import Journal
-from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap
+from airflow_provider_connect_offsets.saga import AsItIs, Captures, Executor, Journal, JsonMap, Owner, Settled, Toward
 
 
 def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) -> int:

@@ -14,8 +14,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     deleted_in,
     prior_state_in,
 )
-from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState
+from airflow_provider_connect_offsets.saga import Owner, Progress, SagaRecord, SagaState
 from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outcome, Result
 
 

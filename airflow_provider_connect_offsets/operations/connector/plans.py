@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, Pl
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.operations.stages.captured import alteration_in
-from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
+from airflow_provider_connect_offsets.saga import SagaRecord, SagaState
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory

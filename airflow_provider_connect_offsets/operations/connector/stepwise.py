@@ -16,9 +16,7 @@ from airflow_provider_connect_offsets.operations.connector.plans import refuse_p
 from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.captured import ALTER, RESUME, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages
-from airflow_provider_connect_offsets.saga.executor import Toward
-from airflow_provider_connect_offsets.saga.journal import Journal
-from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.saga import Journal, Owner, Toward
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 

@@ -12,10 +12,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.captured import PriorState
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
-from airflow_provider_connect_offsets.saga.executor import Toward
-from airflow_provider_connect_offsets.saga.journal import Journal
-from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.saga.record import SagaState
+from airflow_provider_connect_offsets.saga import Journal, Owner, SagaState, Toward
 
 
 @dataclass(frozen=True, slots=True)

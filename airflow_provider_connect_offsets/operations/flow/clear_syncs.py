@@ -11,8 +11,7 @@ from airflow_provider_connect_offsets.operations.connector.stepwise import refus
 from airflow_provider_connect_offsets.operations.flow.flow_reset import ResetJournals, foreign_topics
 from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
-from airflow_provider_connect_offsets.saga.executor import Toward
-from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.saga import Owner, Toward
 from airflow_provider_connect_offsets.workspace.layout import ResetDirectory
 
 _NAMED = 5

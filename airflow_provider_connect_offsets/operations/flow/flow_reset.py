@@ -26,10 +26,7 @@ from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.offset_stages import change_stages
-from airflow_provider_connect_offsets.saga.executor import Toward
-from airflow_provider_connect_offsets.saga.journal import Journal
-from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.saga.stage import Stage
+from airflow_provider_connect_offsets.saga import Journal, Owner, Stage, Toward
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS, REWINDS

@@ -17,13 +17,22 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import commit_deleted, is_whole
 from airflow_provider_connect_offsets.operations.groups.left_groups import reasons
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS
-from airflow_provider_connect_offsets.saga.entry import JournalEntry
-from airflow_provider_connect_offsets.saga.executor import Executor, Toward
-from airflow_provider_connect_offsets.saga.explanation import AsItIs
-from airflow_provider_connect_offsets.saga.journal import Journal
-from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.saga.record import SagaRecord
-from airflow_provider_connect_offsets.saga.stage import Done, Found, JsonMap, Kind, Stage, StageState, Undoing
+from airflow_provider_connect_offsets.saga import (
+    AsItIs,
+    Done,
+    Executor,
+    Found,
+    Journal,
+    JournalEntry,
+    JsonMap,
+    Kind,
+    Owner,
+    SagaRecord,
+    Stage,
+    StageState,
+    Toward,
+    Undoing,
+)
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, journal_root
 
 log = logging.getLogger(__name__)

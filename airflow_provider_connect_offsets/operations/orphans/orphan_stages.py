@@ -16,13 +16,21 @@ from airflow_provider_connect_offsets.operations.orphans.orphans import (
     remove_approved,
 )
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS
-from airflow_provider_connect_offsets.saga.entry import JournalEntry
-from airflow_provider_connect_offsets.saga.executor import Executor, Toward
-from airflow_provider_connect_offsets.saga.explanation import AsItIs
-from airflow_provider_connect_offsets.saga.journal import Journal
-from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.saga.record import SagaState
-from airflow_provider_connect_offsets.saga.stage import Done, Found, JsonMap, Kind, Stage, StageState
+from airflow_provider_connect_offsets.saga import (
+    AsItIs,
+    Done,
+    Executor,
+    Found,
+    Journal,
+    JournalEntry,
+    JsonMap,
+    Kind,
+    Owner,
+    SagaState,
+    Stage,
+    StageState,
+    Toward,
+)
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory, journal_root
 
 log = logging.getLogger(__name__)

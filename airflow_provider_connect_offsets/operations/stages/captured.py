@@ -12,8 +12,7 @@ from airflow_provider_connect_offsets.observe.log_positions import LogPosition
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.operations.stages import steps
-from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState
-from airflow_provider_connect_offsets.saga.stage import Captures, Undoing, stage_name
+from airflow_provider_connect_offsets.saga import Captures, Progress, SagaRecord, SagaState, Undoing, stage_name
 
 log = logging.getLogger(__name__)
 # Titles of stages in the journal; those of earlier versions must still be read.

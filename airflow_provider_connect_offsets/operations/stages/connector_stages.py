@@ -9,7 +9,7 @@ from airflow_provider_connect_offsets.exceptions import Interfered, NotRunning, 
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, RESUME, STOP, PriorState
-from airflow_provider_connect_offsets.saga.stage import (
+from airflow_provider_connect_offsets.saga import (
     Captures,
     Done,
     Downtime,

@@ -14,8 +14,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     deleted_in,
     prior_state_in,
 )
-from airflow_provider_connect_offsets.saga.explanation import Settled
-from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState, StageRecord
+from airflow_provider_connect_offsets.saga import Progress, SagaRecord, SagaState, Settled, StageRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import OwnTopic
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, EMPTY
-from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, JsonMap, Kind, Stage, StageState, Undoing
+from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, Stage, StageState, Undoing
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
 from airflow_provider_connect_offsets.operations.stages.steps import differences
-from airflow_provider_connect_offsets.saga.stage import Captures, Done, Found, JsonMap, Kind, Stage, StageState, Undoing
+from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, Stage, StageState, Undoing
 from airflow_provider_connect_offsets.workspace import files
 
 _NAMED = 3

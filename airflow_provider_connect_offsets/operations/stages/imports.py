@@ -16,12 +16,17 @@ from airflow_provider_connect_offsets.exceptions import (
     WorkspaceUnwritable,
 )
 from airflow_provider_connect_offsets.operations.stages.import_stages import ImportOffsets, Storage, StoredChange
-from airflow_provider_connect_offsets.saga.entry import JournalEntry
-from airflow_provider_connect_offsets.saga.executor import Executor, Toward
-from airflow_provider_connect_offsets.saga.explanation import AsItIs, Settled
-from airflow_provider_connect_offsets.saga.journal import Journal
-from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord
+from airflow_provider_connect_offsets.saga import (
+    AsItIs,
+    Executor,
+    Journal,
+    JournalEntry,
+    Owner,
+    Progress,
+    SagaRecord,
+    Settled,
+    Toward,
+)
 from airflow_provider_connect_offsets.workspace.layout import journal_root
 
 log = logging.getLogger(__name__)

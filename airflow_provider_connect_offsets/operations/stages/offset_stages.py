@@ -35,7 +35,7 @@ from airflow_provider_connect_offsets.operations.stages.connector_stages import 
     StopConnector,
     deleted_by_others,
 )
-from airflow_provider_connect_offsets.saga.stage import (
+from airflow_provider_connect_offsets.saga import (
     Captures,
     Done,
     Found,

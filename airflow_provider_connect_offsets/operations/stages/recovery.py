@@ -26,12 +26,16 @@ from airflow_provider_connect_offsets.operations.stages.explained import Connect
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.imports import Imports
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, CheckRecords
-from airflow_provider_connect_offsets.saga.entry import JournalEntry
-from airflow_provider_connect_offsets.saga.executor import Executor, Toward
-from airflow_provider_connect_offsets.saga.journal import Journal
-from airflow_provider_connect_offsets.saga.lease import Owner
-from airflow_provider_connect_offsets.saga.record import SagaRecord, StageRecord
-from airflow_provider_connect_offsets.saga.stage import Stage
+from airflow_provider_connect_offsets.saga import (
+    Executor,
+    Journal,
+    JournalEntry,
+    Owner,
+    SagaRecord,
+    Stage,
+    StageRecord,
+    Toward,
+)
 
 log = logging.getLogger(__name__)
 

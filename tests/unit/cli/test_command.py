@@ -60,7 +60,7 @@ def _config(tmp_path: Path) -> Path:
 
 
 def test_it_is_installed_under_its_name() -> None:
-    """KIP-199's name, beside the interpreter."""
+    """KIP-199's name, in the directory of the interpreter."""
     done = subprocess.run(
         [Path(sys.executable).with_name("connect-offsets"), "--help"], capture_output=True, text=True, check=False
     )
@@ -173,7 +173,7 @@ def test_a_failed_export_leaves_no_file(run: Shell, config: Path) -> None:
 
 
 def test_an_import_keeps_what_it_changes(run: Shell, config: Path) -> None:
-    """Beside the file its copy, and a document that undoes it, where it is asked for."""
+    """A copy of the file next to it, and a document that undoes the import, if requested."""
     document = json.dumps({"lines": [{"partition": {"filename": "a"}, "offset": None}]})
 
     done = run("import", "--config", config, "--backup", "before.json", stdin=document)
@@ -187,16 +187,16 @@ def test_an_import_keeps_what_it_changes(run: Shell, config: Path) -> None:
     assert run("export", "--config", config).out == EXPORTED
 
 
-def test_a_difference_is_told_by_partition(run: Shell, config: Path) -> None:
-    """Between two exports, and between one and now; with how far numbers are apart."""
+def test_a_difference_is_shown_by_partition(run: Shell, config: Path) -> None:
+    """Between two exports, and between one and now; with the distance of numbers."""
     Path("a.json").write_text(EXPORTED)
     Path("b.json").write_text(EXPORTED.replace('"position":4', '"position":1234').replace('"größe"', '"other"'))
 
-    told = run("diff", "a.json", "b.json")
+    shown = run("diff", "a.json", "b.json")
     now = run("diff", "b.json", "--config", config, "--connectors", "lines")
 
-    assert told.code == 0
-    assert told.out.splitlines() == [
+    assert shown.code == 0
+    assert shown.out.splitlines() == [
         'größe: {"filename":"a"}: {"position":1} → none',
         'lines: {"filename":"a"}: {"position":4} → {"position":1234} (+1,230)',
         'other: {"filename":"a"}: none → {"position":1}',
@@ -223,7 +223,7 @@ def test_whatever_is_imported_is_exported(
 
 
 class Lying(StandaloneFile):
-    """A store that writes another position than it is told to, so many times."""
+    """A store that writes another position than requested, a number of times."""
 
     def __init__(self, path: Path, *, times: int) -> None:
         super().__init__(path)
@@ -232,25 +232,25 @@ class Lying(StandaloneFile):
     def write_all(self, changes: Mapping[str, Offsets]) -> WriteReply:
         self.left -= 1
         wrong = {
-            name: Offsets.of(Entry(one.partition, '{"position":3}') for one in wanted)
-            for name, wanted in changes.items()
+            name: Offsets.of(Entry(one.partition, '{"position":3}') for one in offsets)
+            for name, offsets in changes.items()
         }
         return super().write_all(changes if self.left < 0 else wrong)
 
 
 @pytest.mark.parametrize(("times", "error"), [(1, NotApplied), (9, LeftStopped)])
-def test_what_cannot_be_proved_is_taken_back(
+def test_what_can_not_be_proved_is_undone(
     config: Path, monkeypatch: pytest.MonkeyPatch, times: int, error: type[Exception]
 ) -> None:
-    """Also of the connectors before it; where not even that can be proved, it says so and ends with 3."""
+    """Also of the connectors before it; if not even that can be proved, the message says so and the exit code is 3."""
     from airflow_provider_connect_offsets.cli import main, opened
 
     monkeypatch.chdir(config.parent)
     storage = opened.open_storage(config, None)
     store = Lying(config.parent / "connect.offsets", times=times)
     faulty = opened.WorkerStorage(storage.config, store)
-    wanted = EXPORTED.replace("1}", "7}").replace("4}", "9}")
-    changes = importing.plan(faulty, importing.read_document(wanted, frozenset()))
+    requested = EXPORTED.replace("1}", "7}").replace("4}", "9}")
+    changes = importing.plan(faulty, importing.read_document(requested, frozenset()))
 
     with pytest.raises(error) as raised:
         importing.write(faulty, changes)

@@ -54,15 +54,15 @@ def flow(
     return MadeUpFlow(source, target, offsets, config or {})
 
 
-def seen(made_up: MadeUpFlow) -> dict[int, RemotePartition]:
-    """What a planned failover sees of groups that read the topic, by partition."""
+def observed(made_up: MadeUpFlow) -> dict[int, RemotePartition]:
+    """The remote partitions that a planned failover observes, by partition."""
     found = remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {"orders"})
     return {one.where.partition: one for one in anchored(made_up.clusters, found)}
 
 
-def test_a_partition_that_the_remote_topic_lacks_is_seen() -> None:
-    """Its row has no bounds on the target, and it is as little drained as any that lags behind."""
-    found = seen(flow(THREE))
+def test_a_partition_that_the_remote_topic_lacks_is_observed() -> None:
+    """Its row has no bounds on the target, and it is not drained."""
+    found = observed(flow(THREE))
 
     assert (found[0].drained, found[0].ends_with_stored) == (True, True)
     assert (found[1].on_target, found[1].target, found[1].drained) == (TopicPartition("here.orders", 1), None, False)
@@ -75,9 +75,9 @@ def test_a_partition_that_the_remote_topic_lacks_is_seen() -> None:
     }
 
 
-def test_all_partitions_of_a_topic_without_a_remote_topic_are_seen() -> None:
-    """Whatever the connector has stored for them: no copy of their records is on the target."""
-    found = seen(flow(THREE, on_target={}, stored=2))
+def test_all_partitions_of_a_topic_without_a_remote_topic_are_observed() -> None:
+    """Whatever offset the connector has stored: the target has no copy of their records."""
+    found = observed(flow(THREE, on_target={}, stored=2))
 
     assert {number: (one.target, one.stored, one.drained) for number, one in found.items()} == {
         0: (None, 2, False),
@@ -98,29 +98,29 @@ def test_where_no_record_is_left_there_is_nothing_to_replicate(
     added: MadeUpLog,
     drained: bool,  # noqa: FBT001 - a column
 ) -> None:
-    """From the log start on; even where the connector would begin at the end."""
+    """From the log start on, even if the connector would begin at the log end."""
     latest = {"source.consumer.auto.offset.reset": "latest"}
 
-    assert seen(flow(added))[1].drained is drained
-    assert seen(flow(added, latest))[1].drained is drained
+    assert observed(flow(added))[1].drained is drained
+    assert observed(flow(added, latest))[1].drained is drained
 
 
 @pytest.mark.parametrize("config", [{"topics": "payments"}, {"topics.exclude": "orders"}])
-def test_what_the_connector_does_not_replicate_is_no_business_of_the_flow(config: dict[str, str]) -> None:
+def test_what_the_connector_does_not_replicate_is_left_out(config: dict[str, str]) -> None:
     """Neither selected nor replicated before; partition 0 has an offset, which it keeps."""
-    assert set(seen(flow(THREE, config))) == {0}
+    assert set(observed(flow(THREE, config))) == {0}
 
 
 def test_records_that_the_target_lacks_refuse_a_planned_failover() -> None:
     """By topic and partition; an empty partition refuses nothing."""
     made_up = flow(THREE)
-    refuse_undrained(seen(flow(EMPTY)).values())
+    refuse_undrained(observed(flow(EMPTY)).values())
 
     with pytest.raises(
         NotDrained,
         match=r"topic 'orders', partition 1 ends at 3 and the target's 'here\.orders' has no such partition, .*refresh",
     ):
-        refuse_undrained(seen(made_up).values())
+        refuse_undrained(observed(made_up).values())
 
 
 def test_no_record_of_it_is_compared(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_no_record_of_it_is_compared(tmp_path: Path) -> None:
     kept = {"topic": "orders", "kafka_partition": 1, "closing_upstream": 0, "closing_downstream": 0}
     opening = {"opening_upstream": None, "opening_downstream": 1, "written_at": datetime(2026, 1, 31, tzinfo=UTC)}
     write_dataset(f"{tmp_path.as_uri()}/kept/1", REWINDS, [{**kept, **opening}])
-    remote_partitions = seen(made_up).values()
+    remote_partitions = observed(made_up).values()
 
     assert write_compared(made_up.clusters, remote_partitions, before, after) == {}
     assert kept_mappings(f"{tmp_path.as_uri()}/kept", made_up.clusters, remote_partitions) == []
@@ -143,7 +143,7 @@ def test_no_record_of_it_is_compared(tmp_path: Path) -> None:
     assert [row["same"] for row in read_dataset(after.checked_claims, CHECKED_CLAIMS)] == [None]
 
 
-def test_a_failback_is_not_held_up_by_it() -> None:
+def test_a_failback_does_not_wait_for_it() -> None:
     """No group was in a partition that is at home only."""
     made_up = flow(THREE)
     back = Clusters(made_up.clusters.target, cast("KafkaCluster", made_up.clusters.source))

@@ -28,16 +28,16 @@ def flow(*, settings: Mapping[str, str] | None = None, config: Mapping[str, str]
     return MadeUpFlow(source, target, {("orders", 0): 999, ("orders", 1): 999}, config or {})
 
 
-def seen(made_up: MadeUpFlow) -> list[RemotePartition]:
-    """What a planned failover sees of it."""
+def observed(made_up: MadeUpFlow) -> list[RemotePartition]:
+    """The remote partitions that a planned failover observes."""
     return anchored(
         made_up.clusters, remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {"orders"})
     )
 
 
 def found(made_up: MadeUpFlow, *positions: int) -> set[tuple[int, int, int]]:
-    """Mappings that are found where the groups' lowest positions are these, by partition."""
-    remote_partitions = seen(made_up)
+    """Mappings that the search returns for the groups' lowest positions, by partition."""
+    remote_partitions = observed(made_up)
     known = {one.where: current(one, (), ()) for one in remote_partitions}
     lowest = {TopicPartition("orders", number): position for number, position in enumerate(positions)}
     rows = bisected(made_up.clusters, remote_partitions, known, lowest)
@@ -63,8 +63,8 @@ def test_each_change_is_found_by_single_records() -> None:
         {"config": {"transforms": "mask"}},
     ],
 )
-def test_nothing_is_looked_for_where_it_would_prove_nothing(changed: dict[str, dict[str, str]]) -> None:
-    """Compaction and transformations take records away; without timestamps too many look the same."""
+def test_nothing_is_searched_if_it_would_prove_nothing(changed: dict[str, dict[str, str]]) -> None:
+    """Compaction and transformations drop records; without timestamps too many records have the same digest."""
     assert found(flow(**changed), 0, 0) == set()
 
 
@@ -83,9 +83,11 @@ def test_mappings_of_earlier_topics_are_left_out(
     syncs: Sequence[tuple[int, int]], kept: Sequence[tuple[int, int]], known: Sequence[tuple[int, int]]
 ) -> None:
     """Offsets fell, or lie beyond the end of a log."""
-    one = seen(flow())[0]
+    one = observed(flow())[0]
 
-    told = current(one, [OffsetMapping(*mapping) for mapping in syncs], [OffsetMapping(*mapping) for mapping in kept])
+    mappings = current(
+        one, [OffsetMapping(*mapping) for mapping in syncs], [OffsetMapping(*mapping) for mapping in kept]
+    )
 
-    assert sorted(tuple(mapping) for mapping in told) == sorted(known)
+    assert sorted(tuple(mapping) for mapping in mappings) == sorted(known)
     assert current(replace(one, target=None), [], []) == []

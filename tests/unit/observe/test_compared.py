@@ -32,7 +32,7 @@ class Unreadable(MadeUpCluster):
 
 
 def read_whole(tmp_path: Path, target: MadeUpCluster) -> FailoverDirectory:
-    """Read two partitions on either side, as a preview has asked for."""
+    """Read two partitions on either side, as a preview has requested."""
     made_up = MadeUpFlow(MadeUpCluster({"orders": [LOG, LOG]}), target, {("orders", 0): 9, ("orders", 1): 9})
     before, after = FailoverDirectory(f"{tmp_path.as_uri()}/1"), FailoverDirectory(f"{tmp_path.as_uri()}/2")
     names = {"topic": "orders", "target_topic": "here.orders"}
@@ -44,7 +44,7 @@ def read_whole(tmp_path: Path, target: MadeUpCluster) -> FailoverDirectory:
 
 
 def test_what_is_read_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is held in memory at a time; by the names of the source on either side."""
+    """However many digests are in memory at a time; with the source's names on either side."""
     monkeypatch.setattr(compared, "_IN_MEMORY", 3)
 
     directory = read_whole(tmp_path, MadeUpCluster({"here.orders": [LOG, LOG]}))

@@ -18,7 +18,7 @@ from tests.support.rows.made_up_cluster import MadeUpFlow, MadeUpLog, WithReader
 
 
 class Unread(WithReader):
-    """A cluster with one group, whose logs must not be read whole."""
+    """A cluster with one group, whose logs must not be read as a whole."""
 
     def digests(self, spans: Mapping[TopicPartition, Span], *, timed: Mapping[str, bool]) -> Iterator[Digest]:
         del timed
@@ -26,7 +26,7 @@ class Unread(WithReader):
 
 
 def test_records_that_are_left_refuse_it_before_any_log_is_read(tmp_path: Path) -> None:
-    """Who has to begin again has not stood still for the time that reading takes."""
+    """A flow that has to begin again was not stopped for the time that reading takes."""
     source, target = Unread({"orders": [MadeUpLog.of(*"abc")]}), Unread({"here.orders": [MadeUpLog.of(*"ab")]})
     made_up = MadeUpFlow(source, target, {("orders", 0): 1})
     request = FailoverRequest.parse(

@@ -37,7 +37,7 @@ THERE, DOWN = 0, None
 
 @dataclass
 class Logs:
-    """A log that starts at another offset, or nowhere, each time somebody looks; the last answer holds on."""
+    """A log that starts at another offset, or does not exist, at each call; the last answer is repeated."""
 
     starts: Iterator[int | None]
     servers: str = "scripted:9092"
@@ -62,7 +62,7 @@ class Logs:
 
 
 class Lying(StandaloneFile):
-    """Writes another offset than it is told, once."""
+    """Writes another offset than requested, once."""
 
     lied = False
 
@@ -115,7 +115,7 @@ def stands(store: StandaloneFile) -> str | None:
 def test_what_becomes_of_the_change(
     path: Path, starts: tuple[int | None, ...], kind: type[Exception], message: str, offset: str
 ) -> None:
-    """Nothing written, written and undone, or written and never called applied; as in a worker, so in its storage."""
+    """Nothing is written, or it is undone, or it is not called applied; through a worker as in its storage."""
     store = StandaloneFile(path)
 
     with pytest.raises(kind, match=message):
@@ -124,8 +124,8 @@ def test_what_becomes_of_the_change(
     assert stands(store) == offset
 
 
-def test_nobody_can_look_after_the_resume(path: Path) -> None:
-    """The offsets are proved and it has resumed: a warning, and no failure that would invite to do it again."""
+def test_logs_that_can_not_be_read_after_the_resume(path: Path) -> None:
+    """The offsets are proved and it has resumed: a warning, and no failure that would suggest a repetition."""
     store = StandaloneFile(path)
 
     outcome = change(store, THERE, THERE, DOWN)
@@ -134,7 +134,7 @@ def test_nobody_can_look_after_the_resume(path: Path) -> None:
     assert "Whether records at the positions of 'flow' were deleted is unknown" in outcome.warnings[0]
 
 
-def test_nobody_can_look_before_the_prior_offsets_are_resumed_on(path: Path) -> None:
+def test_logs_that_can_not_be_read_before_the_undo_resumes(path: Path) -> None:
     """They are proved, and brokers that are down are no reason to keep a connector down as well."""
     store = Lying(path)
 
@@ -145,7 +145,7 @@ def test_nobody_can_look_before_the_prior_offsets_are_resumed_on(path: Path) -> 
 
 
 def test_brokers_that_come_back_are_waited_for(path: Path) -> None:
-    """An answer that comes within the time that states are waited for is as good as one at once."""
+    """An answer within the timeout counts like an immediate one."""
     store = StandaloneFile(path)
 
     assert change(store, DOWN, THERE, DOWN, THERE).result is Result.APPLIED

@@ -1,5 +1,5 @@
-"""A running flow is observed: MirrorMaker 2's records are within the observed logs."""
-
+<"""A running flow is observed: MirrorMaker 2's records are within the observed logs."""
+=
 from __future__ import annotations
 
 import struct
@@ -24,9 +24,9 @@ SYNCS = "mm2-offset-syncs.there.internal"
 
 
 class Busy(WithReader):
-    """A cluster with one group, to whose topic a record comes, and a sync of it, with each look at the one or other."""
+    """A cluster with one group; each time its topic or its syncs are read, a record and its sync are added."""
 
-    asked = 0
+    reads = 0
 
     def topics(self) -> dict[str, int]:
         return {**super().topics(), SYNCS: 1}
@@ -38,7 +38,7 @@ class Busy(WithReader):
     @contextmanager
     def topic(self, _name: str) -> Iterator[Busy]:
         """What ``kafka.topic_reader.TopicReader`` reads of the topic of syncs."""
-        self.asked += 1
+        self.reads += 1
         self._replicate()
         yield self
 
@@ -54,8 +54,8 @@ class Busy(WithReader):
             records[len(records)] = "next"
 
 
-def test_no_sync_tells_of_a_record_beyond_the_end_of_its_log(tmp_path: Path) -> None:
-    """Such a one would be taken for one of an earlier topic, and so would all before it."""
+def test_no_sync_is_of_a_record_beyond_the_log_end(tmp_path: Path) -> None:
+    """It would be taken for a sync of an earlier topic, and so would all before it."""
     source, target = Busy({"orders": [MadeUpLog({0: "a"})]}), Busy({"here.orders": [MadeUpLog({0: "a"})]})
     made_up = MadeUpFlow(source, target, {("orders", 0): 0})
     request = FailoverRequest.parse(
@@ -68,4 +68,4 @@ def test_no_sync_tells_of_a_record_beyond_the_end_of_its_log(tmp_path: Path) -> 
     [sync] = read_dataset(directory.stored_syncs, STORED_RECORDS)
     [partition] = read_dataset(directory.mirror_partitions, MIRROR_PARTITIONS)
     assert struct.unpack(">qq", sync["value"])[0] < partition["source_end"]
-    assert source.asked == 1  # or what is looked for by single records would go by others
+    assert source.reads == 1  # or the search of single records would go by others

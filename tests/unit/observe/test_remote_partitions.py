@@ -41,8 +41,8 @@ def flow(
     )
 
 
-def seen(made_up: MadeUpFlow) -> list[RemotePartition]:
-    """What a planned failover sees of groups that read the topic."""
+def observed(made_up: MadeUpFlow) -> list[RemotePartition]:
+    """The remote partitions that a planned failover observes."""
     return anchored(made_up.clusters, remote_partitions_of(made_up.info(), made_up.clients, made_up.clusters, {HERE}))
 
 
@@ -50,7 +50,7 @@ THREE = MadeUpLog.of("a", "b", "c")
 
 
 @pytest.mark.parametrize(
-    ("source", "target", "stored", "told"),
+    ("source", "target", "stored", "expected"),
     [
         (THREE, THREE, 2, True),
         (THREE, MadeUpLog.of("a", "b", "c", "somebody else's"), 2, False),
@@ -65,16 +65,16 @@ def test_whether_the_remote_topic_ends_with_the_record_that_is_stored(
     source: MadeUpLog,
     target: MadeUpLog,
     stored: int | None,
-    told: bool | None,  # noqa: FBT001 - a column
+    expected: bool | None,  # noqa: FBT001 - a column
 ) -> None:
-    """Null where the two records were not compared; ``gapless`` says nothing of it."""
-    [one] = seen(flow(source, target, stored=stored))
+    """Null if the two records were not compared; ``gapless`` does not matter."""
+    [one] = observed(flow(source, target, stored=stored))
 
-    assert (one.ends_with_stored, one.gapless) == (told, True)
+    assert (one.ends_with_stored, one.gapless) == (expected, True)
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "expected"),
     [
         ({}, (True, False, True)),
         ({"source_topic": {"cleanup.policy": "compact"}}, (False, False, True)),
@@ -85,16 +85,16 @@ def test_whether_the_remote_topic_ends_with_the_record_that_is_stored(
         ({"source_topic": {"message.timestamp.type": "LogAppendTime"}}, (True, False, True)),
     ],
 )
-def test_compaction_transformations_and_timestamps_are_told_apart(
-    settings: dict[str, dict[str, str]], told: tuple[bool, bool, bool]
+def test_compaction_transformations_and_timestamps_are_kept_apart(
+    settings: dict[str, dict[str, str]], expected: tuple[bool, bool, bool]
 ) -> None:
-    """Columns ``gapless``, ``transformed`` and ``timed``: evidence presumes each for a reason of its own."""
-    [one] = seen(flow(THREE, THREE, stored=2, **settings))
+    """Columns ``gapless``, ``transformed`` and ``timed``: each kind of evidence needs other ones."""
+    [one] = observed(flow(THREE, THREE, stored=2, **settings))
 
-    assert (one.gapless, one.transformed, one.timed) == told
+    assert (one.gapless, one.transformed, one.timed) == expected
 
 
-def test_where_the_source_is_gone_the_remote_topic_tells_of_itself() -> None:
+def test_without_a_source_the_remote_topic_is_observed() -> None:
     """Nothing is known of the connector's transformations then."""
     target = MadeUpCluster(
         {THERE: [THREE]}, {THERE: {"cleanup.policy": "compact", "message.timestamp.type": "LogAppendTime"}}
@@ -107,7 +107,7 @@ def test_where_the_source_is_gone_the_remote_topic_tells_of_itself() -> None:
 
 
 @pytest.mark.parametrize("policy", Policy)
-def test_where_the_source_is_gone_no_topic_is_left_out_for_the_end_of_its_name(policy: Policy) -> None:
+def test_without_a_source_no_topic_is_left_out_for_the_end_of_its_name(policy: Policy) -> None:
     """MirrorMaker 2 replicates topics that end with ``internal``; only its own and Kafka's are left out."""
     flow = Flow(source_alias="here", policy=policy)
     names = {"orders", "orders-internal", "ordersinternal", "payments.internal"}
@@ -120,12 +120,12 @@ def test_where_the_source_is_gone_no_topic_is_left_out_for_the_end_of_its_name(p
 
 
 def test_rows_name_from_where_on_both_logs_were_read(tmp_path: Path) -> None:
-    """No further back than either log reaches; null where nothing was read."""
+    """No further back than either log reaches; null if nothing was read."""
     made_up = flow(MadeUpLog.of("b", "c", start=1), THREE, stored=2)
     before, after = FailoverDirectory(f"{tmp_path.as_uri()}/1"), FailoverDirectory(f"{tmp_path.as_uri()}/2")
     place = {"topic": HERE, "target_topic": THERE, "kafka_partition": 0}
     write_dataset(before.compare_ranges, COMPARE_RANGES, [{**place, "source_from": 0, "target_from": 1}])
-    remote_partitions = seen(made_up)
+    remote_partitions = observed(made_up)
 
     read_from = write_compared(made_up.clusters, remote_partitions, before, after)
 

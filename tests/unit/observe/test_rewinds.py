@@ -35,7 +35,7 @@ IDS = TopicIds({"t": "source"}, {"eu.t": "target"})
 
 
 def row(partition: int, before: int | None, after: int | None, action: Action) -> PlanRow:
-    """A row of topic ``t`` from position to position; None: nothing stored, and not known where it resumes."""
+    """A row of topic ``t`` from position to position; None: nothing is stored, or the next position is unknown."""
 
     def stored(position: int | None) -> str | None:
         return f'{{"offset":{position - 1}}}' if position else None
@@ -46,7 +46,7 @@ def row(partition: int, before: int | None, after: int | None, action: Action) -
     )
 
 
-def told(rows: list[PlanRow], ends: dict[int, int]) -> list[tuple[int | None, ...]]:
+def kept(rows: list[PlanRow], ends: dict[int, int]) -> list[tuple[int | None, ...]]:
     plan = OffsetPlan.of(Request.parse(connector="flow", to="earliest", now=NOON), rows)
     at_stop = Offsets.of(Entry(one.partition, one.before) for one in rows if one.before)
     flow = Flow.of({"source.cluster.alias": "eu"})
@@ -54,8 +54,8 @@ def told(rows: list[PlanRow], ends: dict[int, int]) -> list[tuple[int | None, ..
     return [tuple(found.values())[1:6] for found in rewinds(plan, at_stop, bounds, flow, now=NOON, ids=IDS)]
 
 
-def test_pairs_that_are_known() -> None:
-    """The last record before it, and the place of the next; of a partition that stays, both are of one generation."""
+def test_mappings_that_are_known() -> None:
+    """The last record before it, and the offset of the next; of an unchanged partition both are of one generation."""
     rows = [
         row(0, 100, 0, Action.CLEAR),
         row(1, 100, 40, Action.SET),
@@ -65,7 +65,7 @@ def test_pairs_that_are_known() -> None:
         row(5, 100, 0, Action.CLEAR),
     ]
 
-    assert told(rows, {0: 150, 1: 90, 2: 90, 3: 90, 4: 0}) == [
+    assert kept(rows, {0: 150, 1: 90, 2: 90, 3: 90, 4: 0}) == [
         (0, 99, 149, 0, 150),
         (1, 99, 89, 40, 90),
         (2, 99, 89, 100, 90),
@@ -76,14 +76,14 @@ def test_pairs_that_are_known() -> None:
 
 
 def test_a_reset_that_ended_before_its_time_is_passed_over(tmp_path: Path) -> None:
-    """Half a directory tells nothing, and keeps nobody from moving groups."""
+    """An incomplete directory is left out, and does not prevent a failover."""
     files.write_bytes(join(tmp_path.as_uri(), "20260131T120000Z-0123456789ab", "part-00000.parquet"), b"PAR1")
 
     assert kept_mappings._of_resets(tmp_path.as_uri(), {}, IDS) == {}
 
 
-def test_pairs_of_topics_that_were_created_anew_are_not_believed(tmp_path: Path) -> None:
-    """Their ids tell, on either side; of a row without ids the records have to."""
+def test_mappings_of_topics_that_were_created_anew_are_left_out(tmp_path: Path) -> None:
+    """Their ids differ on either side; of a row without ids only the records decide."""
     rows = [
         {**reset(number), "topic_id": of_source, "target_topic_id": of_target}
         for number, (of_source, of_target) in enumerate(
@@ -106,8 +106,8 @@ def reset(partition: int) -> dict[str, Any]:
     return {"topic": "t", "kafka_partition": partition, **closing, **opening, "written_at": NOON}
 
 
-def test_syncs_of_another_time() -> None:
-    """A new one lies neither before the record at which the flow went on, nor before the place that it got."""
+def test_older_syncs_do_not_fit() -> None:
+    """A new one lies neither before the record at which the flow resumed, nor before that record's copy."""
     where = TopicPartition("t", 0)
     opening = Opening(upstream=40, downstream=90)
 

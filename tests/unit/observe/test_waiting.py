@@ -23,12 +23,12 @@ CONTROL = cast("ConnectorControl", cast("Any", Failed()))
 
 @pytest.mark.parametrize("state", ["RUNNING", "PAUSED"])
 def test_a_failed_task_ends_the_waiting(state: str) -> None:
-    """Waiting longer would not mend it."""
+    """Waiting longer would not repair it."""
     with pytest.raises(NotRunning, match=f"'flow' has failed while {state} is awaited: Boom"):
         observe_state(CONTROL, "flow", state)
 
 
 def test_a_failed_connector_may_still_be_stopped() -> None:
-    """Its task is there until the stop has been carried out; FAILED itself is reached."""
+    """Its task exists until the stop was carried out; FAILED itself is reached."""
     assert not observe_state(CONTROL, "flow", "STOPPED").reached
     assert observe_state(CONTROL, "flow", "FAILED").reached

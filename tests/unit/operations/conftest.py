@@ -19,7 +19,7 @@ def _run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The properties of a standalone worker that is down, and its file; a place for journals."""
+    """The properties of a standalone worker that is down, its file, and a directory for journals."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     write_mappings(tmp_path / "connect.offsets", STORED)

@@ -30,7 +30,7 @@ def test_whole_names_are_matched() -> None:
     ("pattern", "sentence"), [("sink", "matches none of the 3 connectors"), ("a(", "is no regular")]
 )
 def test_a_pattern_that_means_nothing_is_refused(pattern: str, sentence: str) -> None:
-    """In one sentence that shows what there is."""
+    """In one sentence that lists existing names."""
     with pytest.raises(InvalidRequest, match=sentence):
         select(NAMES, pattern)
 
@@ -53,7 +53,7 @@ def test_a_pattern_that_means_nothing_is_refused(pattern: str, sentence: str) ->
         ({"a": UnknownConnector("a is gone."), "b": Unreachable("down.")}, FleetIncomplete, "2 of 2"),
     ],
 )
-def test_what_is_incomplete_is_told_by_name(ended: dict[str, Any], kind: type[Exception], sentence: str) -> None:
+def test_what_is_incomplete_is_named(ended: dict[str, Any], kind: type[Exception], sentence: str) -> None:
     """A failure that may pass by itself lets the task be tried again; any other does not."""
     with pytest.raises(kind, match=sentence) as caught:
         refuse_incomplete(ended, ["a", "b"])

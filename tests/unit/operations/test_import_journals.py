@@ -46,7 +46,7 @@ def is_lease(uri: str, value: Any) -> bool:
 
 @contextmanager
 def unwritable(monkeypatch: pytest.MonkeyPatch, is_it: Callable[[str, Any], bool]) -> Iterator[None]:
-    """Let the journal be read-only from the first file on of which something is true."""
+    """Let the journal be read-only from the first file on that fulfils a condition."""
     publish, create, broken = files.write_bytes, files.create_bytes, list[str]()
 
     def refuse(uri: str, content: bytes) -> None:
@@ -77,7 +77,7 @@ def test_nothing_is_written_without_a_journal(
     monkeypatch: pytest.MonkeyPatch,
     is_it: Callable[[str, Any], bool],
 ) -> None:
-    """Whichever of its files it is that can't be written; the file is named, and where else it might lie."""
+    """Whichever of its files can't be written; the error names the file, and the option for another directory."""
     with unwritable(monkeypatch, is_it):
         ended = run("import", "--config", config, stdin=WANTED)
 
@@ -92,7 +92,7 @@ def test_nothing_is_written_without_a_journal(
 def test_what_cannot_be_noted_is_undone_from_memory(
     run: Shell, config: Path, store: StandaloneFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is written and proved, but nobody who comes next could know; once the journal is back, an import is made."""
+    """It is written and proved, but the next process could not know; once the journal is back, an import succeeds."""
     with unwritable(monkeypatch, is_end):
         ended = run("import", "--config", config, stdin=WANTED)
 
@@ -104,8 +104,10 @@ def test_what_cannot_be_noted_is_undone_from_memory(
     assert stands(store) == AFTER
 
 
-def test_a_place_that_is_none(run: Shell, config: Path, store: StandaloneFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is no directory, as where a user has no home."""
+def test_a_directory_that_does_not_exist(
+    run: Shell, config: Path, store: StandaloneFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path that is no directory, or a user without a home."""
     monkeypatch.setenv("XDG_STATE_HOME", str(config))
 
     ended = run("import", "--config", config, stdin=WANTED)
@@ -116,7 +118,7 @@ def test_a_place_that_is_none(run: Shell, config: Path, store: StandaloneFile, m
     assert stands(store) == AFTER
 
 
-def test_a_relative_place_counts_as_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_relative_directory_counts_as_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As the XDG Base Directory Specification has it."""
     monkeypatch.setenv("HOME", str(tmp_path))
     for given in ("state", ""):
@@ -128,7 +130,7 @@ def test_a_relative_place_counts_as_none(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_a_change_by_airflow_has_the_same_journal(
     config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However the path of the file is given."""
+    """However the path of the file is written."""
     extra = {"offsets_file": str(tmp_path / "connect.offsets")}
     monkeypatch.setenv("AIRFLOW_CONN_STORED", json.dumps({"conn_type": "kafka_connect", "extra": extra}))
     config.write_text("offset.storage.file.filename=connect.offsets\n")

@@ -42,8 +42,8 @@ def test_nothing_is_kept_of_a_dry_run(run: Shell, config: Path, store: Standalon
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_killed_import_is_taken_back(run: Shell, config: Path, store: StandaloneFile, moment: str) -> None:
-    """By the next one, and by a person; what the killed one had written stood there until then."""
+def test_a_killed_import_is_undone(run: Shell, config: Path, store: StandaloneFile, moment: str) -> None:
+    """By the next one, and by a person; what the killed one had written was stored until then."""
     killed(moment, "import", "--config", config, "--file", "wanted.json")
     assert stands(store) == (AFTER if moment == "after" else BEFORE)
 
@@ -58,7 +58,7 @@ def test_a_killed_import_is_taken_back(run: Shell, config: Path, store: Standalo
 
 
 def test_two_imports_of_other_connectors_never_overlap(run: Shell, config: Path, store: StandaloneFile) -> None:
-    """As each of them writes the file whole."""
+    """As each of them writes the whole file."""
     other = json.dumps({"other": [{"partition": {"filename": "a"}, "offset": None}]})
     with started("waits", "before", "import", "--config", config, "--file", "wanted.json") as process:
         assert process.stdout is not None
@@ -78,26 +78,26 @@ def imports(store: StandaloneFile, refuse_running: Callable[[object], None] = la
     return Imports.into(store, owner, workspace=own_workspace(), refuse_running=refuse_running)
 
 
-def test_a_dead_import_is_not_taken_back_under_a_running_worker(config: Path, store: StandaloneFile) -> None:
-    """It would overwrite that; exactly the connectors of the dead one are looked at."""
+def test_a_dead_import_is_not_undone_under_a_running_worker(config: Path, store: StandaloneFile) -> None:
+    """It would overwrite that; exactly the connectors of the dead import are checked."""
     killed("after", "import", "--config", config, "--file", "wanted.json")
-    asked = []
+    checked = []
 
     def refuse_running(names: Any) -> None:
-        asked.extend(names)
+        checked.extend(names)
         raise NotStopped("Nothing was written: it is RUNNING.")
 
     with pytest.raises(NotStopped, match=r"^The import into file .* ended before its time, and .* it is RUNNING\.$"):
         imports(store, refuse_running).settle_left()
 
-    assert asked == ["lines", "new"]
+    assert checked == ["lines", "new"]
     assert stands(store) == AFTER
     assert "was undone" in str(imports(store).settle_left())
     assert stands(store) == BEFORE
 
 
 class Stubborn(StandaloneFile):
-    """Writes, and says that it did not; or does not write at all."""
+    """Writes, and reports that it did not; or does not write at all."""
 
     writes = True
 
@@ -107,23 +107,23 @@ class Stubborn(StandaloneFile):
         raise OutcomeUnknown("the answer was lost.")
 
 
-def test_what_cannot_be_taken_back_is_told_by_whom_it_was_left(config: Path, store: StandaloneFile) -> None:
+def test_what_can_not_be_undone_is_named_with_its_run(config: Path, store: StandaloneFile) -> None:
     """With the document in the journal that a person can import; the next one tries again."""
     killed("after", "import", "--config", config, "--file", "wanted.json")
 
     with pytest.raises(
         LeftStopped, match=r"^The import into .* the answer was lost\. .*/000001\.prior\.json\.$"
-    ) as told:
+    ) as raised:
         imports(Stubborn(store.path)).settle_left()
 
-    kept = parse_kip199(files.read_json(str(told.value).rpartition(" ")[2][:-1]))
+    kept = parse_kip199(files.read_json(str(raised.value).rpartition(" ")[2][:-1]))
     assert {name: offsets.stored() for name, offsets in kept.items()} == {"lines": BEFORE["lines"], "new": {}}
     assert "was undone" in str(imports(store).settle_left())
     assert stands(store) == BEFORE
 
 
 class Interrupted(StandaloneFile):
-    """Somebody presses Ctrl-C as it reads back."""
+    """A person presses Ctrl-C while it reads back."""
 
     written = False
 
@@ -152,7 +152,7 @@ def test_an_interrupted_import_is_undone_on_its_way_out(config: Path, store: Sta
 
 
 def test_what_was_changed_since_it_was_shown_is_drift(config: Path, store: StandaloneFile) -> None:
-    """Nothing is written over what nobody has seen; what is not listed may change as it likes."""
+    """Nothing is written over offsets that were not shown; those that are not listed may change."""
     opened = open_storage(config, None)
     changes = importing.plan(opened, importing.read_document(WANTED, frozenset()))
     elsewhere = {"other": [{"partition": {"filename": "a"}, "offset": {"position": 2}}]}
@@ -166,8 +166,8 @@ def test_what_was_changed_since_it_was_shown_is_drift(config: Path, store: Stand
     assert stands(store)["lines"] == AFTER["lines"]
 
 
-def test_an_answer_that_is_lost_is_put_back(config: Path, store: StandaloneFile) -> None:
-    """As ever: what was written can't be trusted, and where it can't be put back either, code 3 says so."""
+def test_an_import_whose_answer_is_lost_is_undone(config: Path, store: StandaloneFile) -> None:
+    """As always: what was written can't be trusted; if it can't be undone either, the exit code is 3."""
     opened = WorkerStorage(open_storage(config, None).config, Stubborn(store.path))
     changes = importing.plan(opened, importing.read_document(WANTED, frozenset()))
 
@@ -187,10 +187,10 @@ def test_an_answer_that_is_lost_is_put_back(config: Path, store: StandaloneFile)
         ({"a": 4, "b": 8}, Found.FOREIGN),
     ],
 )
-def test_one_look_tells_how_far_an_import_has_come(
+def test_one_observation_shows_how_far_an_import_has_come(
     store: StandaloneFile, tmp_path: Path, positions: dict[str, int], found: Found
 ) -> None:
-    """By what stands at each of its partitions, as its journal knows them; all others are no business of it."""
+    """By what is stored in each of its partitions, as its journal keeps them; others do not matter."""
     changes = [StoredChange("lines", store.read_offsets("lines"), Offsets.of([entry("a", 100), entry("b", 7)]))]
     begun = ImportOffsets(store.name, store, changes, file=lambda name: (tmp_path / name).as_uri())
     captured = begun.capture({})

@@ -15,7 +15,7 @@ from tests.support.rows.written import rewound
 
 
 def planned(run: RunDirectory, *, ago: timedelta) -> RunDirectory:
-    """Say that the plan was made so long ago."""
+    """Pretend that the plan was made that long ago."""
     summary = files.read_json(run.summary)
     files.write_json(run.summary, {**summary, "planned_at": (datetime.now(tz=UTC) - ago).isoformat()})
     return run
@@ -32,7 +32,7 @@ def test_another_plan_than_the_approved_one_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_plan_ages(tmp_path: Path) -> None:
-    """It may be as old as said, and no older; the error says what to do."""
+    """It may be as old as configured, and no older; the error names the next step."""
     run = rewound(tmp_path).run
     hour = timedelta(hours=1)
 

@@ -21,18 +21,18 @@ PRIOR = Committed(3, "noted")
 
 
 def adding(earlier: Replacements, due: int, stands: Committed | None, *, digest: str = "two") -> Replacements:
-    """A commit of ``due`` into partition 0 of group ``g``, where this stands."""
+    """A commit of ``due`` into partition 0 of group ``g``, which has these offsets."""
     present = {"g": Group("Empty", 0, {} if stands is None else {ZERO: stands})}
     return added(earlier, {"g": {ZERO: due}}, present, {"g"} if stands else set(), digest=digest)
 
 
-def test_what_stands_there_is_kept() -> None:
-    """With its metadata; a group that is not there has nothing, and is told from one that is."""
+def test_what_is_replaced_is_kept() -> None:
+    """With its metadata; a group that does not exist has no offset, and is marked so."""
     assert adding({}, 30, PRIOR) == {"g": {ZERO: Replaced(PRIOR, 30, existed=True, digest="two")}}
     assert adding({}, 30, None) == {"g": {ZERO: Replaced(None, 30, existed=False, digest="two")}}
 
 
-def test_what_the_run_has_put_there_itself_is_not_what_stood_there_before() -> None:
+def test_what_the_run_has_committed_itself_is_not_kept_as_prior() -> None:
     """Neither in a retry nor in a run that is cleared and translates anew; the group's own progress is."""
     earlier = {
         "g": {

@@ -30,7 +30,7 @@ NO_CLIENT = cast("Any", None)
         (STOP, "elsewhere", "Run it once more (a dry run does not do it), which finishes or restores it;"),
     ],
 )
-def test_they_are_refused_and_told_what_to_run(title: str, cluster: str, advice: str) -> None:
+def test_they_are_refused_and_the_error_names_what_to_run(title: str, cluster: str, advice: str) -> None:
     """A reset needs the clusters of its flow, and a connector the Connect cluster that it is in."""
     stage = StageRecord(title, "flow", cluster, {"optional": False, "topics": [], "kept": ""})
     record = SagaRecord("flow", Owner("dag/dead", "apply", "host", 1), operation="the operation", stages=(stage,))
@@ -39,8 +39,8 @@ def test_they_are_refused_and_told_what_to_run(title: str, cluster: str, advice:
         built(record, Clients(NO_CLIENT, NO_CLIENT, cluster="here"))
 
 
-def test_a_connector_that_is_named_twice_is_not_held(tmp_path: Path) -> None:
-    """Refused before it is asked anything."""
+def test_a_connector_that_is_named_twice_is_not_claimed(tmp_path: Path) -> None:
+    """Refused before anything is requested of it."""
     journal = Journal(tmp_path.as_uri(), cluster="here", connector="mirror")
     members = [Member(Clients(NO_CLIENT, NO_CLIENT), journal)] * 2
 
@@ -57,10 +57,10 @@ def test_a_connector_that_is_named_twice_is_not_held(tmp_path: Path) -> None:
         (Origin.TOPIC, "to=file and value=a file that holds the offsets which the log of this task shows"),
     ],
 )
-def test_the_way_back_is_told_where_it_can_not_be_kept(
+def test_prior_offsets_are_logged_if_they_can_not_be_kept(
     origin: Origin, advice: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The workspace can't be written any more: what a person needs is in the log then."""
+    """The workspace can't be written any more: the log has what a person needs."""
 
     def keep(_name: str, _value: Any) -> str:
         raise OSError(30, "Read-only file system")
@@ -69,7 +69,7 @@ def test_the_way_back_is_told_where_it_can_not_be_kept(
     found = Alteration(State.RUNNING, prior, prior.removed())
     clients = Clients(NO_CLIENT, NO_CLIENT, origin=origin)
 
-    told = by_hand(clients, "mirror", found, Undoing(returned=False, error=None, keep=keep))
+    text = by_hand(clients, "mirror", found, Undoing(returned=False, error=None, keep=keep))
 
-    assert told.endswith(advice)
+    assert text.endswith(advice)
     assert '"offset": {"offset": 7}' in caplog.text

@@ -32,7 +32,7 @@ PARTITION = '{"filename":"a"}'
 
 
 class Lying(StandaloneFile):
-    """Writes another position than it is told, and always the same."""
+    """Writes another position than requested, and always the same."""
 
     def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
         wrong = Offsets.of(Entry(change.partition, '{"position":1}') for change in changes)
@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def set_back(store: StandaloneFile, *, before: int, was_running: bool) -> OffsetPlan:
-    """A plan that was made when the file said ``before``."""
+    """A plan that was made when ``before`` was stored."""
     row = PlanRow(
         "lines",
         "file_stream_source",
@@ -68,8 +68,8 @@ def set_back(store: StandaloneFile, *, before: int, was_running: bool) -> Offset
 OWNER = Owner.here(run="test/run", task="apply")
 
 
-def doors_to(store: StandaloneFile) -> Clients:
-    """With nobody at the worker's address."""
+def clients_of(store: StandaloneFile) -> Clients:
+    """Without a worker at its address."""
     control = StorageControl(
         store,
         lambda urls, timeout: ConnectRest(ConnectEndpoint(urls), timeout=timeout),
@@ -84,11 +84,11 @@ def journal_of(store: StandaloneFile) -> Journal:
 
 def apply(plan: OffsetPlan, store: StandaloneFile) -> Result:
     """Apply it."""
-    return apply_plan(plan, doors_to(store), journal_of(store), OWNER).result
+    return apply_plan(plan, clients_of(store), journal_of(store), OWNER).result
 
 
 def test_it_is_written_and_proved(path: Path) -> None:
-    """What a worker stores between the plan and its end is no drift; what someone changes while it is down is."""
+    """What a worker stores between the plan and its end is no drift; a change by someone else while it is down is."""
     store = StandaloneFile(path)
 
     with pytest.raises(Drift, match="was changed by someone else"):
@@ -99,7 +99,7 @@ def test_it_is_written_and_proved(path: Path) -> None:
     assert store.read_offsets("lines").stored() == {PARTITION: '{"position":4}'}
 
 
-def test_a_person_is_told_what_works_without_rest(path: Path) -> None:
+def test_the_error_names_what_works_without_rest(path: Path) -> None:
     """Neither plan nor prior offsets can be proved: the kept ones are a file for the DAG."""
     plan = set_back(StandaloneFile(path), before=8, was_running=False)
 
@@ -124,12 +124,12 @@ def after_a_killed_import(path: Path, monkeypatch: pytest.MonkeyPatch) -> Standa
     return store
 
 
-def test_a_change_takes_back_what_a_killed_import_has_left(after_a_killed_import: StandaloneFile) -> None:
-    """Of all its connectors, as it has a way to all of them; then it does its own work, and says both."""
+def test_a_change_undoes_what_a_killed_import_has_left(after_a_killed_import: StandaloneFile) -> None:
+    """Of all its connectors, as it reaches all of them; then it does its own work, and reports both."""
     store = after_a_killed_import
     plan = set_back(store, before=8, was_running=False)
 
-    outcome = apply_plan(plan, doors_to(store), journal_of(store), OWNER)
+    outcome = apply_plan(plan, clients_of(store), journal_of(store), OWNER)
 
     assert outcome.result is Result.APPLIED
     assert "was undone, and read back." in outcome.warnings[0]
@@ -137,13 +137,13 @@ def test_a_change_takes_back_what_a_killed_import_has_left(after_a_killed_import
 
 
 def test_a_plan_that_rests_on_what_a_killed_import_has_left_is_refused(after_a_killed_import: StandaloneFile) -> None:
-    """It found its partition where it was to be, which it is no longer."""
+    """It kept the offset of a partition, which is no longer stored."""
     store = after_a_killed_import
     row = replace(set_back(store, before=100, was_running=False).rows[0], after='{"position":100}', action=Action.KEEP)
     request = Request.parse(connector="lines", to="file", value=store.path.as_uri(), now=datetime.now(tz=UTC))
 
     with pytest.raises(Drift, match=r"its plan was made from what a dead run had left.* was undone, .*new run"):
-        apply_plan(OffsetPlan.of(request, [row], was_running=False), doors_to(store), journal_of(store), OWNER)
+        apply_plan(OffsetPlan.of(request, [row], was_running=False), clients_of(store), journal_of(store), OWNER)
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":8}'}}
 
@@ -152,19 +152,19 @@ def test_so_do_offsets_without_a_plan(after_a_killed_import: StandaloneFile) -> 
     """An operator of single steps, too."""
     store = after_a_killed_import
 
-    direct.alter(doors_to(store), journal_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
+    direct.alter(clients_of(store), journal_of(store), OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
 
     assert {name: offsets.stored() for name, offsets in store.read_all()} == {"lines": {PARTITION: '{"position":5}'}}
     assert journal_of(store).left() is None
 
 
 def test_a_change_of_what_no_import_has_touched_leaves_it(after_a_killed_import: StandaloneFile) -> None:
-    """Nobody waits for what is not theirs."""
+    """It does not wait for other connectors."""
     store = after_a_killed_import
     journal = journal_of(store).sibling("else")
     store.write_all({"else": Offsets.of([Entry(PARTITION, '{"position":1}')])})
 
-    direct.alter(doors_to(store), journal, OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
+    direct.alter(clients_of(store), journal, OWNER, Offsets.of([Entry(PARTITION, '{"position":5}')]))
 
     stored = {name: offsets.stored()[PARTITION] for name, offsets in store.read_all()}
     assert stored == {"else": '{"position":5}', "lines": '{"position":100}', "others": '{"position":100}'}

@@ -61,7 +61,7 @@ def story(tmp_path: Path) -> Story:
 
 
 def test_the_earliest_of_waiting_intervals_delivers_the_others(story: Story) -> None:
-    """Those that were over when it was applied; one that ended later has records of its own since."""
+    """Those that had ended when it was applied; an interval that ended later has more records since."""
     story.applied(story.asking(0), at=2.5)
 
     assert story.delivering(story.asking(1)) == "day-0"
@@ -77,7 +77,7 @@ def test_what_was_not_applied_delivers_nothing(story: Story, result: Result) -> 
 
 
 def test_a_later_interval_or_other_topics_deliver_nothing(story: Story) -> None:
-    """Only what begins at or before an interval, of the same topics, delivers all of it."""
+    """Only a rewind to the begin of an interval or before, of the same topics, delivers all of it."""
     story.applied(story.asking(1), at=9)
     story.applied(story.asking(0, topics="orders"), at=9)
 
@@ -85,8 +85,8 @@ def test_a_later_interval_or_other_topics_deliver_nothing(story: Story) -> None:
     assert story.delivering(story.asking(0, topics="payments")) is None
 
 
-def test_what_is_asked_for_anew_is_delivered_anew(story: Story) -> None:
-    """A run that is cleared after a rewind has delivered its interval asks for one more."""
+def test_what_is_requested_again_is_delivered_again(story: Story) -> None:
+    """A run that is cleared after a rewind has delivered its interval requests another one."""
     story.applied(story.asking(0), at=2.5)
     assert story.delivering(story.asking(1)) == "day-0"
     story.turns.note(story.asking(1))
@@ -96,7 +96,7 @@ def test_what_is_asked_for_anew_is_delivered_anew(story: Story) -> None:
     assert story.delivering(replace(story.asking(1, started=4), run_id="by hand")) is None
 
 
-def test_several_that_are_asked_for_anew_wait_for_the_earliest(story: Story) -> None:
+def test_several_that_are_requested_again_wait_for_the_earliest(story: Story) -> None:
     """As long as they were started before it was applied."""
     for day in (0, 1):
         story.applied(story.asking(day), at=day + 1.1)
@@ -106,7 +106,7 @@ def test_several_that_are_asked_for_anew_wait_for_the_earliest(story: Story) -> 
 
 
 def test_one_turn_is_taken_once(story: Story) -> None:
-    """Of two runs that saw the same last turn, one gets the next."""
+    """Of two runs that observed the same last turn, one gets the next."""
     story.applied(story.asking(0), at=1.1)
     newest = story.turns.newest()
 
@@ -117,7 +117,7 @@ def test_one_turn_is_taken_once(story: Story) -> None:
 
 
 def test_a_cleared_run_has_no_turn_any_more(story: Story) -> None:
-    """It takes another one, as others may wait by now; its retry keeps the one it has."""
+    """It takes another one, as others may wait by now; its retry keeps the turn that it has."""
     asking = story.asking(0)
     story.applied(asking, at=1.1)
     taken = story.turns.newest()
@@ -130,13 +130,13 @@ def test_a_cleared_run_has_no_turn_any_more(story: Story) -> None:
 
 @pytest.mark.parametrize(("begins", "ends"), [(None, None), (START, START), (START + DAY, START)])
 def test_a_run_without_an_interval_is_refused(begins: datetime | None, ends: datetime | None) -> None:
-    """Airflow 3 gives none to a cron text; the sentence says what to write instead."""
+    """Airflow 3 gives none to a cron text; the error names what to write instead."""
     with pytest.raises(InvalidRequest, match=r"^Nothing was changed: .*CronDataIntervalTimetable"):
         Interval.parse(begins, ends)
 
 
 def test_never_further_back_than_allowed() -> None:
-    """To the second; what is no duration is refused, too."""
+    """To the second; a text that is no duration is refused, too."""
     interval = Interval.parse(START, START + DAY)
 
     interval.refuse_further_than("P2D", now=START + 2 * DAY)

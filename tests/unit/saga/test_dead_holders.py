@@ -1,4 +1,4 @@
-"""What a dead holder of a journal leaves to the next one."""
+"""What a dead holder of a lease leaves to the next process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OTHER = Owner("dag/other", "apply", ELSEWHERE, 2)
 
 
 def test_how_a_dead_change_was_settled_is_kept_with_it(journal: Journal, time: Time) -> None:
-    """Whoever settles it goes on with a change of their own, and the dead one's retry still finds how it ended."""
+    """The process that settles it makes its own change then, and the dead one's retry still finds how it ended."""
     leave(journal, Owner("dag/dead", "apply", ELSEWHERE, 1))
     time.now += DEAD_AFTER + 1
 
@@ -31,7 +31,7 @@ def test_how_a_dead_change_was_settled_is_kept_with_it(journal: Journal, time: T
 
 
 def test_a_death_before_the_first_note_hides_nothing(journal: Journal, time: Time) -> None:
-    """Its generation has a lease and no record; what the one before left unfinished is still found."""
+    """Its generation has a lease and no record; what the previous one left unfinished is still found."""
     leave(journal, Owner("dag/first", "apply", ELSEWHERE, 1))
     lease = files.read_bytes(journal.file(1, "lease"))
     assert lease is not None
@@ -43,7 +43,7 @@ def test_a_death_before_the_first_note_hides_nothing(journal: Journal, time: Tim
 
 
 def test_what_a_dead_process_left_is_found_at_once_on_its_own_machine(journal: Journal) -> None:
-    """Its process is gone, so nobody has to wait for its lease to run out."""
+    """Its process is gone, so its lease need not run out."""
     dead = dead_owner()
     leave(journal, dead)
 
@@ -65,7 +65,7 @@ def test_what_a_dead_process_left_elsewhere_is_found_when_its_lease_has_run_out(
 
 
 def test_left_overs_survive_a_second_death(journal: Journal, time: Time) -> None:
-    """The one who took over died too, before it had done anything: the third still finds what the first left."""
+    """The process that took over died too, before it had done anything: the third still finds what the first left."""
     leave(journal, Owner("dag/first", "apply", ELSEWHERE, 1))
     time.now += DEAD_AFTER + 1
     with journal.claim(Owner.here(run="dag/second", task="apply")):
@@ -75,7 +75,7 @@ def test_left_overs_survive_a_second_death(journal: Journal, time: Time) -> None
         assert (entry.record.owner.run, entry.record.state) == ("dag/first", SagaState.FORWARD)
 
 
-def test_whoever_was_taken_over_may_not_go_on(journal: Journal, time: Time) -> None:
+def test_a_process_that_was_taken_over_may_not_continue(journal: Journal, time: Time) -> None:
     """A process that slept through its lease finds out at its next note, before it does anything more."""
     sleeper = Owner("dag/sleeper", "apply", ELSEWHERE, 1)
     with journal.claim(sleeper) as entry:
@@ -88,7 +88,7 @@ def test_whoever_was_taken_over_may_not_go_on(journal: Journal, time: Time) -> N
 
 
 def test_what_a_saga_of_several_resources_left_is_not_hidden_from_any(tmp_path: Path, time: Time) -> None:
-    """Only its home's journal can settle it; who comes to another one is told what to run."""
+    """Only its home's journal can settle it; the error of another resource names what to run."""
     home, other = (
         Journal(tmp_path.as_uri(), cluster="c", connector=name, wall=time, clock=time.clock) for name in ("a", "b")
     )
@@ -107,7 +107,7 @@ def test_what_a_saga_of_several_resources_left_is_not_hidden_from_any(tmp_path: 
 
 
 def test_the_dead_are_watched_once(tmp_path: Path, time: Time) -> None:
-    """However many resources a saga of another machine has left: whoever has taken its home over has seen it dead."""
+    """However many resources a saga of another machine has left: the process that took its home over waits once."""
     home, *beside = (
         Journal(tmp_path.as_uri(), cluster="c", connector=f"c{number}", wall=time, clock=time.clock)
         for number in range(20)

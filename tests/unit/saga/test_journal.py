@@ -1,4 +1,4 @@
-"""The journal: who holds a connector, and which entries it keeps."""
+"""The journal: which run has a connector's lease, and which records are kept."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 @pytest.mark.parametrize("connector", ["c" * 300, "..", "."])
 def test_any_name_of_a_connector_has_a_journal(tmp_path: Path, connector: str) -> None:
-    """Connect sets no limit to names; a journal's own directory never has to bear one of them as it is."""
+    """Connect allows any name; a journal's directory never has such a name as it is."""
     root = tmp_path / "workspace" / "_journal"
     journal = Journal(root.as_uri(), cluster="c", connector=connector)
 
@@ -39,9 +39,9 @@ def test_any_name_of_a_connector_has_a_journal(tmp_path: Path, connector: str) -
     assert [path.parent.parent for path in tmp_path.rglob("*.json")] == [root / "c"] * 2
 
 
-def test_only_one_of_many_gets_hold_of_a_connector(tmp_path: Path) -> None:
-    """However many ask at the same moment."""
-    ready, held, refused = threading.Barrier(8), [], []
+def test_only_one_of_many_gets_the_lease(tmp_path: Path) -> None:
+    """However many request it at the same moment."""
+    ready, holders, refused = threading.Barrier(8), [], []
     let_go = threading.Event()
 
     def ask(number: int) -> None:
@@ -49,7 +49,7 @@ def test_only_one_of_many_gets_hold_of_a_connector(tmp_path: Path) -> None:
         ready.wait()
         try:
             with mine.claim(Owner.here(run=f"run-{number}", task="apply")):
-                held.append(number)
+                holders.append(number)
                 let_go.wait(30)
         except Overlap as error:
             refused.append(str(error))
@@ -62,8 +62,8 @@ def test_only_one_of_many_gets_hold_of_a_connector(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
 
-    assert len(held) == 1
-    assert [error for error in refused if f"'run-{held[0]}'" not in error] == []
+    assert len(holders) == 1
+    assert [error for error in refused if f"'run-{holders[0]}'" not in error] == []
 
 
 def test_another_run_is_refused_and_the_first_is_named(journal: Journal) -> None:
@@ -76,10 +76,10 @@ def test_another_run_is_refused_and_the_first_is_named(journal: Journal) -> None
         pass
 
 
-def test_whoever_cannot_note_that_it_begins_keeps_nobody_away(
+def test_a_process_that_can_not_write_its_first_record_leaves_no_lease(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its lease stands already, and nothing would end it before its time."""
+    """Its lease exists already, and nothing else would end it early."""
     write, owner = files._replace_local, Owner.here(run="dag/first", task="apply")
 
     def replace_local(path: Path, content: bytes) -> None:
@@ -97,7 +97,7 @@ def test_whoever_cannot_note_that_it_begins_keeps_nobody_away(
 
 
 def test_a_finished_change_lets_the_next_one_in(journal: Journal) -> None:
-    """Its record is kept, and the next generation begins with none of it."""
+    """Its record is kept, and the next generation begins with an empty one."""
     first, second = Owner.here(run="dag/1", task="apply"), Owner.here(run="dag/2", task="apply")
     with journal.claim(first) as entry:
         entry.write(replace(entry.record, state=SagaState.DONE, stages=(STAGE,)))
@@ -111,7 +111,7 @@ def test_a_finished_change_lets_the_next_one_in(journal: Journal) -> None:
 
 
 def test_a_failed_change_lets_the_next_one_in(journal: Journal) -> None:
-    """At once, from whatever process."""
+    """At once, from any process."""
     with pytest.raises(OSError, match="on purpose"), journal.claim(Owner("dag/1", "apply", ELSEWHERE, 1)):
         raise OSError("on purpose")
 
@@ -119,8 +119,8 @@ def test_a_failed_change_lets_the_next_one_in(journal: Journal) -> None:
         assert entry.number == 2
 
 
-def test_a_change_is_found_again_behind_those_who_only_looked_and_those_who_came_after(journal: Journal) -> None:
-    """However many attempts and other runs there were since, a retry learns that its change had been applied."""
+def test_a_change_is_found_again_behind_later_generations(journal: Journal) -> None:
+    """However many attempts and other runs there were since, a retry finds that its change was applied."""
     mine, other = Owner.here(run="dag/1", task="apply"), Owner.here(run="dag/2", task="apply")
     with journal.claim(mine) as entry:
         _end(entry, mine, "mine")
@@ -139,7 +139,7 @@ def test_a_change_is_found_again_behind_those_who_only_looked_and_those_who_came
 
 
 def test_a_plan_that_a_cleared_run_has_made_again_is_not_applied_yet() -> None:
-    """It has the same digest, where everything stands again as it did; what counts is what it was made from."""
+    """It may have the same digest; what counts is the observation that it was made from."""
     request = Request.parse(connector="x", to="earliest", value="", now=NOON)
     plans = [OffsetPlan.of(request, [], observed_at=NOON + timedelta(seconds=late)) for late in (0, 9)]
 
@@ -147,11 +147,11 @@ def test_a_plan_that_a_cleared_run_has_made_again_is_not_applied_yet() -> None:
     assert key_of(plans[0]) != key_of(plans[1])
 
 
-def test_a_hold_is_kept_for_the_next_task_of_the_run_and_no_other(journal: Journal, time: Time) -> None:
-    """Single-step changes hold a connector from task to task."""
+def test_a_lease_is_kept_for_the_next_task_of_the_run_and_no_other(journal: Journal, time: Time) -> None:
+    """Single-step changes have a connector's lease from task to task."""
     begin, alter = Owner.here(run="dag/steps", task="begin"), Owner.here(run="dag/steps", task="alter")
-    held = journal.claim_for_run(begin, seconds=100)
-    held.write(replace(held.record, state=SagaState.FORWARD, stages=(STAGE,)))
+    claimed = journal.claim_for_run(begin, seconds=100)
+    claimed.write(replace(claimed.record, state=SagaState.FORWARD, stages=(STAGE,)))
 
     with pytest.raises(Overlap, match="dag/steps"):
         journal.refuse_overlap("dag/other")
@@ -172,7 +172,7 @@ def test_a_hold_is_kept_for_the_next_task_of_the_run_and_no_other(journal: Journ
 @pytest.mark.parametrize("name", ["record", "lease"])
 @pytest.mark.parametrize("content", [b"", b'{"connector"', b"[]", b'{"phase": "unheard of"}'])
 def test_a_damaged_journal_stops_every_change(journal: Journal, time: Time, name: str, content: bytes) -> None:
-    """What can't be read is never taken for nothing; the error names the file, and moving it away helps."""
+    """A file that can't be read is never taken for a missing one; the error names it, and moving it away helps."""
     leave(journal, Owner("dag/dead", "apply", ELSEWHERE, 1))
     time.now += DEAD_AFTER + 1
     files.write_bytes(journal.file(1, name), content)
@@ -191,7 +191,7 @@ def test_a_damaged_journal_stops_every_change(journal: Journal, time: Time, name
 
 
 def test_a_saga_of_several_resources_has_one_lease(tmp_path: Path, time: Time) -> None:
-    """Whoever wants any of them is told who holds them; after its end all are free."""
+    """The error for any of them names the run that has the lease; after its end all are free."""
     made = [
         Journal(tmp_path.as_uri(), cluster="c", connector=name, wall=time, clock=time.clock) for name in ("a", "b", "c")
     ]

@@ -28,7 +28,7 @@ HOUR = 3600.0
 
 
 class Holder:
-    """What another machine, whose wall clock is ``ahead`` of this one's, writes into a connector's journal."""
+    """Another machine, whose wall clock is ``ahead`` of this one's, as it writes into a connector's journal."""
 
     def __init__(self, folder: Path, *, ahead: float) -> None:
         self.slept = 0.0
@@ -50,7 +50,7 @@ class Holder:
 
 
 @pytest.mark.parametrize("ahead", [-HOUR, -DEAD_AFTER, 0, DEAD_AFTER / 2, HOUR])
-def test_whoever_is_alive_is_not_taken_for_dead(tmp_path: Path, ahead: float) -> None:
+def test_a_living_holder_is_not_taken_for_dead(tmp_path: Path, ahead: float) -> None:
     """Whatever its clock says."""
     holder = Holder(tmp_path, ahead=ahead)
 
@@ -59,8 +59,8 @@ def test_whoever_is_alive_is_not_taken_for_dead(tmp_path: Path, ahead: float) ->
 
 
 @pytest.mark.parametrize("ahead", [-HOUR, -DEAD_AFTER, 2 * DEAD_AFTER, HOUR])
-def test_whoever_is_dead_is_found_out_by_waiting(tmp_path: Path, ahead: float) -> None:
-    """No longer than a lease lasts, by one's own clock."""
+def test_a_dead_holder_is_found_by_waiting(tmp_path: Path, ahead: float) -> None:
+    """No longer than a lease lasts, by this machine's clock."""
     holder = Holder(tmp_path, ahead=ahead)
     holder.alive = False
 
@@ -69,8 +69,8 @@ def test_whoever_is_dead_is_found_out_by_waiting(tmp_path: Path, ahead: float) -
     assert DEAD_AFTER <= holder.slept < DEAD_AFTER + 1
 
 
-def test_a_process_is_told_by_more_than_its_number() -> None:
-    """Two containers may share a host's name, and a number is given to one process after the other."""
+def test_a_process_is_identified_by_more_than_its_number() -> None:
+    """Two containers may share a host's name, and a number is reused by later processes."""
     here = Owner.here(run="r", task="t")
 
     assert not here.is_gone
@@ -81,7 +81,7 @@ def test_a_process_is_told_by_more_than_its_number() -> None:
 
 
 def test_a_process_that_nobody_has_waited_for_yet_is_gone() -> None:
-    """It is killed, and its parent has not asked how it ended."""
+    """It is killed, and its parent has not read its exit status."""
     program = (
         "import dataclasses, json, sys; from airflow_provider_connect_offsets.saga.lease import Owner; "
         "print(json.dumps(dataclasses.asdict(Owner.here(run='r', task='t'))), flush=True); sys.stdin.read()"
@@ -97,7 +97,7 @@ def test_a_process_that_nobody_has_waited_for_yet_is_gone() -> None:
 
 
 def test_a_renewal_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One failed write is no end of it."""
+    """One failed write does not end the lease."""
     monkeypatch.setattr("airflow_provider_connect_offsets.saga.lease.HEARTBEAT", 0.01)
     monkeypatch.setattr("airflow_provider_connect_offsets.saga.lease._RETRY", 0.01)
     answers: Iterator[bool] = iter([True, False, False, True, True])
@@ -114,14 +114,14 @@ def test_a_renewal_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) ->
 
 @contextmanager
 def _held(folder: Path, clock: list[float]) -> Iterator[JournalEntry]:
-    """A connector that is held, by a clock that a test moves."""
+    """A connector's lease, by a clock that a test moves."""
     journal = Journal(folder.as_uri(), cluster="c", connector="x", clock=Clock(lambda: clock[0], lambda _seconds: None))
     with journal.claim(NEXT) as entry:
         yield entry
 
 
-def test_whoever_is_not_heard_of_does_nothing_more(tmp_path: Path) -> None:
-    """Others may take it for dead soon; what was done can still be undone, as nobody has."""
+def test_a_holder_that_can_not_renew_its_lease_does_nothing_more(tmp_path: Path) -> None:
+    """Others may take it for dead soon; what was done can still be undone, as nobody has yet."""
     clock = [0.0]
     with _held(tmp_path, clock) as entry:
         entry.note(SagaState.FORWARD)
@@ -136,7 +136,7 @@ def test_whoever_is_not_heard_of_does_nothing_more(tmp_path: Path) -> None:
 
 
 def test_what_can_not_be_written_stops_what_goes_forward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The way back goes on in memory, unless another run has taken over."""
+    """The undo continues in memory, unless another run has taken over."""
     clock = [0.0]
     with _held(tmp_path, clock) as entry:
         with monkeypatch.context() as broken:

@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.saga.many import ManySagas
 
 
 def test_never_more_than_so_many_at_once() -> None:
-    """As many as allowed run side by side, and no more."""
+    """As many as allowed run at a time, and no more."""
     running, most, lock, full = 0, 0, threading.Lock(), threading.Barrier(3, timeout=60)
 
     def change(number: int) -> int:
@@ -31,7 +31,7 @@ def test_never_more_than_so_many_at_once() -> None:
 
 
 def test_after_so_many_failures_no_further_one_is_begun() -> None:
-    """The third failure ends it; those that were changed before stay so."""
+    """The third failure ends it; members that were changed before stay changed."""
     begun: list[int] = []
 
     def change(number: int) -> int:

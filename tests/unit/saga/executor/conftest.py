@@ -16,7 +16,7 @@ from tests.support.faults.made_up_stages import (
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    """A world in which the dead write no journals."""
+    """A world in which dead processes write no journals."""
     made, write = World(), files.write_json
 
     def write_json(uri: str, value: Any) -> None:

@@ -34,10 +34,10 @@ from tests.support.faults.made_up_stages import (
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_everything_is_made_in_order_and_looked_at_before_the_resume(
+def test_everything_is_made_in_order_and_observed_before_the_resume(
     world: World, journal: Journal, script: str
 ) -> None:
-    """Right before the pivot and before the resume, all that was made is looked at once more."""
+    """Right before the pivot and before the resume, all finished stages are observed once more."""
     settled = attempt(world, journal, script)
 
     assert_whole(world, script, settled.record.state)
@@ -49,7 +49,7 @@ def test_everything_is_made_in_order_and_looked_at_before_the_resume(
 
 @pytest.mark.parametrize(("script", "call"), CELLS)
 def test_killed(world: World, tmp_path: Path, script: str, call: str) -> None:
-    """At any call; whoever settles it may be killed at any call as well, and the next one ends it for good."""
+    """At any call; the process that settles it may be killed at any call as well, and the next one ends it for good."""
     settling = [f"{kind} {title}" for kind, title in product(("find", "before", "after", "undo"), made(script))]
     ways = list(product(Toward, Toward))
     for number, second in enumerate(["none", *settling]):
@@ -68,7 +68,7 @@ def test_killed(world: World, tmp_path: Path, script: str, call: str) -> None:
 
 @pytest.mark.parametrize(("script", "call"), CELLS)
 def test_failed(world: World, journal: Journal, script: str, call: str) -> None:
-    """What can be undone is; past the pivot or the resume the operation goes on, or is left to be gone on with."""
+    """What can be undone is undone; past the pivot or the resume the operation continues, or stays unfinished."""
 
     def fail() -> None:
         raise StoreError(f"no answer to {call}")
@@ -97,7 +97,7 @@ def test_failed(world: World, journal: Journal, script: str, call: str) -> None:
 
 @pytest.mark.parametrize(("script", "call"), CELLS)
 def test_interrupted(world: World, journal: Journal, script: str, call: str) -> None:
-    """As Airflow ends a task: it is undone on the way out, or left to the next one, and the interruption stays."""
+    """As Airflow ends a task: it is undone first, or left to the next process, and the interruption is raised."""
 
     def interrupt() -> None:
         raise SystemExit(143)
@@ -109,8 +109,8 @@ def test_interrupted(world: World, journal: Journal, script: str, call: str) -> 
     assert_whole(world, script, settle(world, journal, script, Toward.FORWARD))
 
 
-def test_an_error_that_needs_no_more_words_is_not_its_own_cause(world: World, journal: Journal) -> None:
-    """Whoever follows causes, as a log does, would never come to an end."""
+def test_an_error_that_needs_no_explanation_is_not_its_own_cause(world: World, journal: Journal) -> None:
+    """A log that follows causes would never come to an end."""
 
     def fail() -> None:
         raise StoreError("no answer")
@@ -125,8 +125,8 @@ def test_an_error_that_needs_no_more_words_is_not_its_own_cause(world: World, jo
     assert raised.value.__cause__ is None
 
 
-def test_one_that_does_not_come_back_keeps_no_other_from_being_resumed(world: World, journal: Journal) -> None:
-    """All was made, so the saga is done; the error names who does not run."""
+def test_a_connector_that_does_not_resume_does_not_prevent_others(world: World, journal: Journal) -> None:
+    """All was made, so the saga is done; the error names the connector that does not run."""
 
     def fail() -> None:
         raise NotRunning("x has failed")

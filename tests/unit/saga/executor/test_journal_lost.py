@@ -33,7 +33,7 @@ from tests.support.faults.made_up_stages import (
 def test_the_journal_fails(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch, script: str, title: str
 ) -> None:
-    """From the moment on in which a stage is to begin: nothing more is made, and all is undone from memory."""
+    """From the begin of a stage on: nothing more is made, and all is undone from memory."""
     write, broken = files.write_json, list[str]()
 
     def write_json(uri: str, value: Any) -> None:
@@ -59,7 +59,7 @@ def test_the_journal_fails(
 def test_what_was_made_and_can_not_be_noted_is_undone(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever comes next could not know that it was done, and would undo it, whatever runs on it by then."""
+    """The next process could not know that it was done, and would undo it, whatever uses it by then."""
     write = files.write_json
 
     def write_json(uri: str, value: Any) -> None:

@@ -30,7 +30,7 @@ from tests.support.faults.made_up_stages import (
 
 
 def test_a_resume_that_shows_late(world: World, journal: Journal) -> None:
-    """It was asked for and is found not done; as it shows after all, nothing can be undone: it is finished."""
+    """It was requested and is found not done; as it shows after all, nothing can be undone: it is finished."""
     leave_late(world, journal, NotUndone("x was resumed"))
 
     assert_whole(world, "plain", settle(world, journal, "plain", Toward.BACK))
@@ -40,14 +40,14 @@ def test_a_resume_that_shows_late(world: World, journal: Journal) -> None:
 
 
 def test_a_resume_that_shows_once_something_was_undone(world: World, journal: Journal) -> None:
-    """Nobody can tell what stands then, so it is not called done; it is left to whoever has resumed it."""
+    """What is stored is unknown then, so it is not called done; it is left to the person who has resumed it."""
     leave_late(world, journal, Interfered("x was resumed"))
 
     assert settle(world, journal, "plain", Toward.BACK) is SagaState.ABANDONED
 
 
 def leave_late(world: World, journal: Journal, refusal: Interfered) -> None:
-    """Killed behind the request to resume, which shows only when the first undo is refused."""
+    """Killed after the request to resume, which shows only when the first undo is refused."""
 
     def shows() -> None:
         world.stands["resume x"] = True
@@ -59,8 +59,8 @@ def leave_late(world: World, journal: Journal, refusal: Interfered) -> None:
     world.faults = {"find resume x": lambda: world.stands.update({"resume x": False}), "undo alter x": shows}
 
 
-def test_a_stage_that_can_not_be_undone_keeps_those_before_it(world: World, journal: Journal) -> None:
-    """A connector whose offsets can't be put back is not resumed; the next one to come tries again."""
+def test_a_stage_that_can_not_be_undone_prevents_the_undo_of_those_before_it(world: World, journal: Journal) -> None:
+    """A connector whose offsets can't be restored is not resumed; the next process tries again."""
 
     def fail() -> None:
         raise StoreError("no way")
@@ -74,8 +74,8 @@ def test_a_stage_that_can_not_be_undone_keeps_those_before_it(world: World, jour
     assert_whole(world, "plain", SagaState.UNDONE)
 
 
-def test_what_it_was_to_resume_on_is_gone_after_the_pivot(world: World, journal: Journal) -> None:
-    """It can't go on, so that it is undone as far as it can be, by itself and by whoever comes after it."""
+def test_the_offsets_to_resume_on_are_gone_after_the_pivot(world: World, journal: Journal) -> None:
+    """It can't go forward, so it is undone as far as possible, by itself and by the next process."""
 
     def lose() -> None:
         world.stands["alter x"] = False
@@ -94,7 +94,7 @@ def test_what_it_was_to_resume_on_is_gone_after_the_pivot(world: World, journal:
 
 
 def test_what_someone_else_has_taken_over_is_left_to_them(world: World, journal: Journal) -> None:
-    """Nothing is left to be done by anyone."""
+    """Nothing is left to do."""
 
     def taken() -> None:
         raise Interfered("someone else resumed it")
@@ -109,8 +109,8 @@ def test_what_someone_else_has_taken_over_is_left_to_them(world: World, journal:
         assert entry.record.state is SagaState.CLAIMED
 
 
-def test_a_saga_is_left_open_and_taken_up_by_a_stranger(world: World, journal: Journal) -> None:
-    """Between two tasks nothing but the journal knows of it; whoever comes instead of the second one undoes it."""
+def test_a_saga_is_left_open_and_settled_by_another_run(world: World, journal: Journal) -> None:
+    """Between two tasks only the journal keeps it; another run that comes instead of the second task undoes it."""
     entry = journal.claim_for_run(OWNER, seconds=60)
     change = executor(world, entry, "plain")
     entry.begin(OWNER, operation="a failover", key="key", stages=change.stages[:1])
