@@ -1,5 +1,5 @@
-"""The Spark jobs: small functions from DataFrame to DataFrame, and one thin main each for spark-submit.
+"""The Spark jobs: functions from DataFrame to DataFrame, and ``job``, the one file that spark-submit runs.
 
-Driver and executors need nothing of this package but what ``shipping`` packs for ``--py-files``, and that uses the
-standard library and pyspark only. Nothing is imported here, so that Airflow can import ``shipping`` without pyspark.
+``shipping`` packs the modules that driver and executors import; they need only the standard library and pyspark. This
+module imports nothing, so Airflow can import ``shipping`` without pyspark.
 """

@@ -18,7 +18,7 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 @pytest.fixture
 def planner(spark: SparkSession) -> Iterator[Planner]:
-    """Plans requests on snapshots made up for a test, with the settings of the job."""
+    """Plans requests on snapshots of a test, with the settings of the job."""
     before = {name: spark.conf.get(name) for name in DEFAULTS}
     for name, value in DEFAULTS.items():
         spark.conf.set(name, value)

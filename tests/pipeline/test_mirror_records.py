@@ -16,10 +16,10 @@ from airflow_provider_connect_offsets.pipeline.translate.mirror_records import (
     latest_checkpoints,
     offset_syncs,
 )
-from airflow_provider_connect_offsets.workspace.schemas import STORED_RECORDS
+from airflow_provider_connect_offsets.workspace.schemas import OFFSET_SYNCS, STORED_RECORDS
 from sandbox import Progress, wait_until
 from tests.support.flows.flows import RECORDS, MirrorFlow
-from tests.support.rows.frames import frame_of
+from tests.support.rows.frames import assert_same_rows, frame_of
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -74,15 +74,16 @@ def test_the_documented_bytes(spark: SparkSession) -> None:
 
 def test_large_and_odd_values(spark: SparkSession) -> None:
     """The ends of a long, -1 (nothing yet), and names that are not ASCII."""
-    wanted = [
+    values = [
         ("größe", 0, -1, -1),
         ("☕" * 80, 2**31 - 1, 2**63 - 1, -(2**63)),
         ("", 1, 2**32, 255),
     ]
 
-    found = offset_syncs(stored(spark, [sync(*one) for one in wanted])).orderBy("log_offset").collect()
+    syncs = offset_syncs(stored(spark, [sync(*one) for one in values]))
 
-    assert [tuple(row)[:4] for row in found] == wanted
+    expected = [(*one, number, NOON) for number, one in enumerate(values)]
+    assert_same_rows(syncs, frame_of(spark, expected, struct_type(OFFSET_SYNCS)))
 
 
 def test_what_is_of_another_shape_is_left_out(spark: SparkSession) -> None:
@@ -154,9 +155,11 @@ def test_the_last_checkpoint_counts(spark: SparkSession) -> None:
         checkpoint("a", "t", 0, 5, 4),
     ]
 
-    last = latest_checkpoints(checkpoints(stored(spark, written))).orderBy("group", "kafka_partition").collect()
+    last = latest_checkpoints(checkpoints(stored(spark, written)))
 
-    assert [tuple(row)[:5] for row in last] == [("a", "t", 0, 5, 4), ("a", "t", 1, 30, 3), ("b", "t", 0, 20, 2)]
+    columns = ["group", "topic", "kafka_partition", "upstream", "downstream"]
+    expected = [("a", "t", 0, 5, 4), ("a", "t", 1, 30, 3), ("b", "t", 0, 20, 2)]
+    assert_same_rows(last.select(*columns), frame_of(spark, expected, last.select(*columns).schema))
 
 
 def test_syncs_of_a_real_flow(spark: SparkSession, mirror: MirrorFlow) -> None:

@@ -26,7 +26,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     STORED_RECORDS,
     VERDICTS,
 )
-from tests.support.rows.frames import frame_of
+from tests.support.rows.frames import assert_same_rows, frame_of
 from tests.support.rows.planning import Planner, mirror
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -141,6 +141,7 @@ def test_replicas_are_called_as_the_flow_calls_them(spark: SparkSession, config:
     flow, names = Flow.of(config), ["orders", "heartbeats", "a.heartbeats", "a_heartbeats", "x.y"]
 
     rows = frame_of(spark, [(name,) for name in names], "topic string")
-    found = rows.select("topic", mirror_reset.target_topic(F.col("topic"), flow)).collect()
+    remote = rows.select("topic", mirror_reset.target_topic(F.col("topic"), flow).alias("remote"))
 
-    assert dict(map(tuple, found)) == {name: flow.target_topic(name) for name in names}
+    expected = [(name, flow.target_topic(name)) for name in names]
+    assert_same_rows(remote, frame_of(spark, expected, "topic string, remote string"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_connect_offsets.pipeline.failover.sampling import LIMIT, claims_of, claims_of_home, sampled_claims
 from airflow_provider_connect_offsets.pipeline.frames import struct_type
-from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES
-from tests.support.rows.frames import frame_of
+from airflow_provider_connect_offsets.workspace.flow_schemas import COMPARE_RANGES, SAMPLED_CLAIMS
+from tests.support.rows.frames import assert_same_rows, frame_of
 
 COLUMNS = (
     "source_topic string, target_topic string, kafka_partition int, claimed long, downstream long, method string, "
@@ -31,32 +31,34 @@ def claims(spark: SparkSession, counts: dict[int, int]) -> DataFrame:
     return frame_of(spark, [*rows, *nothing], COLUMNS)
 
 
-def picked(rows: DataFrame, ranges: DataFrame | None = None, *, seed: str = "seed") -> list[Row]:
-    return sampled_claims(claims_of(rows), ranges, seed=seed).collect()
+def sample(rows: DataFrame, ranges: DataFrame | None = None, *, seed: str = "seed") -> DataFrame:
+    return sampled_claims(claims_of(rows), ranges, seed=seed)
+
+
+def expected(spark: SparkSession, *places: tuple[int, int]) -> DataFrame:
+    """Claims of these partitions and source offsets."""
+    rows = [("orders", "here.orders", number, at, at + 7) for number, at in places]
+    return frame_of(spark, rows, struct_type(SAMPLED_CLAIMS))
 
 
 def test_all_of_few(spark: SparkSession) -> None:
     """Each place once, by brackets of the flow that is translated by."""
-    found = picked(claims(spark, {0: 3, 4: 1}))
-
-    assert {tuple(row) for row in found} == {
-        ("orders", "here.orders", n, at, at + 7) for n, at in ((0, 0), (0, 1), (0, 2), (4, 0))
-    }
-    assert len(found) == 4
+    assert_same_rows(sample(claims(spark, {0: 3, 4: 1})), expected(spark, (0, 0), (0, 1), (0, 2), (4, 0)))
 
 
 def test_one_partition_cant_take_them_all(spark: SparkSession) -> None:
     """At most so many, and of the others as many as there are."""
-    found = picked(claims(spark, {0: 1500, 1: 10, 2: 700}))
+    sampled = sample(claims(spark, {0: 1500, 1: 10, 2: 700})).collect()
 
-    assert len(found) == LIMIT
-    assert Counter(row["kafka_partition"] for row in found) == {0: 495, 1: 10, 2: 495}
+    assert len(sampled) == LIMIT
+    assert Counter(row["kafka_partition"] for row in sampled) == {0: 495, 1: 10, 2: 495}
 
 
 def test_chance_decides_and_does_so_again(spark: SparkSession) -> None:
     """The same claims give the same sample, from all over the log; another seed gives another one."""
     rows = claims(spark, {0: 2000})
-    first, again, other = (picked(rows.repartition(n), seed=seed) for n, seed in ((2, "a"), (3, "a"), (2, "b")))
+    repeated = ((2, "a"), (3, "a"), (2, "b"))
+    first, again, other = (sample(rows.repartition(number), seed=seed).collect() for number, seed in repeated)
 
     assert first == again
     assert set(first) != set(other)
@@ -67,16 +69,9 @@ def test_what_will_be_read_anyway_is_not_picked(spark: SparkSession) -> None:
     """It takes both records; of a partition that won't be read, all are."""
     ranges = frame_of(spark, [("orders", "here.orders", 0, 3, 11, 0)], struct_type(COMPARE_RANGES))
 
-    found = picked(claims(spark, {0: 6, 1: 2}), ranges)
-
-    assert {(row["kafka_partition"], row["upstream"]) for row in found} == {
-        (0, 0),
-        (0, 1),
-        (0, 2),
-        (0, 3),
-        (1, 0),
-        (1, 1),
-    }
+    assert_same_rows(
+        sample(claims(spark, {0: 6, 1: 2}), ranges), expected(spark, (0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1))
+    )
 
 
 def test_places_that_the_flow_from_home_tells(spark: SparkSession) -> None:
@@ -88,6 +83,5 @@ def test_places_that_the_flow_from_home_tells(spark: SparkSession) -> None:
     ]
     again = ("here.orders", "orders", 0, None, 2, "bracket", False)  # in the midst of what was copied again
 
-    found = sampled_claims(claims_of_home(frame_of(spark, [*rows, again], COLUMNS)), None, seed="seed").collect()
-
-    assert {tuple(row) for row in found} == {("orders", "here.orders", 0, 0, 7), ("orders", "here.orders", 0, 1, 8)}
+    sampled = sampled_claims(claims_of_home(frame_of(spark, [*rows, again], COLUMNS)), None, seed="seed")
+    assert_same_rows(sampled, expected(spark, (0, 0), (0, 1)))

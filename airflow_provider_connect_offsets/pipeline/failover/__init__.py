@@ -1,1 +1,1 @@
-"""Consumer groups' offsets for the other cluster: what is compared, translated, and said of it."""
+"""Translate the positions of consumer groups for a failover or failback, and judge it: job ``translation``."""

@@ -1,1 +1,1 @@
-"""A MirrorMaker 2 flow's readiness and reset."""
+"""Judge a MirrorMaker 2 flow's readiness, and plan its reset: jobs ``readiness`` and ``mirror-reset``."""

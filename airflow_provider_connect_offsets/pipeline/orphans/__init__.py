@@ -1,1 +1,1 @@
-"""Orphaned offsets, found among all that the offsets topics hold."""
+"""Find offsets of connectors that no longer exist: job ``orphans``."""

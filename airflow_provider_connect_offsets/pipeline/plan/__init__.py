@@ -1,1 +1,1 @@
-"""The plan of a change: each offset before and after, and what the rules say of it."""
+"""Plan a change of a connector's offsets, and judge it: job ``plan``."""

@@ -1,1 +1,1 @@
-"""Charts, as SVG."""
+"""Charts of reports, as SVG."""

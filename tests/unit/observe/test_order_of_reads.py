@@ -1,5 +1,5 @@
-<"""A running flow is observed: MirrorMaker 2's records are within the observed logs."""
-=
+"""A running flow is observed: MirrorMaker 2's records are within the observed logs."""
+
 from __future__ import annotations
 
 import struct

@@ -21,18 +21,18 @@ from tests.support.rows.written import AFTERNOON, NOON, asking, begin, finding, 
 
 
 def headed(change: Change) -> tuple[str, Tone, bool]:
-    """What a reader sees first."""
+    """Banner of a run."""
     return change.standing.headline, change.standing.tone, change.standing.applied
 
 
 def test_a_run_without_a_request_is_none(tmp_path: Path) -> None:
-    """There is nothing to tell of it."""
+    """A run without a request is an error."""
     with pytest.raises(DatasetError, match=r"request\.json does not exist"):
         Change.read(RunDirectory(tmp_path.as_uri()))
 
 
 def test_a_request_alone(tmp_path: Path) -> None:
-    """It says that nothing was even read."""
+    """The banner says that nothing has been read."""
     change = Change.read(begin(tmp_path).run)
 
     assert headed(change) == ("Not planned yet", Tone.CALM, False)
@@ -41,7 +41,7 @@ def test_a_request_alone(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_without_a_plan(tmp_path: Path) -> None:
-    """The connector is known, its future isn't."""
+    """After the snapshot, the connector is known; there is no plan."""
     change = Change.read(begin(tmp_path).snapshot({}).run)
 
     assert headed(change) == ("Not planned yet", Tone.CALM, False)
@@ -50,7 +50,7 @@ def test_a_snapshot_without_a_plan(tmp_path: Path) -> None:
 
 
 def test_a_plan_without_its_summary_is_no_plan(tmp_path: Path) -> None:
-    """The job writes the summary last, and removes an older one first."""
+    """The job removes an older summary first and writes its own last."""
     written = rewound(tmp_path)
     (tmp_path / "summary.json").unlink()
 
@@ -68,14 +68,14 @@ def test_a_plan_without_its_summary_is_no_plan(tmp_path: Path) -> None:
     ],
 )
 def test_a_plan_waits(tmp_path: Path, pending: Pending | None, headline: str) -> None:
-    """Why, only the caller knows; that it is not applied is said in every case."""
+    """Only the caller knows the reason; every banner says that the plan is not applied."""
     change = Change.read(rewound(tmp_path).run, pending=pending)
 
     assert headed(change) == (headline, Tone.CALM, False)
 
 
 def test_a_plan_with_an_error_is_refused_whatever_it_waits_for(tmp_path: Path) -> None:
-    """Nothing will ever be stopped for it."""
+    """A plan with errors stops nothing."""
     errors = [finding(Severity.ERROR, "no such topic", rule="unknown_topic")]
     written = begin(tmp_path).snapshot({}).plan([mirror_row(0, 500, 500)], errors)
 
@@ -98,7 +98,7 @@ def test_a_plan_with_an_error_is_refused_whatever_it_waits_for(tmp_path: Path) -
     ],
 )
 def test_each_result_has_its_headline(tmp_path: Path, result: Result, headline: str, tone: Tone) -> None:
-    """Only what was applied looks applied, and the message is told as it is."""
+    """Only an applied change looks applied; the message is shown unchanged."""
     change = Change.read(rewound(tmp_path).outcome(result, "It happened so.").run)
 
     assert headed(change) == (headline, tone, result in {Result.APPLIED, Result.RECORDS_DELETED})
@@ -118,14 +118,14 @@ def test_each_result_has_its_headline(tmp_path: Path, result: Result, headline: 
 def test_a_connector_that_did_not_come_back_is_no_success(
     tmp_path: Path, prior: str | None, final: str | None, headline: str, tone: Tone
 ) -> None:
-    """Offsets are right, but somebody has to look."""
+    """If the connector is not back in its prior state, a person must check it."""
     written = rewound(tmp_path).outcome(Result.APPLIED, prior_state=prior, final_state=final)
 
     assert headed(Change.read(written.run)) == (headline, tone, True)
 
 
 def test_the_success_of_an_earlier_plan_is_not_this_ones(tmp_path: Path) -> None:
-    """A plan made again in the same run waits again; how the earlier one ended is kept aside."""
+    """A new plan of the run waits again; the outcome of the earlier one is shown separately."""
     written = rewound(tmp_path).outcome(Result.APPLIED)
     again = written.plan([mirror_row(0, 500, 121)], again=379)
 
@@ -138,14 +138,14 @@ def test_the_success_of_an_earlier_plan_is_not_this_ones(tmp_path: Path) -> None
 
 
 def test_an_outcome_older_than_the_same_plan_is_an_earlier_ones_too(tmp_path: Path) -> None:
-    """Two plans may be equal; time tells them apart."""
+    """Two plans may have one digest; then the times decide."""
     written = rewound(tmp_path).outcome(Result.RESTORED, finished_at=NOON - timedelta(seconds=1))
 
     assert Change.read(written.run).outcome is None
 
 
 def test_a_new_snapshot_makes_an_outcome_old(tmp_path: Path) -> None:
-    """Where a run is begun once more, its first plan is gone."""
+    """A run that is begun again has no plan."""
     written = rewound(tmp_path).outcome(Result.APPLIED, finished_at=NOON - timedelta(days=1))
     (tmp_path / "summary.json").unlink()
 
@@ -153,7 +153,7 @@ def test_a_new_snapshot_makes_an_outcome_old(tmp_path: Path) -> None:
 
 
 def test_positions_are_those_of_the_stop(tmp_path: Path) -> None:
-    """A connector runs on after its plan was made, and the log with it; what is counted is what really came again."""
+    """A connector reads on after its plan was made; records are counted from where it was stopped."""
     written = rewound(tmp_path)
     now = moved(written.rows[0], before=650, stands=120)
     change = Change.read(written.outcome(Result.APPLIED, offsets=(now,)).run)
@@ -166,7 +166,7 @@ def test_positions_are_those_of_the_stop(tmp_path: Path) -> None:
 
 
 def test_without_an_end_the_plans_numbers_count(tmp_path: Path) -> None:
-    """They know where auto.offset.reset starts, which positions alone don't tell."""
+    """The plan knows where auto.offset.reset starts; positions alone do not show it."""
     row = mirror_row(0, None, 40, reason="to=offset 40: 60 records again")
     written = begin(tmp_path).snapshot({("flights", 0): (0, 100)}).plan([row], again=60)
     change = Change.read(written.run)
@@ -179,7 +179,7 @@ def test_without_an_end_the_plans_numbers_count(tmp_path: Path) -> None:
 
 
 def test_records_outside_of_the_log_are_not_counted(tmp_path: Path) -> None:
-    """What retention has removed can't come again."""
+    """Records that retention deleted are not delivered again."""
     written = begin(tmp_path).snapshot({("flights", 0): (100, 600)}).plan([mirror_row(0, 500, 20)], again=400)
 
     (move,) = Change.read(written.run).moves
@@ -187,7 +187,7 @@ def test_records_outside_of_the_log_are_not_counted(tmp_path: Path) -> None:
 
 
 def test_the_worst_comes_first(tmp_path: Path) -> None:
-    """Wrong ones, then lost records, then repeated ones, then by name."""
+    """Errors, then records never delivered, then records delivered again, then names."""
     rows = [
         mirror_row(0, 500, 490),
         mirror_row(1, 500, 100),
@@ -210,7 +210,7 @@ def test_the_worst_comes_first(tmp_path: Path) -> None:
 
 
 def test_verdicts_come_worst_first_and_partition_2_before_10(tmp_path: Path) -> None:
-    """In the order of people, not of characters."""
+    """Partition 2 comes before partition 10."""
     found = [
         finding(Severity.INFO, "partition 1", rule="nothing_to_change"),
         finding(Severity.WARNING, "partition 10"),
@@ -223,7 +223,7 @@ def test_verdicts_come_worst_first_and_partition_2_before_10(tmp_path: Path) -> 
 
 
 def test_offsets_without_positions_are_told_as_they_are(tmp_path: Path) -> None:
-    """A source of another kind has maps, which nobody can count in."""
+    """Offsets of another family are maps without positions."""
     row = replace(mirror_row(0, None, 1), partition='{"file":"a"}', topic=None, kafka_partition=None, before='{"at":7}')
     set_row = replace(row, after='{"at":1}', after_position=None)
     cleared = replace(row, partition='{"file":"b"}', action=Action.CLEAR, after=None, after_position=None)
@@ -240,7 +240,7 @@ def test_offsets_without_positions_are_told_as_they_are(tmp_path: Path) -> None:
 
 
 def test_what_was_read_back_is_neither(tmp_path: Path) -> None:
-    """Then it is among the worst."""
+    """A partition with someone else's offset is among the worst."""
     written = rewound(tmp_path)
     lost = moved(written.rows[0], stands=7)
     change = Change.read(written.outcome(Result.LEFT_STOPPED, offsets=(lost,), finished_at=AFTERNOON).run)
@@ -250,7 +250,7 @@ def test_what_was_read_back_is_neither(tmp_path: Path) -> None:
 
 
 def test_a_damaged_summary_is_named(tmp_path: Path) -> None:
-    """Half a file is no plan."""
+    """An unfinished dataset does not count."""
     written = rewound(tmp_path)
     files.write_bytes(written.run.summary, b'{"set": ')
 

@@ -47,24 +47,26 @@ def page_of(directory: FailoverDirectory, pending: Pending | None = None) -> str
 
 
 def test_the_question(directory: FailoverDirectory) -> None:
-    """Who goes where, what is stopped, names as they are, and that nothing has happened yet."""
-    asked = failover_question(Failover.read(directory))
+    """It has the groups, the stops, escaped names, and says that nothing has happened yet."""
+    markdown = failover_question(Failover.read(directory))
 
-    assert "**3 groups** with 3 partitions would move from `eu` to `us`." in asked
-    assert "The run waits for replication, stops `eu-\\>us`, translates all positions once more" in asked
-    assert "| \\<b\\>coarse\\</b\\> | 1 | 0 | 1,234 | 0 | 0, 1 missing |" in asked
-    assert "Nothing has been stopped or moved yet." in asked
+    assert "**3 groups** with 3 partitions would move from `eu` to `us`." in markdown
+    assert "The run waits for replication, stops `eu-\\>us`, translates all positions once more" in markdown
+    assert "| \\<b\\>coarse\\</b\\> | 1 | 0 | 1,234 | 0 | 0, 1 missing |" in markdown
+    assert "Nothing has been stopped or moved yet." in markdown
 
 
 def test_partitions_beyond_the_limit_are_named(directory: FailoverDirectory) -> None:
-    """With how many records are not read; before anybody approves."""
+    """The approver learns how many records are not read."""
     first = [{"topic": "<orders>", "kafka_partition": 3, "left_out": 12_345}]
     write_failover(directory, ROWS, beyond_limit={"partitions": 2, "records": 23_456, "first": first})
-    told = "Too few records of 2 partitions will be read to prove every translated offset: 23,456 records of both logs"
+    sentence = (
+        "Too few records of 2 partitions will be read to prove every translated offset: 23,456 records of both logs"
+    )
 
-    assert told in failover_question(Failover.read(directory))
+    assert sentence in failover_question(Failover.read(directory))
     page = page_of(directory)
-    assert told in page
+    assert sentence in page
     assert "&lt;orders&gt;" in page
     assert "12,345" in page
     assert "Partitions with the most such records are shown" in page
@@ -74,58 +76,58 @@ def test_partitions_beyond_the_limit_are_named(directory: FailoverDirectory) -> 
 
 
 def test_partitions_that_only_records_tell_are_counted(directory: FailoverDirectory) -> None:
-    """Before anybody approves: how much they may read again, and what is done where they are not found."""
+    """The approver learns how many records may be read again, and when nothing is committed."""
     write_failover(directory, ROWS, to_be_found={"partitions": 2, "max_rereads": 1_234})
-    told = (
+    sentence = (
         "No offset sync translates the position in 2 partitions yet. Records will translate it while the flow is "
         "stopped; at most 1,234 records are read again there. Nothing is committed if less than 100% of all "
         "partitions is translated."
     )
 
-    assert told in failover_question(Failover.read(directory))
-    assert told in page_of(directory)
+    assert sentence in failover_question(Failover.read(directory))
+    assert sentence in page_of(directory)
     write_failover(directory, ROWS)
     assert "No offset sync translates" not in failover_question(Failover.read(directory))
     assert "No offset sync translates" not in page_of(directory)
 
 
 def test_unplanned_without_a_ledger_says_how_to_get_one(directory: FailoverDirectory) -> None:
-    """What a ledger would have given, how old the positions are, and what is read again."""
+    """It says what a ledger would improve, how old the positions are, and what is read again."""
     write_failover(directory, ROWS, planned=False, ledger_at=None, by_ledger=0, positions_since=1_769_860_800_000)
 
-    asked = failover_question(Failover.read(directory))
+    markdown = failover_question(Failover.read(directory))
 
-    assert "positions are those of MirrorMaker 2's last checkpoints. The oldest is of 2026-01-31 12:00:00" in asked
-    assert "With a ledger, groups without a checkpoint would be moved too" in asked
-    assert "schedule mirror_readiness for the flow while its source is running" in asked
-    assert "Groups read again what they have read since" in asked
+    assert "positions are those of MirrorMaker 2's last checkpoints. The oldest is of 2026-01-31 12:00:00" in markdown
+    assert "With a ledger, groups without a checkpoint would be moved too" in markdown
+    assert "schedule mirror_readiness for the flow while its source is running" in markdown
+    assert "Groups read again what they have read since" in markdown
 
 
 def test_what_rests_on_checkpoints_alone_is_said(directory: FailoverDirectory) -> None:
-    """Who approves it learns that they may lie behind records that are not read yet, and how to leave them alone."""
+    """The approver learns that checkpoints may skip records, and how to leave these groups alone."""
     write_failover(directory, ROWS, planned=False, ledger_at=None, by_ledger=0, positions_since=None, by_checkpoint=2)
 
-    asked = failover_question(Failover.read(directory))
+    markdown = failover_question(Failover.read(directory))
 
-    assert "checkpoint translates the positions of the groups in 2 partitions" in asked
-    assert "The checkpoint may lie beyond unread records" in asked
+    assert "checkpoint translates the positions of the groups in 2 partitions" in markdown
+    assert "The checkpoint may lie beyond unread records" in markdown
     assert "checkpoint translates the positions" in page_of(directory)
     write_failover(directory, ROWS, planned=False, ledger_at=None, by_ledger=0, positions_since=None)
     assert "checkpoint translates the positions" not in failover_question(Failover.read(directory))
 
 
 def test_unplanned_with_a_ledger_says_how_old_it_is(directory: FailoverDirectory) -> None:
-    """And how many positions it tells."""
+    """It says how many positions are from the ledger."""
     write_failover(directory, ROWS, planned=False, ledger_at=1_769_860_800_000, by_ledger=2, positions_since=None)
 
-    asked = failover_question(Failover.read(directory))
+    markdown = failover_question(Failover.read(directory))
 
-    assert "of the ledger that mirror_readiness wrote at 2026-01-31 12:00:00 UTC; 2 are from the ledger." in asked
-    assert "There is no ledger" not in asked
+    assert "of the ledger that mirror_readiness wrote at 2026-01-31 12:00:00 UTC; 2 are from the ledger." in markdown
+    assert "There is no ledger" not in markdown
 
 
 def test_the_table_for_the_log(directory: FailoverDirectory) -> None:
-    """Those that are left alone first; shortened, it says where the rest is."""
+    """Groups left alone come first; a shortened table says where the rest is."""
     text = as_text(failover_table(Failover.read(directory), limit=1))
 
     assert "Consumer groups from eu to us: 3 groups" in text
@@ -143,7 +145,7 @@ def test_the_table_for_the_log(directory: FailoverDirectory) -> None:
     ],
 )
 def test_a_page_before_the_commit(directory: FailoverDirectory, pending: Pending | None, headline: str) -> None:
-    """It says how far it has come, and shows names as what they are."""
+    """It has the banner and escaped names."""
     page = page_of(directory, pending)
 
     assert f'<p class="headline">{headline}</p>' in page
@@ -154,7 +156,7 @@ def test_a_page_before_the_commit(directory: FailoverDirectory, pending: Pending
 
 
 def test_unread_records_without_a_copy_are_counted(tmp_path: Path) -> None:
-    """In the figures, and in the line of the group that has not read them."""
+    """They are in the figures and in the group's row."""
     directory = FailoverDirectory(tmp_path.as_uri())
     write_failover(directory, [row("behind", exact=False, missing=5_678)])
 
@@ -166,7 +168,7 @@ def test_unread_records_without_a_copy_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_closed_gate(directory: FailoverDirectory) -> None:
-    """Whatever the caller says, the reason stands there."""
+    """The banner has the reason, whatever the caller passes."""
     write_failover(directory, ROWS, errors=["Too few."])
 
     page = page_of(directory, Pending.APPROVAL)
@@ -175,7 +177,7 @@ def test_a_closed_gate(directory: FailoverDirectory) -> None:
 
 
 def test_a_page_after_the_commit(directory: FailoverDirectory) -> None:
-    """Who was left alone is named; an outcome of another translation is none."""
+    """Groups left alone are named; the outcome of another translation is ignored."""
     outcome = {"digest": DIGEST, "groups": 2, "partitions": 2, "left": {}, "finished_at": "2026-01-31T12:01:00+00:00"}
     files.write_json(directory.outcome, outcome)
     assert '<p class="headline">Moved</p>' in page_of(directory)
@@ -190,7 +192,7 @@ def test_a_page_after_the_commit(directory: FailoverDirectory) -> None:
 
 
 def test_where_the_prior_offsets_are(directory: FailoverDirectory) -> None:
-    """Named once a commit has kept any."""
+    """It is linked after a commit has kept prior offsets."""
     assert "Offsets on the target before" not in page_of(directory)
 
     write_newest(directory.before, PRIOR_GROUP_OFFSETS, [])
@@ -200,7 +202,7 @@ def test_where_the_prior_offsets_are(directory: FailoverDirectory) -> None:
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n"])
 def test_no_name_is_a_formula_in_the_csv(directory: FailoverDirectory, sign: str) -> None:
-    """Anyone who may join a group names it; a spreadsheet is shown the name, and numbers stay numbers."""
+    """A group's name may look like a formula: it is quoted; numbers stay numbers."""
     formula = f'{sign}HYPERLINK("http://evil","x")'
     names = {"source_topic": formula, "target_topic": formula, "reason": formula}
     write_dataset(directory.translation, TRANSLATION, [row(formula, checkpoint=-1, **names)])
@@ -213,7 +215,7 @@ def test_no_name_is_a_formula_in_the_csv(directory: FailoverDirectory, sign: str
 
 
 def test_all_rows_are_in_the_csv(directory: FailoverDirectory) -> None:
-    """By the names of the columns."""
+    """The CSV has the columns of dataset ``translation``."""
     page_of(directory)
 
     table = Path(directory.table.removeprefix("file://")).read_text()

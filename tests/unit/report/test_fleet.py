@@ -23,7 +23,7 @@ from tests.support.rows.written import asking, begin, finding, mirror_row, rewou
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> FleetDirectory:
-    """Three connectors: one was applied, one put back, of one nothing is known but the plan."""
+    """Three connectors: one applied, one restored, one only planned."""
     directory = FleetDirectory(tmp_path.as_uri())
     for name, result in (("applied", Result.APPLIED), ("restored", Result.RESTORED), ("waiting", None)):
         written = rewound(folder(directory, name))
@@ -38,7 +38,7 @@ def folder(fleet: FleetDirectory, name: str) -> Path:
 
 
 def test_it_sums_up_and_has_one_digest(fleet: FleetDirectory) -> None:
-    """Of all the plans; another plan makes another digest."""
+    """The digest covers all plans."""
     change = FleetChange.read(fleet)
 
     assert change.sums() == {
@@ -55,29 +55,29 @@ def test_it_sums_up_and_has_one_digest(fleet: FleetDirectory) -> None:
 
 
 def test_the_page_is_worst_first_and_links_to_each(fleet: FleetDirectory) -> None:
-    """What was not begun never looks like success."""
+    """A change that was not begun never looks like success."""
     uri = write_fleet_report(fleet, pending=Pending.NOT_BEGUN)
 
     page = Path(uri.removeprefix("file://")).read_text()
-    places = [page.index(f'href="connectors/{name}/report.html"') for name in ("restored", "waiting", "applied")]
-    assert places == sorted(places)
+    positions = [page.index(f'href="connectors/{name}/report.html"') for name in ("restored", "waiting", "applied")]
+    assert positions == sorted(positions)
     assert '<div class="banner bad"' in page
     for text in ("1 connector: Applied", "1 connector: Not begun", "1 connector: Restored", "What became of restored."):
         assert text in page
 
 
 def test_an_approver_sees_every_connector(fleet: FleetDirectory) -> None:
-    """Its numbers, the page, and which plans they are."""
-    asked = fleet_question(FleetChange.read(fleet))
+    """It has the sums, the report, and the plans' digest."""
+    markdown = fleet_question(FleetChange.read(fleet))
 
-    assert asked.startswith("Offsets of **3 connectors**: 3 of 6 partitions would be changed.")
-    assert "| applied | 1 | 380 | 0 | 1 |" in asked
-    assert f"The full report: `{fleet.report}`" in asked
-    assert "Nothing has been stopped yet." in asked
+    assert markdown.startswith("Offsets of **3 connectors**: 3 of 6 partitions would be changed.")
+    assert "| applied | 1 | 380 | 0 | 1 |" in markdown
+    assert f"The full report: `{fleet.report}`" in markdown
+    assert "Nothing has been stopped yet." in markdown
 
 
 def test_the_log_has_a_table(fleet: FleetDirectory) -> None:
-    """Cut where there are many, and it says where the rest is."""
+    """A shortened table says where the rest is."""
     text = as_text(fleet_table(FleetChange.read(fleet), limit=2))
 
     assert text.splitlines()[0] == "3 connectors"
@@ -86,7 +86,7 @@ def test_the_log_has_a_table(fleet: FleetDirectory) -> None:
 
 
 def test_errors_are_told_by_connector(tmp_path: Path) -> None:
-    """The first one of each, and where there is no plan at all."""
+    """The first error of each connector, or that it has no plan."""
     fleet = FleetDirectory(tmp_path.as_uri())
     begin(folder(fleet, "bare"), asking("bare"))
     row = mirror_row(0, 100, 60)

@@ -35,23 +35,25 @@ def page_of(run: ResetDirectory, pending: Pending | None = None) -> str:
 
 
 def test_the_question(run: ResetDirectory) -> None:
-    """What is duplicated and what goes for good stands first; then each topic, then the offsets."""
-    asked = reset_question(Reset.read(run))
+    """Duplicates and deletions come first; then the topics, then the offsets."""
+    markdown = reset_question(Reset.read(run))
 
-    assert asked.startswith("**300** records would be duplicated on the target. `flow` and `check` would be stopped,")
+    assert markdown.startswith(
+        "**300** records would be duplicated on the target. `flow` and `check` would be stopped,"
+    )
     assert (
         "`mm2-offset-syncs.target.internal` on the source and `source.checkpoints.internal` on the target emptied: "
-        "**12 syncs** and 4 checkpoints would be deleted and can't be restored." in asked
+        "**12 syncs** and 4 checkpoints would be deleted and can't be restored." in markdown
     )
-    assert "| flights | reset | 380 | 300 | 11 | 2026-01-31 12:00:00 UTC |" in asked
-    assert asked.index("not of this flow") < asked.index("| flights")
-    assert r"| \<b\>\* | not of this flow |" in asked
-    assert "| flights · 0 | 0 to 600 | 500 | 120 | 380 again |" in asked
-    assert "Nothing has been stopped yet." in asked
+    assert "| flights | reset | 380 | 300 | 11 | 2026-01-31 12:00:00 UTC |" in markdown
+    assert markdown.index("not of this flow") < markdown.index("| flights")
+    assert r"| \<b\>\* | not of this flow |" in markdown
+    assert "| flights · 0 | 0 to 600 | 500 | 120 | 380 again |" in markdown
+    assert "Nothing has been stopped yet." in markdown
 
 
 def test_the_page(run: ResetDirectory) -> None:
-    """Offsets, and beside them what of the flow is reset; names are shown as they are."""
+    """It has the offsets, the facts of the flow, and escaped names."""
     page = page_of(run, Pending.APPROVAL)
 
     for shown in ("Waiting for approval", "Topic by topic", "300 predicted", "&lt;b&gt;*", "12 records"):
@@ -66,10 +68,10 @@ def test_the_page(run: ResetDirectory) -> None:
 
 
 def test_the_table(run: ResetDirectory) -> None:
-    """For the log of the task that plans; what is not shown is counted."""
-    told = as_text(reset_table(Reset.read(run), limit=1))
+    """A shortened table says how many rows it leaves out."""
+    text = as_text(reset_table(Reset.read(run), limit=1))
 
-    assert "Reset of the flow of flow" in told
-    assert "not of this flow" in told
-    assert "flights" not in told.replace("flights-", "")
-    assert "1 more in" in told
+    assert "Reset of the flow of flow" in text
+    assert "not of this flow" in text
+    assert "flights" not in text.replace("flights-", "")
+    assert "1 more in" in text

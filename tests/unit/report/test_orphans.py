@@ -31,35 +31,35 @@ def page_of(directory: OrphansDirectory, pending: OrphansPending | None = None) 
 
 
 def test_the_question(directory: OrphansDirectory) -> None:
-    """A line for each connector, names as they are, what removal means, and that nothing has happened yet."""
-    asked = orphans_question(Orphans.read(directory))
+    """It has a row for each connector, escaped names, the effect, and says that nothing has happened yet."""
+    markdown = orphans_question(Orphans.read(directory))
 
-    assert "Topic connect-offsets has **4 offsets** (2.1 KiB) of **2 deleted connectors**." in asked
+    assert "Topic connect-offsets has **4 offsets** (2.1 KiB) of **2 deleted connectors**." in markdown
     example = "/data/in.txt"
     assert (
         f'| files-old | 3 | 2025-11-02 08:00:00 UTC | 2.0 KiB | \\{{"filename":"{example}"\\}} → \\{{"position":8\\}} |'
-    ) in asked
-    assert "größe \\<b\\>\\|x" in asked
-    assert "9" * 101 not in asked
-    assert "starts from the beginning" in asked
-    assert "Nothing has been removed yet." in asked
-    assert "Look twice" not in asked
+    ) in markdown
+    assert "größe \\<b\\>\\|x" in markdown
+    assert "9" * 101 not in markdown
+    assert "starts from the beginning" in markdown
+    assert "Nothing has been removed yet." in markdown
+    assert "Check this first" not in markdown
 
 
 def test_a_topic_that_may_be_of_another_cluster(tmp_path: Path) -> None:
-    """Where none of its connectors exists, everyone is told to look twice."""
+    """If no connector of the cluster has an offset in the topic, report, table and question warn."""
     directory = orphaned(tmp_path, existing=0)
 
-    for told in (
+    for text in (
         orphans_question(Orphans.read(directory)),
         as_text(orphans_table(Orphans.read(directory))),
         page_of(directory),
     ):
-        assert "No connector of this Connect cluster has an offset in" in told
+        assert "No connector of this Connect cluster has an offset in" in text
 
 
 def test_the_table_for_the_log(directory: OrphansDirectory) -> None:
-    """Shortened, it says where the rest is."""
+    """A shortened table says where the rest is."""
     text = as_text(orphans_table(Orphans.read(directory), limit=1))
 
     assert "Offsets of 2 deleted connectors in connect-offsets" in text
@@ -77,7 +77,7 @@ def test_the_table_for_the_log(directory: OrphansDirectory) -> None:
     ],
 )
 def test_a_page_before_the_removal(directory: OrphansDirectory, pending: OrphansPending | None, headline: str) -> None:
-    """It says how far it has come, and shows names as what they are."""
+    """It has the banner and escaped names."""
     page = page_of(directory, pending)
 
     assert f'<p class="headline">{headline}</p>' in page
@@ -86,7 +86,7 @@ def test_a_page_before_the_removal(directory: OrphansDirectory, pending: Orphans
 
 
 def test_a_page_after_the_removal(directory: OrphansDirectory) -> None:
-    """Who was left alone stands first, with the reason."""
+    """Connectors left alone come first, with the reason."""
     digest = files.read_json(directory.summary)["digest"]
     outcome = {
         "digest": digest,
@@ -108,7 +108,7 @@ def test_a_page_after_the_removal(directory: OrphansDirectory) -> None:
 
 
 def test_nothing_found(directory: OrphansDirectory) -> None:
-    """That is good news."""
+    """A search without a result is a good one."""
     files.write_json(
         directory.summary,
         {**files.read_json(directory.summary), "orphaned": 0, "partitions": 0, "existing": 0, "connectors": []},

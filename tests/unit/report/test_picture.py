@@ -30,13 +30,13 @@ def picture_of(directory: Path, rows: Sequence[PlanRow], logs: Mapping[int, tupl
 
 
 def texts(svg: str) -> list[str]:
-    """What is written in a picture, in the order in which it is drawn."""
+    """Texts of a picture, in drawing order."""
     root = ET.fromstring(svg)  # noqa: S314 - our own
     return [element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
 def test_a_rewind(tmp_path: Path) -> None:
-    """Log start and end, both positions, and how many records come again."""
+    """It has log start and end, both positions, and the number of records."""
     assert texts(picture_of(tmp_path, [mirror_row(0, 500, 120)], {0: (10, 1600)})) == [
         "before",
         "after",
@@ -52,7 +52,7 @@ def test_a_rewind(tmp_path: Path) -> None:
 
 
 def test_one_record_of_a_million_is_enlarged(tmp_path: Path) -> None:
-    """The record that is skipped is seen among its neighbours."""
+    """Single records are drawn."""
     assert texts(picture_of(tmp_path, [mirror_row(0, 500000, 500001)], {0: (0, 1000000)}))[4:] == [
         "flights · 0",
         "1 never",
@@ -79,7 +79,7 @@ def test_one_record_of_a_million_is_enlarged(tmp_path: Path) -> None:
 def test_odd_positions_are_drawn_too(
     tmp_path: Path, before: int | None, after: int, log: tuple[int, int], labels: list[str]
 ) -> None:
-    """Outside of the log, not stored, on an empty log."""
+    """Positions outside of the log, no offset, an empty log."""
     row = mirror_row(0, before, after)
     if before == after:
         row = replace(mirror_row(0, None, after), before_position=before)
@@ -88,7 +88,7 @@ def test_odd_positions_are_drawn_too(
 
 
 def test_only_a_way_too_short_to_be_seen_is_enlarged(tmp_path: Path) -> None:
-    """A twentieth of the log is seen well enough, a hundredth is not."""
+    """A move of a twentieth of the log is visible, one of a hundredth is enlarged."""
     rows = [mirror_row(0, 500, 450), mirror_row(1, 500, 490), mirror_row(2, 500, 600)]
     logs = {("flights", number): (0, 1000) for number in (0, 1)} | {("flights", 2): (0, 500)}
     change = Change.read(begin(tmp_path).snapshot(logs).plan(rows).run)
@@ -97,14 +97,14 @@ def test_only_a_way_too_short_to_be_seen_is_enlarged(tmp_path: Path) -> None:
 
 
 def test_what_is_on_no_log_is_not_drawn(tmp_path: Path) -> None:
-    """Such a partition stands in the table alone."""
+    """A partition without a log is not drawn."""
     change = Change.read(begin(tmp_path).snapshot({}).plan([mirror_row(0, 500, 120)]).run)
 
     assert draw(change.moves, AFTERWARDS, name="one") is None
 
 
 def test_the_picture_is_told_to_those_who_cannot_see_it(tmp_path: Path) -> None:
-    """The first few partitions, and how many more there are."""
+    """It has the first partitions, and how many more there are."""
     rows = [mirror_row(number, 500 - number, 100) for number in range(7)]
     svg = picture_of(tmp_path, rows, dict.fromkeys(range(7), (0, 500)))
     root = ET.fromstring(svg)  # noqa: S314 - our own
@@ -117,7 +117,7 @@ def test_the_picture_is_told_to_those_who_cannot_see_it(tmp_path: Path) -> None:
 
 
 def test_colours_are_the_pages_and_names_are_its_own(tmp_path: Path) -> None:
-    """No placeholder is left, and two pictures on a page share no id; both kinds of records differ in hatching too."""
+    """No placeholder remains, two pictures share no id, and both kinds of records differ in hatching."""
     rows, logs = [mirror_row(0, 500, 120), mirror_row(1, 120, 500)], {0: (0, 500), 1: (0, 500)}
     svg = picture_of(tmp_path, rows, logs)
 
@@ -131,7 +131,7 @@ def test_colours_are_the_pages_and_names_are_its_own(tmp_path: Path) -> None:
 
 
 def test_equal_changes_have_equal_pictures(tmp_path: Path) -> None:
-    """Neither time nor chance is in them."""
+    """Equal input gives equal output."""
     rows, logs = [mirror_row(0, 500, 120)], {0: (0, 500)}
 
     assert picture_of(tmp_path / "a", rows, logs) == picture_of(tmp_path / "b", rows, logs)

@@ -20,7 +20,7 @@ from tests.support.rows.written import asking, begin, finding, mirror_row, moved
 
 
 def test_a_plan(tmp_path: Path) -> None:
-    """What is asked, what changes, and how many are left alone."""
+    """It has the request, the changes, and how many partitions are left alone."""
     assert as_text(plan_table(Change.read(rewound(tmp_path).run))) == (
         "Plan: Resume `flow` at the first record that is still in each log, in all its partitions.\n"
         "\n"
@@ -33,7 +33,7 @@ def test_a_plan(tmp_path: Path) -> None:
 
 
 def test_verdicts(tmp_path: Path) -> None:
-    """Severity, rule and sentence."""
+    """It has severity, rule and message."""
     assert as_text(verdict_table(Change.read(rewound(tmp_path).run))) == (
         "Verdicts\n"
         "\n"
@@ -44,26 +44,26 @@ def test_verdicts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stands", "found"), [(120, "as requested"), (500, "as before"), (7, "neither as requested nor as before")]
+    (("stored", "text")), [(120, "as requested"), (500, "as before"), (7, "neither as requested nor as before")]
 )
-def test_offsets_at_the_end(tmp_path: Path, stands: int, found: str) -> None:
-    """What was read back is told whatever it is."""
+def test_offsets_at_the_end(tmp_path: Path, stored: int, text: str) -> None:
+    """The stored offset is shown, whatever it is."""
     written = rewound(tmp_path)
-    written.outcome(Result.UNKNOWN, offsets=(moved(written.rows[0], stands=stands),))
+    written.outcome(Result.UNKNOWN, offsets=(moved(written.rows[0], stands=stored),))
 
     last = as_text(offsets_table(Change.read(written.run))).splitlines()[-1]
 
-    assert last.split(maxsplit=6) == ["flights", "·", "0", "500", "120", str(stands), found]
+    assert last.split(maxsplit=6) == ["flights", "·", "0", "500", "120", str(stored), text]
 
 
 def test_tables_without_rows_say_why(tmp_path: Path) -> None:
-    """An empty table would be a riddle."""
-    asked = Change.read(begin(tmp_path / "asked").run)
+    """A note replaces an empty table."""
+    requested = Change.read(begin(tmp_path / "requested").run)
     planned = Change.read(begin(tmp_path / "planned").snapshot({}).plan([mirror_row(0, 5, 5)]).run)
     refused = Change.read(rewound(tmp_path / "refused").outcome(Result.REFUSED).run)
 
-    assert as_text(plan_table(asked)).splitlines()[1:] == ["There is no plan yet."]
-    assert as_text(verdict_table(asked)) == "Verdicts\nThere is no plan yet."
+    assert as_text(plan_table(requested)).splitlines()[1:] == ["There is no plan yet."]
+    assert as_text(verdict_table(requested)) == "Verdicts\nThere is no plan yet."
     assert as_text(plan_table(planned)).splitlines()[1:] == ["Nothing to change in 1 partition."]
     assert as_text(verdict_table(planned)) == "Verdicts\nNone."
     assert as_text(offsets_table(planned)) == "Offsets\nNo outcome is recorded."
@@ -87,7 +87,7 @@ def test_long_tables_say_how_many_more_and_where(tmp_path: Path) -> None:
 
 
 def test_the_line_at_the_end(tmp_path: Path) -> None:
-    """Headline, message, and how long it stood still, where that is known."""
+    """It has headline, message, and downtime if known."""
     applied = Change.read(rewound(tmp_path / "a").outcome(Result.APPLIED, "Done.").run)
     stopped = Change.read(rewound(tmp_path / "b").outcome(Result.LEFT_STOPPED, "Why.", downtime_seconds=None).run)
 
@@ -96,7 +96,7 @@ def test_the_line_at_the_end(tmp_path: Path) -> None:
 
 
 def test_names_are_no_markup_and_logs_get_no_colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Square brackets are somebody's name; the environment's wish for colours is not for files."""
+    """Square brackets are no markup; colours that the environment requests are left out."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "10")
     request = asking("[red]flow")

@@ -9,7 +9,7 @@ from tests.support.rows.written import asking
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("fields", "sentence"),
     [
         ({"to": "earliest"}, "Resume `flow` at the first record that is still in each log, in all its partitions."),
         ({"to": "latest", "topics": "a.*"}, "Resume `flow` at the end of each log, in topics that match `a.*`."),
@@ -44,9 +44,9 @@ from tests.support.rows.written import asking
         ),
     ],
 )
-def test_a_request_is_a_sentence(asked: dict[str, str], sentence: str) -> None:
-    """Every way to ask, without anybody's password."""
-    assert words.request(asking(**asked)) == sentence
+def test_a_request_is_a_sentence(fields: dict[str, str], sentence: str) -> None:
+    """Each kind of request, without credentials."""
+    assert words.request(asking(**fields)) == sentence
 
 
 def test_small_things() -> None:
@@ -60,11 +60,11 @@ def test_small_things() -> None:
 
 
 def test_a_password_may_hold_an_at_sign() -> None:
-    """The last one before the host ends it."""
+    """Credentials end at the last at sign before the host."""
     assert words.without_credentials("s3://me:p@ss@bucket/a") == "s3://bucket/a"
 
 
 def test_an_address_without_credentials_stays_as_it_is() -> None:
-    """An at sign in a path is none."""
+    """An at sign in a path does not end credentials."""
     for text in ("file:///a/b@c", "mail me@example.org", "hdfs://host/a"):
         assert words.without_credentials(text) == text

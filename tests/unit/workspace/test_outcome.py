@@ -46,17 +46,17 @@ OUTCOMES = st.builds(
 
 @given(outcome=OUTCOMES)
 def test_an_outcome_survives_json(outcome: Outcome) -> None:
-    """Every field comes back as it was, through text too."""
+    """Every field survives JSON."""
     assert Outcome.from_json(json.loads(json.dumps(outcome.as_json()))) == outcome
 
 
 def test_where_no_change_has_ended_there_is_no_outcome(tmp_path: Path) -> None:
-    """A missing file is None, and no error."""
+    """A missing file is None."""
     assert Outcome.read((tmp_path / "outcome.json").as_uri()) is None
 
 
 def test_results_are_the_words_that_others_read() -> None:
-    """They are in files that outlive this version."""
+    """Results are stored in files that outlive this version, so their names are fixed."""
     assert [result.value for result in Result] == [
         "applied",
         "unchanged",

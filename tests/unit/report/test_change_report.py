@@ -17,7 +17,7 @@ from tests.support.rows.written import asking, begin, finding, mirror_row, moved
 
 
 class Page(HTMLParser):
-    """The text of a page, its banners, and every tag with its attributes."""
+    """The text of a report, its banners, and every tag with its attributes."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -28,36 +28,36 @@ class Page(HTMLParser):
         self.text = " ".join(self.text.split())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember it."""
+        """Collect a tag."""
         self.tags.append((tag, dict(attrs)))
         self._inside.append(tag)
 
     def handle_data(self, data: str) -> None:
-        """Keep what a reader sees."""
+        """Collect text that a reader sees."""
         if self._inside and self._inside[-1] != "style":
             self.text += f" {data}"
 
     def handle_endtag(self, tag: str) -> None:
-        """Leave it."""
+        """End a tag."""
         if tag in self._inside:
             while self._inside.pop() != tag:
                 pass
 
     @property
     def banners(self) -> list[str | None]:
-        """Their classes."""
+        """Classes of the banners."""
         return [fields["class"] for _, fields in self.tags if fields.get("role") == "status"]
 
 
-def page_of(run: RunDirectory, **told: Pending) -> Page:
-    """Write the page of a run, and read it."""
-    content = read_bytes(write_report(run, **told))
+def page_of(run: RunDirectory, **pending: Pending) -> Page:
+    """Write the report of a run, and parse it."""
+    content = read_bytes(write_report(run, **pending))
     assert content is not None
     return Page(content.decode())
 
 
 def test_an_applied_change(tmp_path: Path) -> None:
-    """The banner, the request in words, the numbers, the verdict, the picture, the table, where all of it lies."""
+    """It has the banner, the request, the figures, the verdict, the picture, the table and the datasets."""
     written = rewound(tmp_path)
     written.outcome(Result.APPLIED, "Done.", offsets=(moved(written.rows[0], stands=120),), warnings=("Look out.",))
     page = page_of(written.run)
@@ -94,7 +94,7 @@ def test_an_applied_change(tmp_path: Path) -> None:
 def test_what_was_not_applied_never_looks_like_success(
     tmp_path: Path, result: Result, banner: str, headline: str, caption: str
 ) -> None:
-    """Neither banner nor numbers nor picture nor table speak as if it had been done."""
+    """Neither banner nor figures nor picture nor table look applied."""
     page = page_of(rewound(tmp_path).outcome(result, downtime_seconds=None).run)
 
     assert page.banners == [banner]
@@ -116,9 +116,9 @@ def test_what_was_not_applied_never_looks_like_success(
     ],
 )
 def test_a_plan(tmp_path: Path, pending: Pending | None, headline: str, downtime: str) -> None:
-    """It says what it waits for, and claims no more than is known."""
-    told = {} if pending is None else {"pending": pending}
-    page = page_of(rewound(tmp_path).run, **told)
+    """The banner says why the plan is not applied; the downtime is only known if nothing was stopped."""
+    arguments = {} if pending is None else {"pending": pending}
+    page = page_of(rewound(tmp_path).run, **arguments)
 
     assert page.banners == ["banner calm"]
     for text in (headline, downtime, "Not applied. A position is", "now 500 requested 120"):
@@ -126,7 +126,7 @@ def test_a_plan(tmp_path: Path, pending: Pending | None, headline: str, downtime
 
 
 def test_a_typo_is_refused(tmp_path: Path) -> None:
-    """The error is all there is to show."""
+    """A plan with errors has only the error."""
     error = finding(Severity.ERROR, "no topic `flihgts`. Did you mean `flights`?", rule="unknown_topic")
     written = begin(tmp_path, asking(topics="flihgts")).snapshot({}).plan([mirror_row(0, 5, 5)], [error])
     page = page_of(written.run)
@@ -138,7 +138,7 @@ def test_a_typo_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_request_alone(tmp_path: Path) -> None:
-    """No number is made up."""
+    """Without a plan there are no figures."""
     page = page_of(begin(tmp_path).run)
 
     assert "Not planned yet Nothing has been read, stopped or changed." in page.text
@@ -146,7 +146,7 @@ def test_a_request_alone(tmp_path: Path) -> None:
 
 
 def test_how_an_earlier_plan_ended_is_told_aside(tmp_path: Path) -> None:
-    """It may have left something behind."""
+    """The outcome of an earlier plan is shown."""
     written = rewound(tmp_path).outcome(Result.LEFT_STOPPED, "It stays `STOPPED`.")
     page = page_of(written.plan([mirror_row(0, 500, 121)]).run)
 
@@ -161,7 +161,7 @@ NASTY = '<script>alert(1)<b x="y" z=\'&'
 
 
 def test_names_and_texts_are_never_code(tmp_path: Path) -> None:
-    """Whatever a connector is called and whatever a rule quotes."""
+    """Names and messages are escaped."""
     row = mirror_row(0, 500, 120, connector=NASTY, reason=NASTY)
     unplaced = mirror_row(1, 7, 3, connector=NASTY, topic=NASTY)
     found = [finding(Severity.ERROR, f"`{NASTY}` and {NASTY}", row, rule=NASTY)]
@@ -178,7 +178,7 @@ def test_names_and_texts_are_never_code(tmp_path: Path) -> None:
 
 
 def test_a_page_needs_nothing_beside_itself(tmp_path: Path) -> None:
-    """No script, no address to fetch from; a browser is told so as well."""
+    """It has no script and fetches nothing; its policy forbids both."""
     run = rewound(tmp_path).run
     write_report(run)
     html = (read_bytes(run.report) or b"").decode()
@@ -193,7 +193,7 @@ def test_a_page_needs_nothing_beside_itself(tmp_path: Path) -> None:
 
 
 def test_credentials_are_not_on_the_page(tmp_path: Path) -> None:
-    """Neither of a request nor of a message."""
+    """Credentials of requests and messages are removed."""
     secret = "s3://key:hunter2@bucket/offsets.json"
     written = begin(tmp_path, asking(to="file", value=secret)).snapshot({})
     written.plan([], [finding(Severity.ERROR, f"{secret} can't be read", rule="unreadable")])
@@ -203,7 +203,7 @@ def test_credentials_are_not_on_the_page(tmp_path: Path) -> None:
 
 
 def test_large_plans_show_the_worst_and_say_how_many_more(tmp_path: Path) -> None:
-    """Two hundred rows, forty bands, five verdicts of a kind."""
+    """At most 200 rows, 40 bands and five verdicts of a rule are shown."""
     rows = [mirror_row(number, 500 + number, 100) for number in range(230)]
     found = [finding(Severity.WARNING, f"partition {number}", row) for number, row in enumerate(rows)]
     logs = {("flights", number): (0, 1000) for number in range(230)}
@@ -219,7 +219,7 @@ def test_large_plans_show_the_worst_and_say_how_many_more(tmp_path: Path) -> Non
 
 
 def test_one_page_over_several_changes(tmp_path: Path) -> None:
-    """It begins with how each of them ended, and tells what the caller knows beside."""
+    """It begins with the banner of each change, and has the caller's notes and facts."""
     applied = rewound(tmp_path / "one").outcome(Result.APPLIED)
     failed = rewound(tmp_path / "two").outcome(Result.RESTORED)
     changes = [
