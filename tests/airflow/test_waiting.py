@@ -58,9 +58,13 @@ def test_another_triggerer_continues_if_one_ends(sink: SinkFlow) -> None:
     path, arguments = json.loads(json.dumps(trigger.serialize()))
     module, _, name = path.rpartition(".")
     again: WaitingTrigger = getattr(importlib.import_module(module), name)(**arguments)
-    threading.Timer(0.3, sink.sandbox.connect.stop, [sink.name]).start()
+    stopping = threading.Timer(0.3, sink.sandbox.connect.stop, [sink.name])
+    stopping.start()
 
-    assert asyncio.run(first_event(again)) == {
+    event = asyncio.run(first_event(again))
+
+    stopping.join()  # it waits for the state too, and must not outlive the connector
+    assert event == {
         "reached": True,
         "message": f"'{sink.name}' is STOPPED; its tasks: none.",
         "before": "",
