@@ -51,7 +51,7 @@ class Daily:
     file: Path
 
     def written(self) -> Counter[str]:
-        """How many times each day's records were delivered."""
+        """Return how many records of each day were delivered."""
         lines = self.file.read_text().splitlines() if self.file.exists() else []
         return Counter(line.partition(" ")[0] for line in lines)
 
@@ -87,20 +87,20 @@ class Scheduled:
     airflow: AirflowStandalone
 
     def runs(self) -> dict[str, dict[str, Any]]:
-        """Runs by the day of their interval."""
-        found = self.airflow.call("GET", f"/dags/{DAG_ID}/dagRuns?limit=100")["dag_runs"]
-        return {run["data_interval_start"][:10]: run for run in found}
+        """Return the runs by the day of their interval."""
+        runs = self.airflow.call("GET", f"/dags/{DAG_ID}/dagRuns?limit=100")["dag_runs"]
+        return {run["data_interval_start"][:10]: run for run in runs}
 
     def turns(self) -> dict[str, str | None]:
-        """What became of each day's turn."""
+        """Return the state of each day's task ``turn``."""
         return {day: self.task(run["dag_run_id"], "turn")["state"] for day, run in self.runs().items()}
 
     def task(self, run_id: str, task: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.airflow.call("GET", f"/dags/{DAG_ID}/dagRuns/{run_id}/taskInstances/{task}")
-        return found
+        instance: dict[str, Any] = self.airflow.call("GET", f"/dags/{DAG_ID}/dagRuns/{run_id}/taskInstances/{task}")
+        return instance
 
     def wait_for(self, *, cleared: int) -> None:
-        """Wait until all days' runs have succeeded, so many times."""
+        """Wait until all days' runs have succeeded after ``cleared`` earlier attempts."""
 
         def ended() -> bool:
             runs = self.runs().values()
@@ -110,28 +110,28 @@ class Scheduled:
         wait_until(ended, 240, "not all runs have ended", progress={"tasks": self._tasks}, interval=2)
 
     def _tasks(self) -> list[tuple[str, str, int, str]]:
-        """All tasks of all runs: how often each was tried, and its state."""
-        found = self.airflow.call("GET", f"/dags/{DAG_ID}/dagRuns/~/taskInstances?limit=100")["task_instances"]
-        return sorted((one["dag_run_id"], one["task_id"], one["try_number"], str(one["state"])) for one in found)
+        """Return run, task, number of tries and state of all tasks."""
+        tasks = self.airflow.call("GET", f"/dags/{DAG_ID}/dagRuns/~/taskInstances?limit=100")["task_instances"]
+        return sorted((one["dag_run_id"], one["task_id"], one["try_number"], str(one["state"])) for one in tasks)
 
     def log(self, run_id: str, task: str) -> str:
         number = self.task(run_id, task)["try_number"]
         return str(self.airflow.call("GET", f"/dags/{DAG_ID}/dagRuns/{run_id}/taskInstances/{task}/logs/{number}"))
 
     def at_its_end(self) -> str:
-        """What went wrong in tasks and in Airflow itself, for whoever looks at a failed test."""
+        """Return the errors of tasks and of Airflow itself, for a failed test."""
         tasks = [one for one in self._tasks() if one[3] not in ("success", "skipped", "None")]
         logs = [f"{run} {task}: {self.log(run, task)[-2000:]}" for run, task, *_ in tasks]
-        said = self.airflow.process.log_path.read_text(errors="replace").splitlines()
-        wrong = [line for line in said if any(word in line for word in ("Error:", "[error", "[critical"))]
-        return "\n".join([f"tasks that have not succeeded: {tasks}", *logs, *wrong[-40:]])
+        lines = self.airflow.process.log_path.read_text(errors="replace").splitlines()
+        errors = [line for line in lines if any(word in line for word in ("Error:", "[error", "[critical"))]
+        return "\n".join([f"tasks that have not succeeded: {tasks}", *logs, *errors[-40:]])
 
     @contextmanager
     def halted(self) -> Iterator[None]:
-        """Halt all processes of Airflow while none of them writes.
+        """Suspend all processes of Airflow at a moment at which none of them writes to the database.
 
-        Its command reads and then writes in one transaction, which SQLite refuses at once where somebody else has
-        written in between ("database is locked"); and what it had cleared by then would be cleared once more.
+        Airflow's command reads and then writes in one transaction, which SQLite refuses at once if another process has
+        written in between ("database is locked"). Runs that it had cleared until then would be cleared once more.
         """
         family: list[psutil.Process] = []
 
@@ -143,10 +143,10 @@ class Scheduled:
                     process.suspend()
             if _can_be_written(self.airflow.environment()["AIRFLOW_HOME"]):
                 return True
-            go_on()
+            resume()
             return False
 
-        def go_on() -> None:
+        def resume() -> None:
             for process in family:
                 with suppress(psutil.NoSuchProcess):
                     process.resume()
@@ -155,7 +155,7 @@ class Scheduled:
             wait_until(is_free, 60, "Airflow writes all the time", interval=0.5)
             yield
         finally:
-            go_on()
+            resume()
 
     def backfill(self, *more: str) -> None:
         """Run Airflow's own command for all days."""
@@ -164,20 +164,20 @@ class Scheduled:
         again = ["--reprocess-behavior", "completed"]
         environment = {**os.environ, **self.airflow.environment()}
 
-        def is_created() -> bool:  # the scheduler takes its time to see that the one before has ended
-            asked = [*command, *dates, *again, *more]
+        def is_created() -> bool:  # the scheduler notices the end of the previous backfill late
+            whole = [*command, *dates, *again, *more]
             with self.halted():
-                done = subprocess.run(asked, capture_output=True, text=True, check=False, env=environment)
-            said = done.stderr + done.stdout
-            assert done.returncode == 0 or "Another backfill is running" in said, said
+                done = subprocess.run(whole, capture_output=True, text=True, check=False, env=environment)
+            output = done.stderr + done.stdout
+            assert done.returncode == 0 or "Another backfill is running" in output, output
             return done.returncode == 0
 
-        told = "the backfill before has not ended"
-        wait_until(is_created, 300, told, progress={"tasks": self._tasks}, interval=5)
+        message = "the previous backfill has not ended"
+        wait_until(is_created, 300, message, progress={"tasks": self._tasks}, interval=5)
 
 
 def _can_be_written(home: str) -> bool:
-    """Whether nobody holds a lock on Airflow's database."""
+    """Whether no process holds a lock on Airflow's database."""
     with closing(sqlite3.connect(f"{home}/airflow.db", timeout=1, isolation_level=None)) as database:
         try:
             database.execute("BEGIN EXCLUSIVE")
@@ -194,23 +194,23 @@ def scheduled(sandbox: Sandbox, daily: Daily, tmp_path: Path) -> Iterator[Schedu
     (dags / f"{DAG_ID}.py").write_text(DAG_FILE % daily.name)
     airflow = AirflowStandalone(sandbox, workspace=tmp_path / "workspace", dags=dags)
     airflow.start()
-    given = Scheduled(airflow)
-    yield given
-    print(given.at_its_end())  # noqa: T201 - shown by pytest where the test fails
+    real = Scheduled(airflow)
+    yield real
+    print(real.at_its_end())  # noqa: T201 - shown by pytest if the test fails
     airflow.close()
 
 
 @pytest.mark.processes
 @pytest.mark.timeout(3600)
 def test_each_time_all_intervals_are_delivered_once_more(daily: Daily, scheduled: Scheduled) -> None:
-    """By catchup, a backfill, and one that runs backwards: rewound to the earliest once, and the others say so."""
+    """By catchup, a backfill, and a backward one: one run rewinds to the earliest interval, the others are skipped."""
     scheduled.wait_for(cleared=0)
     daily.wait_for(2)
     first = scheduled.runs()[_name(0)]["dag_run_id"]
     assert scheduled.turns() == {_name(0): "success", _name(1): "skipped", _name(2): "skipped"}
     for day in (1, 2):
-        said = scheduled.log(scheduled.runs()[_name(day)]["dag_run_id"], "turn")
-        assert f"Nothing is left to do: run '{first}' rewound '{daily.name}' to {START.isoformat()}" in said
+        log = scheduled.log(scheduled.runs()[_name(day)]["dag_run_id"], "turn")
+        assert f"Nothing is left to do: run '{first}' rewound '{daily.name}' to {START.isoformat()}" in log
 
     scheduled.backfill()
     scheduled.wait_for(cleared=1)
@@ -221,12 +221,12 @@ def test_each_time_all_intervals_are_delivered_once_more(daily: Daily, scheduled
     scheduled.wait_for(cleared=2)
     daily.wait_for(4)
     assert scheduled.turns() == {_name(0): "success", _name(1): "skipped", _name(2): "skipped"}
-    said = scheduled.log(scheduled.runs()[_name(2)]["dag_run_id"], "turn")
-    assert "of an earlier interval is queued, and delivers this one again too" in said
+    log = scheduled.log(scheduled.runs()[_name(2)]["dag_run_id"], "turn")
+    assert "of an earlier interval is queued, and delivers this one again too" in log
 
 
 def test_a_run_without_a_connector_fails_before_anything_is_touched(run_dag: Callable[..., Ran]) -> None:
-    """As the ready DAG has none until its file names one."""
+    """The ready DAG has none until its file names one."""
     ran = run_dag(DAG_ID)
 
     assert (ran.state, ran.tasks["turn"]) == ("failed", "failed")

@@ -40,7 +40,7 @@ Failure = tuple[type[BaseException], str]
 
 @dataclass(frozen=True)
 class Scene:
-    """A sink that runs, and a MirrorSource that is stopped with one record left to replicate."""
+    """A running sink, and a stopped MirrorSource with one record left to replicate."""
 
     sink: SinkFlow
     mirror: MirrorFlow
@@ -49,17 +49,17 @@ class Scene:
 @pytest.fixture(scope="module")
 def scene(sandbox: Sandbox) -> Iterator[Scene]:
     """Both of them."""
-    found = Scene(SinkFlow.start(sandbox), MirrorFlow.start(sandbox))
-    sandbox.connect.stop(found.mirror.name)
-    sandbox.source.produce(found.mirror.topic, ["one more"], partition=0)
-    yield found
-    for name in (found.sink.name, found.mirror.name):
+    made = Scene(SinkFlow.start(sandbox), MirrorFlow.start(sandbox))
+    sandbox.connect.stop(made.mirror.name)
+    sandbox.source.produce(made.mirror.topic, ["one more"], partition=0)
+    yield made
+    for name in (made.sink.name, made.mirror.name):
         sandbox.connect.delete(name)
 
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    """A scripted worker with one connector, which does whatever is asked of it; its status is up to the test."""
+    """A scripted worker with one connector that accepts every request; the test scripts its status."""
     with scripted_worker() as worker:
         worker.answers("GET /", Reply(200, {"version": "4.3.1", "commit": "c", "kafka_cluster_id": "scripted"}))
         info = {"name": NAME, "type": "source", "config": {"connector.class": "FileStreamSource"}, "tasks": []}
@@ -71,7 +71,7 @@ def worker() -> Iterator[Worker]:
 
 @pytest.fixture(autouse=True)
 def _airflow(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connections to the scripted worker and to nobody, and clients that give up at once."""
+    """Connections to the scripted worker and to a closed port, and clients that give up at once."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         closed = probe.getsockname()[1]
@@ -90,7 +90,7 @@ def _airflow(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def status(state: str, task: str | None = None, trace: str | None = None) -> Reply:
-    """A connector's status with one task, or none."""
+    """Return a connector's status with one task, or none."""
     tasks = [] if task is None else [{"id": 0, "state": task, "worker_id": "w", **({"trace": trace} if trace else {})}]
     return Reply(200, {"name": NAME, "connector": {"state": state, "worker_id": "w"}, "tasks": tasks, "type": "source"})
 
@@ -118,22 +118,22 @@ LATER = {
     ],
 )
 def test_operators(worker: Worker, step: type[Any], fault: str, kind: type[Exception], sentence: str) -> None:
-    """What happens once it was asked for; the deferred step asks before it defers, too."""
-    found = []
+    """Of what happens after the request; a deferred step too sends it before it defers."""
+    failures = []
     for deferrable in (False, True):
         worker.answers(f"GET /connectors/{NAME}/status", status("RUNNING", "RUNNING"), LATER[fault])
-        if fault == "gone":  # which is believed where its configuration is, too
+        if fault == "gone":  # believed only if its configuration is gone too
             worker.answers(f"GET /connectors/{NAME}", LATER[fault])
         task = step(task_id="t", connector=NAME, connect_conn_id="scripted", timeout=SHORT, deferrable=deferrable)
-        found.append(failure_of(task))
+        failures.append(failure_of(task))
 
-    assert found[0] == found[1]
-    assert found[0][0] is kind
-    assert sentence in found[0][1]
+    assert failures[0] == failures[1]
+    assert failures[0][0] is kind
+    assert sentence in failures[0][1]
 
 
-def test_a_running_connector_without_tasks_is_there_when_time_is_up(worker: Worker) -> None:
-    """A MirrorCheckpoint without groups has none; either way it is waited for, and then believed."""
+def test_a_running_connector_without_tasks_counts_as_running_when_time_is_up(worker: Worker) -> None:
+    """A MirrorCheckpoint without groups has none; tasks are waited for first."""
     for deferrable in (False, True):
         worker.answers(f"GET /connectors/{NAME}/status", status("STOPPED"), status("RUNNING"))
         task = RESUMES(task_id="t", connector=NAME, connect_conn_id="scripted", timeout=SHORT, deferrable=deferrable)
@@ -142,7 +142,7 @@ def test_a_running_connector_without_tasks_is_there_when_time_is_up(worker: Work
 
 
 def test_without_a_triggerer(worker: Worker) -> None:
-    """Airflow gives up on its behalf, and the task fails as one that waited itself."""
+    """Airflow ends the waiting, and the task fails like one that waited itself."""
     worker.answers(f"GET /connectors/{NAME}/status", status("RUNNING", "RUNNING"))
     task = STOPS(task_id="t", connector=NAME, connect_conn_id="scripted", timeout=SHORT, deferrable=True)
     with pytest.raises(TaskDeferred) as deferred:
@@ -180,13 +180,13 @@ CASES = [
 @pytest.mark.usefixtures("connections")
 @pytest.mark.parametrize(("sensor", "fault"), CASES)
 def test_sensors(scene: Scene, worker: Worker, sensor: str, fault: str) -> None:
-    """An outage is waited for in both, so it ends as what is not there in time; neither is retried."""
+    """Both wait out an outage, so it ends as a timeout; neither is retried."""
     worker.answers(f"GET /connectors/{NAME}/status", LATER["failed"])
-    kind, asked = SENSORS[sensor](scene)
+    kind, values = SENSORS[sensor](scene)
     late = fault == "time is up" or fault.startswith("outage")
 
     def failure(**more: Any) -> Failure:
-        return failure_of(kind(task_id="t", timeout=0, poke_interval=0.1, **{**asked, **FAULTS[fault], **more}))
+        return failure_of(kind(task_id="t", timeout=0, poke_interval=0.1, **{**values, **FAULTS[fault], **more}))
 
     undeferred = failure()
     assert failure(deferrable=True) == undeferred
@@ -196,27 +196,27 @@ def test_sensors(scene: Scene, worker: Worker, sensor: str, fault: str) -> None:
 
 
 def test_an_outage_passes(worker: Worker) -> None:
-    """A worker that comes back in time is all that either had to wait for."""
+    """Both continue once the worker answers again in time."""
     for deferrable in (False, True):
         answer = f"GET /connectors/{NAME}/status"
         worker.answers(answer, *[Reply(hang_up=True)] * 3, status("PAUSED"))
-        asked: dict[str, Any] = {"connector": NAME, "state": "PAUSED", "connect_conn_id": "scripted", "timeout": 20}
+        values: dict[str, Any] = {"connector": NAME, "state": "PAUSED", "connect_conn_id": "scripted", "timeout": 20}
 
-        ended(ConnectorStateSensor(task_id="t", poke_interval=0.1, deferrable=deferrable, **asked))
+        ended(ConnectorStateSensor(task_id="t", poke_interval=0.1, deferrable=deferrable, **values))
 
 
 def failure_of(task: Any) -> Failure:
-    """How it fails, in its slot or through a triggerer."""
-    with pytest.raises(Exception) as caught:  # noqa: PT011 - which one is what is asked
+    """Return how a task fails, in its slot or through a triggerer."""
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - its type is returned
         ended(task)
-    # Without the age of a record, and what librdkafka adds in brackets of a connection, which differs each time.
+    # Without the age of a record and librdkafka's details of a connection in brackets, which differ each time.
     return type(caught.value), re.sub(r"\d+ s old| \([^)]*\)", "", str(caught.value))
 
 
 def ended(task: Any) -> Any:
-    """Run it to its end; where it is deferred, run its trigger, made anew from its arguments, and go on."""
+    """Run a task to its end; if it defers, run its trigger, made again from its arguments, and resume the task."""
     if task.deferrable and hasattr(task, "poke"):
-        task.poke = lambda _context: False  # so that it is the trigger that finds out
+        task.poke = lambda _context: False  # so that only the trigger observes
     try:
         return task.execute({})
     except TaskDeferred as deferred:

@@ -19,7 +19,7 @@ SetConnection = Callable[..., None]
 
 
 class _Connect(BaseHTTPRequestHandler):
-    """Answers what ``test_connection`` asks."""
+    """Answers the requests of ``test_connection``."""
 
     def do_GET(self) -> None:
         root = {"version": "4.3.1", "commit": "abc", "kafka_cluster_id": "K1"}
@@ -30,12 +30,12 @@ class _Connect(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """Where a worker answers."""
+    """Port of a worker that answers."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Connect)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
@@ -51,7 +51,7 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_testing_a_connection_that_works(connection: SetConnection, port: int) -> None:
-    """It says which version answers, for which Kafka cluster, and how many connectors there are."""
+    """The text has the worker's version, its Kafka cluster, and the number of connectors."""
     connection(host="127.0.0.1", port=port)
 
     works, text = KafkaConnectHook().test_connection()
@@ -68,7 +68,7 @@ def test_airflow_itself_can_test_the_connection(port: int) -> None:
 
 
 def test_testing_a_connection_that_does_not_work(connection: SetConnection, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It gives the readable error, without a traceback."""
+    """The text is the readable error, without a traceback."""
     monkeypatch.setattr(hook_module, "_TEST_TIMEOUT", 0.0)
     connection(host="127.0.0.1", port=1, login="me", password="s3cret")
 
@@ -81,7 +81,7 @@ def test_testing_a_connection_that_does_not_work(connection: SetConnection, monk
 
 
 def test_testing_a_connection_to_a_storage(connection: SetConnection, tmp_path: Path) -> None:
-    """Without a host it looks at what is stored, and whether anyone runs it; what is missing is named."""
+    """Without a host it counts stored connectors and running workers; a missing field is named."""
     stored = tmp_path / "connect.offsets"
     write_mappings(stored, {b'["lines",{"filename":"a"}]': b'{"position":8}'})
 

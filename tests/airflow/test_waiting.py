@@ -34,8 +34,8 @@ RunDag = Callable[..., Ran]
 DAGS = Path(__file__).parent / "dags"
 
 
-def test_all_that_waits_can_be_deferred(sink: SinkFlow, run_dag: RunDag) -> None:
-    """Stop, replay, resume, and the last sensor ends once all was delivered again."""
+def test_everything_that_waits_can_be_deferred(sink: SinkFlow, run_dag: RunDag) -> None:
+    """Stop, replay, resume; the last sensor ends once all records are delivered again."""
     written = len(sink.lines())
 
     ran = run_dag("deferred_steps", DAGS, connector=sink.name, topic=sink.topic)
@@ -46,14 +46,14 @@ def test_all_that_waits_can_be_deferred(sink: SinkFlow, run_dag: RunDag) -> None
 
 
 @pytest.mark.usefixtures("connections")
-def test_another_triggerer_goes_on_where_one_was_ended(sink: SinkFlow) -> None:
-    """A trigger is nothing but its arguments: made again from them, it sees what comes after."""
+def test_another_triggerer_continues_if_one_ends(sink: SinkFlow) -> None:
+    """A trigger that is made again from its arguments observes what happens later."""
     sensor = ConnectorStateSensor(task_id="wait", connector=sink.name, state="STOPPED", deferrable=True)
     with pytest.raises(TaskDeferred) as deferred:
         run(sensor)
     trigger = deferred.value.trigger
     assert isinstance(trigger, WaitingTrigger)
-    asyncio.run(ended_early(trigger))
+    asyncio.run(cancelled(trigger))
 
     path, arguments = json.loads(json.dumps(trigger.serialize()))
     module, _, name = path.rpartition(".")
@@ -73,7 +73,7 @@ def test_another_triggerer_goes_on_where_one_was_ended(sink: SinkFlow) -> None:
 
 @pytest.mark.usefixtures("connections")
 def test_positions_are_awaited_by_lag_and_by_number(sink: SinkFlow, mirror: MirrorFlow) -> None:
-    """Also of partitions that nothing is stored for; records that nobody has read are told."""
+    """Also of partitions without a stored offset; the sentence names the records that are not read."""
     caught_up = ConnectorPositionSensor(task_id="wait", connector=sink.name)
     assert caught_up.poke({})
     sink.sandbox.connect.stop(sink.name)
@@ -94,7 +94,7 @@ def test_positions_are_awaited_by_lag_and_by_number(sink: SinkFlow, mirror: Mirr
 
 @pytest.mark.usefixtures("connections")
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("values", "sentence"),
     [
         ({"kafka_conn_id": ""}, "kafka_conn_id must name the cluster"),
         ({"topics": "no-such-topic"}, "has no partition of topics 'no-such-topic' to wait for"),
@@ -104,27 +104,27 @@ def test_positions_are_awaited_by_lag_and_by_number(sink: SinkFlow, mirror: Mirr
         ({"max_lag": "few"}, "max_lag: 'few' is not a whole number, 0 or greater"),
     ],
 )
-def test_what_can_not_be_awaited_is_one_sentence(sink: SinkFlow, asked: dict[str, Any], sentence: str) -> None:
-    """At once, also where the waiting would be deferred."""
+def test_invalid_values_are_refused_in_one_sentence(sink: SinkFlow, values: dict[str, Any], sentence: str) -> None:
+    """At once, also if the waiting would be deferred."""
     for deferrable in (False, True):
         with pytest.raises(AirflowFailException, match=sentence):
-            run(ConnectorPositionSensor(task_id="wait", connector=sink.name, deferrable=deferrable, **asked))
+            run(ConnectorPositionSensor(task_id="wait", connector=sink.name, deferrable=deferrable, **values))
 
 
 @pytest.mark.usefixtures("connections")
-def test_a_group_is_inactive_once_its_last_member_has_gone(sandbox: Sandbox, sink: SinkFlow) -> None:
-    """A member that is not the connector's counts as well."""
+def test_a_group_is_inactive_once_its_last_member_has_left(sandbox: Sandbox, sink: SinkFlow) -> None:
+    """A member that is not the connector's counts too."""
     group = f"connect-{sink.name}"
     sensor = ConsumerGroupInactiveSensor(task_id="wait", group=group)
     sandbox.connect.stop(sink.name)
     with member_of(sandbox, group, sink.topic):
         assert not sensor.poke({})
-    wait_until(lambda: sensor.poke({}), 60, "its last member has gone, and it is not inactive")
+    wait_until(lambda: sensor.poke({}), 60, "its last member has left, and it is not inactive")
 
 
 @pytest.mark.usefixtures("connections")
 def test_transaction_markers_are_not_waited_for(sink: SinkFlow) -> None:
-    """A connector that has read all records never gets to a log end behind a marker, but has caught up."""
+    """A connector that has read all records has caught up, though it never reaches a log end behind a marker."""
     producer = Producer(sink.sandbox.target.client_settings() | {"transactional.id": sink.name})
     producer.init_transactions(30)
     for end in (producer.commit_transaction, producer.abort_transaction):
@@ -157,7 +157,7 @@ def test_transaction_markers_are_not_waited_for(sink: SinkFlow) -> None:
 
 @pytest.mark.faults
 def test_a_real_triggerer_may_die(sandbox: Sandbox, sink: SinkFlow, tmp_path: Path) -> None:
-    """SIGKILL of it while a task waits: the next triggerer goes on, and the run succeeds."""
+    """After SIGKILL while a task waits, the next triggerer continues, and the run succeeds."""
     airflow = AirflowStandalone(sandbox, workspace=tmp_path, dags=DAGS)
     airflow.start()
     try:
@@ -167,37 +167,37 @@ def test_a_real_triggerer_may_die(sandbox: Sandbox, sink: SinkFlow, tmp_path: Pa
             made = airflow.call("POST", "/dags/deferred_steps/dagRuns", {"logical_date": None, "conf": conf})
             path = f"/dags/deferred_steps/dagRuns/{made['dag_run_id']}"
             work: Progress = {"tasks": partial(states_in, airflow, path)}
-            told = "nothing was deferred"
-            wait_for(lambda: states_in(airflow, path)["is_left"], "deferred", 120, told, progress=work, interval=0.5)
+            message = "nothing was deferred"
+            wait_for(lambda: states_in(airflow, path)["is_left"], "deferred", 120, message, progress=work, interval=0.5)
             kill_triggerer(airflow)
         with another_triggerer(airflow):
-            told = "the run did not succeed"
-            wait_for(lambda: airflow.call("GET", path)["state"], "success", 240, told, progress=work, interval=0.5)
+            message = "the run did not succeed"
+            wait_for(lambda: airflow.call("GET", path)["state"], "success", 240, message, progress=work, interval=0.5)
     finally:
         airflow.close()
 
 
 def states_in(airflow: AirflowStandalone, path: str) -> dict[str, str | None]:
-    """The states of a run's tasks."""
-    found: list[dict[str, str | None]] = airflow.call("GET", f"{path}/taskInstances")["task_instances"]
-    return {str(task["task_id"]): task["state"] for task in found}
+    """Return the states of a run's tasks."""
+    instances: list[dict[str, str | None]] = airflow.call("GET", f"{path}/taskInstances")["task_instances"]
+    return {str(task["task_id"]): task["state"] for task in instances}
 
 
 def kill_triggerer(airflow: AirflowStandalone) -> None:
-    """Kill every process of it, as a machine that is switched off does."""
+    """Kill all its processes, as if the machine was switched off."""
     assert airflow.process.pid
     family = psutil.Process(airflow.process.pid).children(recursive=True)
     alive = [process for process in family if process.status() != psutil.STATUS_ZOMBIE]
-    found = [process for process in alive if "triggerer" in " ".join(process.cmdline())]
-    assert found
-    for process in {child for one in found for child in (one, *one.children(recursive=True))}:
+    triggerers = [process for process in alive if "triggerer" in " ".join(process.cmdline())]
+    assert triggerers
+    for process in {child for one in triggerers for child in (one, *one.children(recursive=True))}:
         process.send_signal(signal.SIGKILL)
-    psutil.wait_procs(found, timeout=60)
+    psutil.wait_procs(triggerers, timeout=60)
 
 
 @contextmanager
 def another_triggerer(airflow: AirflowStandalone) -> Iterator[None]:
-    """Run one more, with the same environment."""
+    """Run another triggerer with the same environment."""
     environment = {**os.environ, **airflow.environment()}
     command = [sys.executable, "-m", "airflow", "triggerer"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
@@ -211,14 +211,14 @@ def another_triggerer(airflow: AirflowStandalone) -> Iterator[None]:
 
 @contextmanager
 def member_of(sandbox: Sandbox, group: str, topic: str) -> Iterator[None]:
-    """Be a member of a consumer group that reads nothing."""
+    """Be a member of a consumer group, without reading."""
     assigned = threading.Event()
     consumer = Consumer(sandbox.target.client_settings() | {"group.id": group, "enable.auto.commit": False})
-    over = threading.Event()
+    ended = threading.Event()
 
     def poll() -> None:
         consumer.subscribe([topic], on_assign=lambda *_: assigned.set())
-        while not over.is_set():
+        while not ended.is_set():
             consumer.poll(0.05)
 
     polling = threading.Thread(target=poll)
@@ -227,21 +227,21 @@ def member_of(sandbox: Sandbox, group: str, topic: str) -> Iterator[None]:
         wait_until(assigned.is_set, 60, "the group has no member")
         yield
     finally:
-        over.set()
+        ended.set()
         polling.join()
         consumer.close()
 
 
 async def first_event(trigger: WaitingTrigger) -> dict[str, Any]:
-    """Wait for what a triggerer would hand on."""
+    """Return the event that a triggerer would send."""
     async for event in trigger.run():
         payload: dict[str, Any] = event.payload
         return payload
     raise AssertionError("no event")
 
 
-async def ended_early(trigger: WaitingTrigger) -> None:
-    """Run it for a moment, and cancel it as a triggerer that shuts down does."""
+async def cancelled(trigger: WaitingTrigger) -> None:
+    """Run it for a moment, and cancel it, as a triggerer does when it shuts down."""
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(first_event(trigger), 0.3)
 
