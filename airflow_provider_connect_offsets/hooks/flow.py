@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class FlowClusters(ConnectCluster):
     """The open clients of a flow: its Connect cluster, and in ``clients.clusters`` both Kafka clusters."""
 
-    def held(self, reset: FlowReset) -> ResetJournals:
+    def journals_of(self, reset: FlowReset) -> ResetJournals:
         """Return the journals of a reset: of both connectors, and of the topics that it empties."""
         from airflow_provider_connect_offsets.operations.flow.flow_reset import ResetJournals
         from airflow_provider_connect_offsets.workspace.layout import rewinds_root

@@ -130,8 +130,8 @@ class BeginMirrorResetOperator(FlowOperator):
             refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
             if self.given(FlowConnectionParams).control == Control.STORAGE:
                 flow.clients.control.stop(plan.offsets.connector)  # which only checks that it is down
-            held = flow.held(plan.reset)
-            for journal in (held.journal, *held.locks):
+            journals = flow.journals_of(plan.reset)
+            for journal in (journals.journal, *journals.locks):
                 journal.refuse_overlap(run_key(context))
             state = flow.clients.control.status(plan.offsets.connector).state
         return {"connector": plan.offsets.connector, "digest": plan.digest, "state": state.value}
@@ -168,10 +168,10 @@ class ApplyMirrorResetOperator(FlowOperator):
             )
             plan = read_reset(run, digest=self.given(ApprovedParams).digest)
             with self.open_flow(self.given(WaitingParams)) as flow:
-                clients, held = flow.clients, flow.held(plan.reset)
-                reset = partial(reset_flow, plan, clients, held, owner, run, sync_timeout=sync_timeout)
+                clients, journals = flow.clients, flow.journals_of(plan.reset)
+                reset = partial(reset_flow, plan, clients, journals, owner, run, sync_timeout=sync_timeout)
                 try:
-                    outcome = recorded(reset, plan.offsets, held.journal, owner, run)
+                    outcome = recorded(reset, plan.offsets, journals.journal, owner, run)
                 finally:
                     report = _report(run)
         self.log.info(outcome.message)
@@ -199,7 +199,7 @@ class RestoreMirrorFlowOperator(FlowOperator):
         with failing_clearly(except_for=LeftStopped), self.open_flow(self.given(WaitingParams)) as flow:
             run = reset_directory(self.given(RunParams).run_uri)
             plan = read_reset(run)
-            outcome = undo_reset(plan, flow.clients, flow.held(plan.reset), owner_of(context))
+            outcome = undo_reset(plan, flow.clients, flow.journals_of(plan.reset), owner_of(context))
             if outcome is None:
                 return "Nothing was left to restore."
             outcome.write(run.outcome)

@@ -42,7 +42,7 @@ class ClearOffsetSyncsOperator(FlowOperator):
             given = self.given(ClearedSyncsParams)
             with self.open_flow() as flow:
                 reset = find_flow(requested_flow(given), flow.clients)
-                held = flow.held(reset)
-                emptied = clear_syncs(reset, flow.clients, held, owner_of(context), run, foreign=given.foreign)
+                journals = flow.journals_of(reset)
+                emptied = clear_syncs(reset, flow.clients, journals, owner_of(context), run, foreign=given.foreign)
         self.log.info("Emptied: %s. Their records are kept under %s", emptied, run.uri)
         return {"emptied": emptied, "kept": run.uri}

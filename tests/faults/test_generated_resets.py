@@ -50,7 +50,7 @@ class Case:
 
     def reset(self, clients: Clients, flows: FlowChanger, owner: Owner) -> object:
         """Make it; ``flows`` has a workspace, and so journals, of its own."""
-        return reset_flow(self.plan, clients, flows.held(self.plan.reset), owner, self.run, sync_timeout=60)
+        return reset_flow(self.plan, clients, flows.journals_of(self.plan.reset), owner, self.run, sync_timeout=60)
 
     def calls(self) -> list[str]:
         """The calls of a clean reset."""
@@ -152,7 +152,7 @@ def _broken(case: Case, clients: Clients, faults: Faults, successor: RecoveredBy
 
 def _settle(case: Case, clients: Clients, flows: FlowChanger, owner: Owner, successor: RecoveredBy) -> None:
     """As the teardown of the run does, a person, or another run."""
-    held = flows.held(case.plan.reset)
+    held = flows.journals_of(case.plan.reset)
     if successor is RecoveredBy.TEARDOWN:
         undo_reset(case.plan, clients, held, owner)
     elif successor is RecoveredBy.PERSON:

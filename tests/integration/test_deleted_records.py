@@ -281,7 +281,7 @@ def test_deleted_while_a_flow_is_reset(sandbox: Sandbox, source_changer: Changer
             pytest.raises(RecordsDeleted, match=r"partition 1: .*position 10.*log starts at 12"),
         ):
             replace(changer, worker=url).apply(run)
-        assert not list_names(changer.held(read_reset(run).reset).history)
+        assert not list_names(changer.journals_of(read_reset(run).reset).history)
         cell.wait_until_running()
     finally:
         cell.close()

@@ -85,15 +85,15 @@ class FlowChanger:
         plan = read_reset(run)
         owner = Owner.here(run=name, task="apply")
         with self.clients() as clients:
-            return reset_flow(plan, clients, self.held(plan.reset), owner, run, sync_timeout=60)
+            return reset_flow(plan, clients, self.journals_of(plan.reset), owner, run, sync_timeout=60)
 
     def take_back(self, run: ResetDirectory, *, name: str = "test/run") -> Outcome | None:
         """Undo what an earlier task of the run left unfinished."""
         plan = read_reset(run)
         with self.clients() as clients:
-            return undo_reset(plan, clients, self.held(plan.reset), Owner.here(run=name, task="restore"))
+            return undo_reset(plan, clients, self.journals_of(plan.reset), Owner.here(run=name, task="restore"))
 
-    def held(self, reset: FlowReset) -> ResetJournals:
+    def journals_of(self, reset: FlowReset) -> ResetJournals:
         """The journals that a reset holds."""
         names = [reset.checkpoint_connector, *(f"topic {where.topic}" for where in reset.emptied)]
         locks = [self.journal(name) for name in names if name]
