@@ -15,7 +15,6 @@ from airflow_provider_connect_offsets.operators.apply import (
     recorded,
     summary_of,
 )
-from airflow_provider_connect_offsets.operators.flow import FlowOperator, requested_flow, reset_directory
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.restore import refuse_deleted
 from airflow_provider_connect_offsets.operators.shared.common import (
@@ -25,6 +24,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     report_written,
     run_key,
 )
+from airflow_provider_connect_offsets.operators.shared.flow import FlowOperator, requested_flow, reset_directory
 from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
 from airflow_provider_connect_offsets.parameters.flow import FlowResetParams
 from airflow_provider_connect_offsets.parameters.taking import Models

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
-from airflow_provider_connect_offsets.operators.flow import FlowOperator, requested_flow, reset_directory
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of
+from airflow_provider_connect_offsets.operators.shared.flow import FlowOperator, requested_flow, reset_directory
 from airflow_provider_connect_offsets.parameters.flow import ClearedSyncsParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import PartParams
