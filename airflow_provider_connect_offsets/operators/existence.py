@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
 from airflow_provider_connect_offsets.operators.connector import ConnectorOperator
-from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of
+from airflow_provider_connect_offsets.operators.shared.common import owner_of
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models
-from airflow_provider_connect_offsets.parameters.tasks import NewConnectorParams, PartParams, WaitingParams
+from airflow_provider_connect_offsets.parameters.tasks import NewConnectorParams, WaitingParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -55,15 +55,15 @@ class DeleteConnectorOperator(ConnectorOperator):
     ``to=file`` and ``connect-offsets import`` take. Returns the URI of that file.
     """
 
-    parameters: ClassVar[Models] = (*ConnectorOperator.parameters, PartParams)
     ui_color = "#f3d3d3"
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
         """Stop, remove, prove, delete."""
+        from airflow_provider_connect_offsets.hooks.runs import directory_of
         from airflow_provider_connect_offsets.operations.connector.existence import delete
         from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
-        kept = join(new_directory(self, context).uri, f"{unique_segment(context['ti'].task_id)}.json")
+        kept = join(directory_of(context, part="").uri, f"{unique_segment(context['ti'].task_id)}.json")
         name = self.connector
         count = delete(name, connect.clients, connect.journal(name), owner_of(context), kept=kept)
         self.log.info("%r was deleted with its offsets of %d partitions, which are kept in %s", name, count, kept)

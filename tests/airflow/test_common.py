@@ -16,5 +16,5 @@ def test_a_page_that_can_not_be_written_is_a_warning(tmp_path: Path, caplog: pyt
 
     assert report_of(run) == run.report
 
-    assert f"The page {run.report} could not be written" in caplog.text
+    assert f"The report {run.report} could not be written" in caplog.text
     assert not (tmp_path / "report.html").exists()

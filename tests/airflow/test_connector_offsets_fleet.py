@@ -184,7 +184,7 @@ def test_one_that_can_not_be_put_back_does_not_keep_the_others_from_it(tmp_path:
     looked_at = []
 
     class Restore(RestoreFleetOperator):
-        def take_back(self, run: RunDirectory, opened: ConnectCluster, context: Any) -> str | None:
+        def restore(self, run: RunDirectory, opened: ConnectCluster, context: Any) -> str | None:
             del opened, context
             looked_at.append(run.uri.rpartition("/")[2])
             if run == fleet.member("damaged"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from enum import StrEnum
 from itertools import product
 from pathlib import Path
@@ -39,11 +40,14 @@ CELLS: list[tuple[Action, Fault]] = list(product(Action, FAULTS))
 
 
 @pytest.fixture
-def changer(sandbox: Sandbox, tmp_path: Path) -> Changer:
-    """Opens clients; nothing is planned on Spark here."""
+def changer(sandbox: Sandbox, tmp_path: Path) -> Iterator[Changer]:
+    """Opens clients; nothing is planned on Spark here, and nothing is left at the end."""
     cluster = str(sandbox.target.cluster_id())
     spark: Any = None
-    return Changer(spark, tmp_path.as_uri(), sandbox.connect.url, sandbox.target, cluster, timeout=20)
+    yield Changer(spark, tmp_path.as_uri(), sandbox.connect.url, sandbox.target, cluster, timeout=20)
+    for name in sandbox.connect.connectors():
+        if name.startswith("created-"):
+            sandbox.connect.delete(name)
 
 
 @pytest.mark.parametrize(("action", "fault"), CELLS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
@@ -23,6 +24,15 @@ from sandbox import Sandbox, wait_for
 from sandbox.connectors import file_source_config, mirror_source_config
 from tests.support.flows.existence import RECORDS, NewSink, at, owner
 from tests.support.flows.flows import Changer, text
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(sandbox: Sandbox) -> Iterator[None]:
+    """Other tests count which connectors of the sandbox are stopped."""
+    yield
+    for name in sandbox.connect.connectors():
+        if name.startswith("created-"):
+            sandbox.connect.delete(name)
 
 
 def test_a_sink_begins_at_the_record_asked_for(sandbox: Sandbox, target_changer: Changer, tmp_path: Path) -> None:

@@ -244,7 +244,7 @@ def test_a_group_that_has_gone_on_is_left_and_named(made_up: MadeUpFailover) -> 
     made_up.hold({gone: {made_up.at(1): Committed(55)}})
 
     told = rf"2 of 3 groups were not restored: '{busy}': it has members on the target: stop them, and run it again; "
-    told += rf"'{gone}': topic '{made_up.topic}', partition 1 has gone on from 50 to 55, and stays there\. The other 1"
+    told += rf"'{gone}': topic '{made_up.topic}', partition 1 has moved on from 50 to 55, and stays there\. The other 1"
     with member(made_up.sandbox.target, busy, made_up.topic), pytest.raises(GroupsNotMoved, match=told):
         made_up.restore()
     assert made_up.held(gone, other) == {gone: {made_up.at(0): Committed(40), made_up.at(1): Committed(55)}, other: {}}
