@@ -147,7 +147,9 @@ def test_other_names_and_places(start: StartCell, flows: FlowChanger) -> None:
     run, summary = flows.plan(cell.params, "shift", "-10", partitions="1")
     assert "foreign_syncs" not in summary["rules"]
     put_sync(cell, "of-another-flow", 0, 5, 5)
-    with pytest.raises(Drift, match=r"Nothing was stopped or changed\. .* of-another-flow\. The reset would delete them"):
+    with pytest.raises(
+        Drift, match=r"Nothing was stopped or changed\. .* of-another-flow\. The reset would delete them"
+    ):
         flows.apply(run)
     run, summary = flows.plan(cell.params, "shift", "-10", partitions="1")
     outcome = flows.apply(run, name="test/again")

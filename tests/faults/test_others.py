@@ -63,7 +63,7 @@ def test_resumed(scenes: Scenes, note: Note, kind: Kind, step: str) -> None:
     again = cell.delivered_again()
     if ended.ended == "applied":
         assert again == AGAIN
-    elif ended.ended == "Interfered":
+    elif ended.ended in {"Interfered", "NotUndone"}:  # the latter is one that has written nothing on its way back
         assert "someone else resumed the connector" in ended.message
         assert again in {0, AGAIN}
     else:
