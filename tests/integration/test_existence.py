@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +21,11 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_kip199, parse_rest
 from airflow_provider_connect_offsets.operations.connector import existence
 from airflow_provider_connect_offsets.operations.connector.existence import NewConnector
+from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.saga.executor import Toward
 from sandbox import Sandbox, wait_for
-from sandbox.connectors import file_source_config, mirror_source_config
+from sandbox.connectors import file_source_config, mirror_checkpoint_config, mirror_source_config
+from tests.support.faults.faulty_clients import Fault, Faults, Killed
 from tests.support.flows.existence import RECORDS, NewSink, at, owner
 from tests.support.flows.flows import Changer, text
 
@@ -183,6 +187,64 @@ def test_a_connector_of_someone_else_is_not_deleted(sandbox: Sandbox, target_cha
         sink.create(clients=replace(clients, control=Theirs(clients.control)))  # type: ignore[arg-type]
 
     assert sandbox.connect.config(sink.new.name)["topics"] == "others"
+
+
+def test_a_connector_without_tasks_is_created(sandbox: Sandbox, source_changer: Changer) -> None:
+    """A MirrorCheckpoint whose groups match none has nothing to do yet, and is no failure."""
+    name = f"created-{uuid4().hex[:8]}"
+    config = mirror_checkpoint_config(sandbox, groups="no-such-group")
+    changer = replace(source_changer, timeout=8)
+
+    with changer.clients() as clients:
+        assert existence.create(NewConnector(name, config), clients, changer.journal(name), owner()) == 0
+
+    assert sandbox.connect.wait_state(name, "RUNNING")["tasks"] == []
+
+
+@pytest.mark.parametrize(
+    ("deleting", "said"),
+    [
+        (False, "the creation by run '.*', which ended before its time, was undone: nothing is left of the connector."),
+        (True, "the deletion by run '.*', which ended before its time, was finished: the connector is deleted, and "),
+    ],
+)
+def test_what_a_dead_run_left_is_told_as_it_is(
+    sandbox: Sandbox,
+    target_changer: Changer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    deleting: bool,
+    said: str,
+) -> None:
+    """Who settles it reads neither of offsets nor of a state that a missing connector would have."""
+    sink, by = NewSink.ready(sandbox, target_changer, state=State.STOPPED), owner()
+
+    def act(faults: Faults) -> None:
+        with target_changer.clients() as clients:
+            broken = faults.clients(clients)
+            _ = sink.delete((tmp_path / "kept.json").as_uri(), by, broken) if deleting else sink.create(by, broken)
+
+    if deleting:
+        sink.create()
+    counted = Faults()
+    act(counted)
+    # Once more, as it was before.
+    by, sink = owner(), NewSink.ready(sandbox, target_changer, state=State.STOPPED)
+    if deleting:
+        sink.create()
+    last = len(counted.calls) - 1 - counted.calls[::-1].index("delete" if deleting else "write_offsets")
+    dying = Faults(Fault.KILLED, last, after=True)
+
+    with dying.files(monkeypatch), pytest.raises(Killed):
+        act(dying)
+    dying.mend()
+    with target_changer.clients() as clients, target_changer.journal(sink.new.name).claim(by) as entry:
+        settled = recovery.recover(entry, Toward.BACK, clients)
+
+    assert settled is not None
+    assert re.search(said, settled)
+    assert (sink.exists, sink.committed) == (False, None)
 
 
 def test_what_can_not_be_deleted_says_so(sandbox: Sandbox, target_changer: Changer, tmp_path: Path) -> None:

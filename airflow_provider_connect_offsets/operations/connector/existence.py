@@ -31,7 +31,7 @@ from airflow_provider_connect_offsets.saga.explanation import AsItIs, Settled
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
-from airflow_provider_connect_offsets.saga.stage import Captures, JsonMap, Kind, Stage, Undoing
+from airflow_provider_connect_offsets.saga.stage import Captures, Done, JsonMap, Kind, Stage, Undoing
 from airflow_provider_connect_offsets.workspace.files import write_bytes
 
 _OPERATIONS = {CREATE: "the creation", DELETE: "the deletion"}
@@ -152,9 +152,18 @@ class StartConnector(ResumeConnector):
         self._state = state
 
     def capture(self, earlier: Captures) -> JsonMap:
-        """Return the state that it is to have, with at least one task."""
+        """Return the state that it is to have; how many tasks it will have is unknown."""
         del earlier
-        return PriorState(self._state, 1).as_json()
+        return PriorState(self._state, 0).as_json()
+
+    def do(self, captured: JsonMap) -> Done:
+        """Start it and wait for its tasks; raises :class:`NotRunning` and store errors.
+
+        A connector may have nothing to do yet, as a MirrorCheckpoint without groups: without a task until the timeout
+        it counts as started.
+        """
+        steps.restore_state(self._clients, self.subject, PriorState.from_json(captured).state)
+        return Done()
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Stop it; raises :class:`NotStopped` and other store errors."""

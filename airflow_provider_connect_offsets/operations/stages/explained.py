@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Interfered, LeftStopped, NotApplied
 from airflow_provider_connect_offsets.operations.stages.captured import (
+    CREATE,
+    DELETE,
     RESUME,
     STOP,
     PriorState,
@@ -74,6 +76,10 @@ def describe(settled: Settled) -> str:
     """Describe how a saga whose process had died was settled."""
     record = settled.record
     named = f"{record.resource!r}: {record.operation} by run {record.owner.run!r}, which ended before its time,"
+    if record.of_title(CREATE) and record.state is SagaState.UNDONE:
+        return f"{named} was undone: nothing is left of the connector.{settled.lost}"
+    if record.of_title(DELETE) and record.state is SagaState.DONE:
+        return f"{named} was finished: the connector is deleted, and its offsets are removed."
     more = "".join(f" {text}" for text in (*settled.warnings, deleted_in(record)) if text)
     states = _restored_states(record)
     if record.state is SagaState.DONE:
