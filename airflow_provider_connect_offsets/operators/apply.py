@@ -118,13 +118,11 @@ class BeginOffsetChangeOperator(TakesParameters, BaseOperator):
         from airflow_provider_connect_offsets.operations.connector import stepwise
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
 
-        with failing_clearly():
-            run, age, hold = run_of(self), self.given(PlanAgeParams), self.given(StepLeaseParams).hold
-            connections = self.given(ConnectorConnectionParams)
-        with failing_clearly(), open_connect(connections) as connect:
+        with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
+            run, hold = run_of(self), self.given(StepLeaseParams).hold
             plan = read_plan(run)
-            refuse_stale(run, ttl=timedelta(seconds=age.plan_ttl))
-            if connections.control == Control.STORAGE:
+            refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
+            if self.given(ConnectorConnectionParams).control == Control.STORAGE:
                 connect.clients.control.stop(plan.connector)  # which only checks that it is down
             journal = connect.journal(plan.connector)
             if hold is None:

@@ -6,8 +6,10 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
+from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
+from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.parameters.fields import Parameters, fields_of
 
 Model = TypeVar("Model", bound=Parameters)
@@ -18,7 +20,7 @@ Models: TypeAlias = tuple[type[Parameters], ...]
 class TakesParameters:
     """A mixin for operators and sensors: each field of ``parameters`` is an argument, attribute and template field.
 
-    A subclass that names ``parameters`` takes their fields beside the arguments of its base class; ``preset`` gives
+    A subclass that names ``parameters`` takes their fields and the arguments of its base class; ``preset`` gives
     arguments of Airflow other defaults. Descriptions of the arguments are added to the class's docstring.
     """
 
@@ -27,19 +29,23 @@ class TakesParameters:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        own = vars(cls)
-        if "parameters" not in own and "preset" not in own:
-            return
-        fields = fields_of(*cls.parameters)
-        if "__init__" not in own:
+        own, fields = vars(cls), fields_of(*cls.parameters)
+        if "__init__" not in own and ("parameters" in own or "preset" in own):
             cls.__init__ = _init_of(cls)  # type: ignore[method-assign]
         inherited: Sequence[str] = getattr(cls, "template_fields", ())
         setattr(cls, "template_fields", tuple(dict.fromkeys((*inherited, *fields))))  # noqa: B010 - the operator's
         cls.__doc__ = documented(cls.__doc__, fields)
 
     def given(self, model: type[Model]) -> Model:
-        """Parse the values of the fields of ``model``, once templates are rendered; raises :class:`InvalidInput`."""
-        return model(**{name: getattr(self, name) for name in model.model_fields})
+        """Parse the values of the fields of ``model``, once templates are rendered.
+
+        Raises :class:`InvalidInput` in one sentence that names the first argument whose value does not fit.
+        """
+        try:
+            return model(**{name: getattr(self, name) for name in model.model_fields})
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise InvalidInput(f"{first['loc'][0]}: {first['input']!r} does not fit: {first['msg']}.") from error
 
 
 def accepted(operator: type[TakesParameters], values: Mapping[str, Any]) -> dict[str, Any]:

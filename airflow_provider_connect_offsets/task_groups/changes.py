@@ -78,7 +78,7 @@ _RESET = tasks(
 )
 
 
-@task_group(*CHANGE, PartParams, PlanAgeParams, group_id="change", **_BY_CODE)
+@task_group(*CHANGE, PartParams, PlanAgeParams, group_id="change", required=("to",), **_BY_CODE)
 def guarded_offset_change(*, group_id: str, **values: Any) -> TaskGroup:
     """Snapshot, plan, approve, begin, apply, outcome, and restore as teardown, for one connector.
 
@@ -89,7 +89,7 @@ def guarded_offset_change(*, group_id: str, **values: Any) -> TaskGroup:
     return wire(_CHANGE, values, group_id=group_id)
 
 
-@task_group(*FLEET, PartParams, PlanAgeParams, group_id="change", **_BY_CODE)
+@task_group(*FLEET, PartParams, PlanAgeParams, group_id="change", required=("to",), **_BY_CODE)
 def guarded_fleet_change(*, group_id: str, **values: Any) -> TaskGroup:
     """``guarded_offset_change`` for every connector whose whole name matches ``connectors``.
 

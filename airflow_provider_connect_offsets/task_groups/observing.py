@@ -30,7 +30,7 @@ from airflow_provider_connect_offsets.parameters.flow import (
 )
 from airflow_provider_connect_offsets.parameters.orphans import OrphanedOffsetsParams, RemovalParams
 from airflow_provider_connect_offsets.parameters.tasks import PartParams
-from airflow_provider_connect_offsets.task_groups.wiring import Task, retries, spark_of, task_group, tasks, wire
+from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, Task, spark_of, task_group, tasks, wire
 
 #: What the trigger forms show.
 READINESS = (ObservedFlowParams, ReadinessThresholdsParams, HistoryParams, FlowConnectionParams, SparkConnectionParams)
@@ -71,7 +71,7 @@ def mirror_readiness(*, group_id: str, **values: Any) -> TaskGroup:
     ``SparkSubmitOperator`` that judges.
     """
     with TaskGroup(group_id) as group:
-        snapshot = Task(task_id="snapshot", operator=SnapshotMirrorReadinessOperator).make(values, **retries())
+        snapshot = Task(task_id="snapshot", operator=SnapshotMirrorReadinessOperator).make(values, **RETRIES)
         judge = Task(task_id="judge", operator=JudgeMirrorReadinessOperator).make(
             values, run_uri=snapshot.output, **spark_of(values)
         )

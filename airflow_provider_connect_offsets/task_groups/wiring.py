@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import wraps
@@ -16,7 +16,8 @@ from airflow_provider_connect_offsets.operators.shared.approval import AskOperat
 from airflow_provider_connect_offsets.parameters.fields import Parameters, fields_of
 from airflow_provider_connect_offsets.parameters.taking import accepted, documented
 
-_RETRIES: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
+#: How tasks that may be run again are retried.
+RETRIES: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
 _TEARDOWN: dict[str, Any] = {"retries": 10, "retry_delay": timedelta(seconds=10)}
 
 
@@ -63,20 +64,15 @@ def tasks(**operators: Any) -> Tasks:
     return Tasks(**{role: Task(task_id=task_id, operator=operator) for role, (task_id, operator) in given.items()})
 
 
-def retries() -> dict[str, Any]:
-    """Return how tasks that may be run again are retried."""
-    return dict(_RETRIES)
-
-
 def spark_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a Spark job: its connection, its retries, and what the caller adds as ``spark``."""
-    return {"conn_id": values["spark_conn_id"], **_RETRIES, **(values["spark"] or {})}
+    return {"conn_id": values["spark_conn_id"], **RETRIES, **(values["spark"] or {})}
 
 
 def wire(operation: Tasks, values: Mapping[str, Any], *, group_id: str) -> TaskGroup:
     """Wire snapshot, plan, approval, the change itself, an outcome, and the restore as teardown.
 
-    The setup only reads, so that the teardown runs whatever becomes of the tasks that change something; ``outcome`` is
+    The setup only reads, so that the teardown runs however the tasks that change something end; ``outcome`` is
     the leaf that is no teardown, without which a failed change would count as a successful run.
 
     Args:
@@ -86,7 +82,7 @@ def wire(operation: Tasks, values: Mapping[str, Any], *, group_id: str) -> TaskG
     """
     spark = spark_of(values)
     with TaskGroup(group_id) as group:
-        snapshot = operation.snapshot.make(values, **_RETRIES)
+        snapshot = operation.snapshot.make(values, **RETRIES)
         run_uri = snapshot.output
         plan = operation.plan.make(values, run_uri=run_uri, **spark)
         dry_run = {"plan_only": values["dry_run"]} if "dry_run" in values else {}
@@ -101,10 +97,10 @@ def wire(operation: Tasks, values: Mapping[str, Any], *, group_id: str) -> TaskG
         plan >> approve
         last, summary, setup = approve, plan.output, None
         if operation.check:
-            setup = operation.check.make(values, run_uri=run_uri, **_RETRIES).as_setup()
+            setup = operation.check.make(values, run_uri=run_uri, **RETRIES).as_setup()
             last = last >> setup
         if operation.begin:
-            begin = operation.begin.make(values, run_uri=run_uri, **_RETRIES)
+            begin = operation.begin.make(values, run_uri=run_uri, **RETRIES)
             setup = setup or begin.as_setup()
             last = last >> begin
         final_uri = run_uri
@@ -112,7 +108,7 @@ def wire(operation: Tasks, values: Mapping[str, Any], *, group_id: str) -> TaskG
             final_uri = begin.output
             replan = operation.replan.make(values, run_uri=final_uri, preview_uri=run_uri, **spark)
             last, summary = last >> replan, replan.output
-        apply = operation.apply.make(values, run_uri=final_uri, digest=summary["digest"], **_RETRIES)
+        apply = operation.apply.make(values, run_uri=final_uri, digest=summary["digest"], **RETRIES)
         last >> apply
         if operation.restore:
             restore = operation.restore.make(values, run_uri=run_uri, **_TEARDOWN)
@@ -122,20 +118,21 @@ def wire(operation: Tasks, values: Mapping[str, Any], *, group_id: str) -> TaskG
 
 
 def task_group(
-    *models: type[Parameters], group_id: str, **more: Any
+    *models: type[Parameters], group_id: str, required: Collection[str] = (), **more: Any
 ) -> Callable[[Callable[..., TaskGroup]], Callable[..., TaskGroup]]:
     """Decorate a function that makes a task group of values: its arguments are the fields of ``models``.
 
     Args:
         models: Their fields are arguments; durations may be given as ``timedelta``, too.
         group_id: Default of the argument ``group_id``.
+        required: Names of fields that must be given, though operators and the trigger form have a default.
         more: More arguments, with their defaults.
     """
     known = fields_of(*models)
-    keyword = inspect.Parameter.KEYWORD_ONLY
+    keyword, empty = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
     arguments = [
         *(
-            inspect.Parameter(name, keyword, default=inspect.Parameter.empty if one.is_required() else one.default)
+            inspect.Parameter(name, keyword, default=empty if one.is_required() or name in required else one.default)
             for name, one in known.items()
         ),
         *(inspect.Parameter(name, keyword, default=value) for name, value in more.items()),

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from importlib import import_module
 
 import pytest
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, TaskGroup
 
 from airflow_provider_connect_offsets import operators, sensors
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.operators.fleet import ApplyFleetPlansOperator
+from airflow_provider_connect_offsets.parameters.change import FleetLimitsParams
+from airflow_provider_connect_offsets.task_groups import guarded_fleet_change, guarded_offset_change
 
 # Read before templates are rendered.
 _NEVER = {"deferrable", "response_timeout"}
@@ -46,3 +51,26 @@ def test_template_fields_are_complete(name: str) -> None:
     operator = OPERATORS[name]
 
     assert arguments(operator) - _NEVER <= set(operator.template_fields)
+
+
+@pytest.mark.parametrize("name", sorted(OPERATORS))
+def test_each_argument_is_described(name: str) -> None:
+    """``help()`` of a class says what each of its arguments means."""
+    described = set(re.findall(r"^    (\w+): .+$", OPERATORS[name].__doc__ or "", re.MULTILINE))
+
+    assert arguments(OPERATORS[name]) - _NEVER <= described
+
+
+def test_a_value_that_does_not_fit_is_refused_in_one_sentence() -> None:
+    """By the name of the argument: a template may give any text."""
+    apply = ApplyFleetPlansOperator(task_id="apply", run_uri="file:///run", digest="d", max_down="many")
+
+    with pytest.raises(InvalidInput, match=r"^max_down: 'many' does not fit: Input should be a valid integer[^\n]*\.$"):
+        apply.given(FleetLimitsParams)
+
+
+@pytest.mark.parametrize("group", [guarded_offset_change, guarded_fleet_change])
+def test_a_change_says_where_to(group: Callable[..., TaskGroup]) -> None:
+    """Left out by mistake, nothing would change, and the run would be a success."""
+    with pytest.raises(TypeError, match="'to'"):
+        group(connector="c") if group is guarded_offset_change else group(connectors="c")

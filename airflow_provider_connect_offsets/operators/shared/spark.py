@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class OffsetsJobOperator(TakesParameters, SparkSubmitOperator):
     """Run one of this package's jobs on a run directory, then judge what it found; a ``SparkSubmitOperator``.
 
-    All other arguments are those of ``SparkSubmitOperator``, except
-    ``application``, ``py_files`` and ``application_args``, which are the job's own. Fails if the Spark connection is
-    missing: the Spark hook would go to YARN instead.
+    All other arguments are those of ``SparkSubmitOperator``, except ``application``, ``py_files`` and
+    ``application_args``, which are the job's own. Fails if the Spark connection is missing: the Spark hook would go to
+    YARN instead.
     """
 
     parameters: ClassVar[Models] = (RunParams,)
