@@ -36,7 +36,8 @@ class Parameters(BaseModel):
     Airflow has rendered templates.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Parsing a DAG needs the fields only: a model is built when the first value of it is.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     #: Names of the fields that the form shows first in their section.
     first: ClassVar[tuple[str, ...]] = ()
