@@ -40,7 +40,7 @@ def elements(
         # A mapping that records disprove may belong to an earlier topic, and so may all others of the partition.
         refuted = records.where("refuted").select(*KEY).distinct()
         believed = mappings.join(refuted, list(KEY), "left_anti")
-    pieces = _by_mappings(_with_ends(believed, partitions))
+    pieces = _by_mappings(_with_ends(believed, _with_skipped(partitions, source)))
     by_mappings = _cut(pieces).select(*_COLUMNS)
     if records is None or source is None:
         return by_mappings
@@ -52,12 +52,24 @@ def is_single() -> Column:
     return (F.col("start") == F.col("end")) & ~F.col("certain")
 
 
+def _with_skipped(partitions: DataFrame, source: DataFrame | None) -> DataFrame:
+    """Add ``skipped``: how many offsets between the source records that were read have no record."""
+    if source is None:
+        return partitions.withColumn("skipped", F.lit(0).cast("long"))
+    between = F.coalesce(F.col("next") - F.col("upstream") - 1, F.lit(0))
+    skipped = source.groupBy(*KEY).agg(F.sum(between).alias("skipped"))
+    return partitions.join(skipped, list(KEY), "left").withColumn(
+        "skipped", F.coalesce("skipped", F.lit(0).cast("long"))
+    )
+
+
 def _with_ends(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
     """Mappings, each with the next one, and a row without a mapping for the offsets before the first."""
     facts = partitions.where("target_end is not null").select(
         *KEY,
         "source_end",
         "stored",
+        "skipped",
         "target_start",
         # After it, records make the elements.
         F.least("target_end", F.coalesce("target_from", "target_end")).alias("mapped_end"),
@@ -122,11 +134,13 @@ def _by_mappings(mappings: DataFrame) -> DataFrame:
 
 
 def _stretch_low() -> Column:
-    """The lowest record of a stretch: a run up to the next mapping can't be longer than the stretch.
+    """The lowest record of a stretch: a run up to the next mapping can't have more records than the stretch.
 
-    If offsets have gaps, a single record may be any earlier one.
+    It reaches back over offsets without a record, too. If mappings show such gaps, a single record may be any earlier
+    one; a stretch in which something was copied twice hides them, so those that the read records show count as well.
     """
-    fits = F.least(F.coalesce("upstream", F.lit(-1)) + 1, F.col("after.upstream") - _length() + 1)
+    longest = _length() + F.col("skipped")
+    fits = F.least(F.coalesce("upstream", F.lit(-1)) + 1, F.col("after.upstream") - longest + 1)
     return F.greatest(F.coalesce(F.when(F.col("after").isNotNull() & F.col("believed"), fits), F.lit(0)), F.lit(0))
 
 
