@@ -105,7 +105,7 @@ class KafkaLogs(Brokers):
     ) -> dict[TopicPartition, Retention]:
         """Look up which records are older than ``retention.ms``.
 
-        Brokers use a record's timestamp, whatever ``message.timestamp.type`` is
+        Brokers use a record's timestamp with either ``message.timestamp.type``
         (``UnifiedLog.deleteRetentionMsBreachedSegments``), but delete whole segments, once the newest record of a
         segment is old enough.
 

@@ -155,7 +155,7 @@ def _position(observed: ObservedConnector, entry: Entry) -> int | None:
 
 
 def _bounds_of(request: Request, observed: ObservedConnector, logs: Logs | None) -> Mapping[TopicPartition, Bounds]:
-    """Look up the bounds of all topics: the plan tells topics that do not exist from topics that are not read."""
+    """Look up the bounds of all topics: the plan distinguishes missing topics from topics that are not read."""
     if logs is None:
         raise InvalidRequest(
             f"{request.connector!r}: its offsets are positions in Kafka logs, so kafka_conn_id must name the cluster "

@@ -86,7 +86,7 @@ class JudgeMirrorReadinessOperator(OffsetsJobOperator):
     are removed. All other arguments are those of ``SparkSubmitOperator``, except ``application``, ``py_files`` and
     ``application_args``, which are the job's own.
 
-    Writes the datasets ``readiness`` and ``group_readiness`` and the run's report. Succeeds whatever it finds; returns
+    Writes the datasets ``readiness`` and ``group_readiness`` and the run's report. Succeeds with any findings; returns
     ``run_uri``, ``report``, ``report_url``, ``ready``, ``worst`` and counts, each an XCom of its own too.
     """
 

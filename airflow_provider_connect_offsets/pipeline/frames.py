@@ -35,7 +35,7 @@ _TYPES: Mapping[ColumnKind, T.DataType] = {
     ColumnKind.TIMESTAMP: T.TimestampType(),
 }
 
-# A missing or damaged file is an error, whatever the session is set to: a plan without its rows would be wrong.
+# A missing or damaged file is an error with any settings of the session: a plan without its rows would be wrong.
 WHOLE = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
 _MARKED = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
 

@@ -9,7 +9,7 @@ Usage:
 - ``job.py orphans RUN_DIRECTORY``: find orphaned offsets
 - ``job.py rehearsal RUN_DIRECTORY``: run a small translation for ``class_archive``
 
-A run directory is a URI that Hadoop understands. The exit code is 0 if the job ran, whatever it found; 1 if it failed;
+A run directory is a URI that Hadoop understands. The exit code is 0 if the job ran, with any findings; 1 if it failed;
 2 for wrong arguments. Only the standard library is imported before ``unzipped`` has sorted Python's path.
 """
 

@@ -94,7 +94,7 @@ class StorageControl:
             return dict.fromkeys(names, _STOPPED)
         running = ConnectorStatus(State.RUNNING, str(workers[0]), (TaskStatus(0, State.RUNNING, str(workers[0])),))
         if not isinstance(self._storage, TopicStorage):
-            # The worker overwrites the whole file, whatever a connector's state is.
+            # The worker overwrites the whole file, also for connectors that are STOPPED.
             return dict.fromkeys(names, running)
         statuses = dict.fromkeys(names, running)
         if self._storage.where.config_topic:

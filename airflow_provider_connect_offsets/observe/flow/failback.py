@@ -141,8 +141,8 @@ def observe_failback(
     info = clients.control.info(request.forward_connector)
     forward_clusters = Clusters(clusters.target, away, isolation_of(info.config))
     homes = {home for topic in topics if (home := flow.source_topic(topic)) is not None}
-    # The forward flow is stopped: it replicates nothing beyond its stored offset, whatever is left at home. Partitions
-    # without a remote partition concern no group.
+    # The forward flow is stopped: it replicates nothing beyond its stored offset, even if records are left at home.
+    # Partitions without a remote partition concern no group.
     replicated = [one for one in remote_partitions_of(info, clients, forward_clusters, homes) if one.target is not None]
     forward = [replace(one, drained=one.stored is not None) for one in replicated]
     logs = away.logs.bounds(partitions_of(away.logs.topics(), topics))

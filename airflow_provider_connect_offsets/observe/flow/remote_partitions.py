@@ -71,7 +71,7 @@ class RemotePartition:
         target: Bounds of the remote topic's log; None if the target lacks the partition.
         stored: Offset of the last replicated record, as MirrorSource has stored it; None: nothing is stored.
         drained: True if no record of the source is left to replicate. Without a remote partition: if the source log
-            holds no record, whatever is stored.
+            holds no record, with any stored offset.
         origin: The offsets directly before the first replicated record: (-1, -1) if both logs began with the same
             record; None if unknown.
         ends_with_stored: True if the last record of the remote topic is the record at ``stored``; None: not compared.
@@ -146,7 +146,7 @@ def remote_partitions_of(
     """
     if clusters.source is None:
         return []
-    # The configured topics are looked up in the source, whatever cluster ``clients.logs`` is.
+    # The configured topics are looked up in the source, even if ``clients.logs`` is another cluster.
     clients = replace(clients, logs=clusters.source.logs)
     observed = replicated(clients, info, clusters.source.logs, selects=lambda topic: topic in topics)
     return remote_partitions_replicated(info, clusters, observed)

@@ -97,7 +97,7 @@ class _Explained(AsItIs):
 
 
 class WriteOffsets(AlterOffsets):
-    """Writes these offsets, whatever is stored."""
+    """Writes these offsets over any that are stored."""
 
     def __init__(self, connector: str, clients: Clients, changes: Offsets) -> None:
         super().__init__(connector, clients)

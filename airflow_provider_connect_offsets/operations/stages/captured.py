@@ -110,7 +110,7 @@ def by_hand(clients: Clients, connector: str, alteration: Alteration, undoing: U
     body = alteration.undoing_changes.as_json()
     try:
         kept = undoing.keep("prior_offsets", body)
-    except Exception:  # whatever a file system raises: the message must still name what is stored
+    except Exception:  # of any file system: the message must still name what is stored
         log.exception("The prior offsets of %r, which could not be kept as a file: %s", connector, json.dumps(body))
         kept = ""
     if clients.origin is Origin.REST:

@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 
 log = logging.getLogger(__name__)
 
-# Workers write these, whatever state was requested of the connector.
+# Workers write these; nobody can request them.
 _TRANSIENT = frozenset({State.UNASSIGNED, State.RESTARTING})
 
 

@@ -143,8 +143,8 @@ def with_earlier(rows: DataFrame, partitions: DataFrame) -> DataFrame:
     visible only between records that were read: too few records lie between two certain ones.
 
     Args:
-        rows: what ``elements`` returns, from the beginning of the remote topic, whatever retention has deleted
-        partitions: dataset ``mirror_partitions``
+        rows: what ``elements`` returns, from the beginning of the remote topic, also of records that retention has
+        deleted partitions: dataset ``mirror_partitions``
 
     Returns:
         ``rows`` with lowest (the lowest replicated record of the partition), before (all records from ``lowest`` to
