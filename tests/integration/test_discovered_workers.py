@@ -12,8 +12,9 @@ import pytest
 from airflow_provider_connect_offsets.cli.opened import open_storage as open_in_shell
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
+from airflow_provider_connect_offsets.connect.storage.worker_group import WorkerGroups
 from airflow_provider_connect_offsets.hooks.storage import open_storage as open_in_dag
-from sandbox import Sandbox
+from sandbox import Sandbox, wait_until
 from tests.support.workers.scripted_worker import Reply, Worker, scripted_worker
 
 NAME, LOGIN = "advertised", "Basic " + b64encode(b"me:s3cret").decode()
@@ -33,6 +34,9 @@ def brokers(sandbox: Sandbox, stranger: Worker) -> Iterator[str]:
     """Where a worker is in its group that advertises the stranger's address."""
     advertised = {"rest.advertised.host.name": "127.0.0.1", "rest.advertised.port": str(stranger.server.server_port)}
     worker = sandbox.another_cluster(NAME, advertised)
+    # Its REST API answers before it has joined its group.
+    with WorkerGroups(sandbox.target.client_settings()) as groups:
+        wait_until(lambda: any(member.url for member in groups.members(NAME)), 60, "the worker is not in its group")
     yield sandbox.target.bootstrap
     worker.process.close()
 

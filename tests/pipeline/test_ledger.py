@@ -19,7 +19,7 @@ from tests.support.model.mirror_events import drawn, history
 from tests.support.model.mirror_kinds import Event, Trait
 from tests.support.model.mirror_ledger import TOLD, answered_with_ledger, kept_ledger
 from tests.support.model.mirror_rows import NOON, Answer
-from tests.support.model.mirror_world import Ending, World
+from tests.support.model.mirror_world import Ending, Sync, World
 from tests.support.rows.frames import assert_same_rows, frame_of
 
 HISTORIES = int(os.environ.get("HISTORIES", "100"))
@@ -144,6 +144,31 @@ def test_ordinary_flows_are_exact(spark: SparkSession, seed: int) -> None:
     assert not shortest(one for one in found if one.wrong)
     can_be = [one for one in found if one.can_be_exact]
     assert sum(one.exact for one in can_be) >= 0.95 * len(can_be)
+
+
+def test_a_sync_before_a_new_remote_topic(spark: SparkSession) -> None:
+    """Readiness runs began when the remote topic was new already: only a later sync shows that the first is older.
+
+    Between 0 at 0 and 6 at 1 lie six records of the source and one of the remote topic, which has room for no more.
+    """
+    worlds = []
+    for seed in range(5):
+        world = World(ending=Ending.BROKEN, seed=seed)
+        world.produce(*range(5))
+        world.flow.replicate()
+        world.flow.commit()
+        world.recreate_target()
+        world.produce(*range(5, 19))
+        world.flow.replicate()
+        world.flow.commit()
+        world.syncs[:] = [Sync(*sent, number) for number, sent in enumerate([(0, 0), (6, 1), (10, 5), (15, 10)])]
+        world.look()
+        worlds.append(world)
+
+    found = answered_with_ledger(spark, worlds)
+
+    assert not shortest(one for one in found if one.wrong)
+    assert found
 
 
 @pytest.mark.parametrize("seed", SEEDS)

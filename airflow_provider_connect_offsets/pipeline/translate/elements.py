@@ -76,25 +76,52 @@ def _with_ends(mappings: DataFrame, partitions: DataFrame) -> DataFrame:
         "gapless",
         (F.col("gapless") & ~F.col("transformed")).alias("whole"),
     )
-    distinct = mappings.groupBy(*KEY, "upstream", "downstream").agg(F.min("weak").alias("weak"))
     null = F.lit(None).cast("long")
     beginning = facts.select(*KEY, null.alias("upstream"), null.alias("downstream"), F.expr("false").alias("weak"))
     in_order = Window.partitionBy(*KEY).orderBy(F.asc_nulls_first("downstream"))
     of_partition = Window.partitionBy(*KEY)
     distance = F.col("downstream") - F.col("upstream")
-    following = distinct.unionByName(beginning).withColumns(
-        {
-            "after": F.lead(F.struct("upstream", "downstream", "weak")).over(in_order),
-            "level": F.coalesce(distance == F.lag(distance).over(in_order), F.expr("false")),
-        }
+    following = (
+        _of_current_topics(mappings)
+        .unionByName(beginning, allowMissingColumns=True)
+        .withColumns(
+            {
+                "after": F.lead(F.struct("upstream", "downstream", "weak")).over(in_order),
+                "level": F.coalesce(distance == F.lag(distance).over(in_order), F.expr("false")),
+                "has_gaps": F.coalesce(F.max("has_gaps").over(of_partition), F.expr("false")),
+            }
+        )
     )
     length, rise = F.col("after.downstream") - F.col("downstream"), F.col("after.upstream") - F.col("upstream")
-    gap = F.coalesce(length < rise, F.expr("false"))
     return (
-        following.withColumns({"length": length, "rise": rise, "has_gaps": F.max(gap).over(of_partition)})
+        following.withColumns({"length": length, "rise": rise})
         .join(F.broadcast(facts), list(KEY))
         .withColumn("believed", F.col("whole") & ~F.col("has_gaps"))
     )
+
+
+def _of_current_topics(mappings: DataFrame) -> DataFrame:
+    """Each mapping once, without those after which the remote topic may have been created anew, and has_gaps.
+
+    If fewer records were copied between two mappings than the source has offsets, either offsets without a record lie
+    between, or the later mapping belongs to a new remote topic. That topic has at most the records after the earlier
+    mapping, so it is ruled out if the later one lies further back from its log start, and if both logs began together.
+    """
+    distinct = mappings.groupBy(*KEY, "upstream", "downstream").agg(F.min("weak").alias("weak"))
+    of_partition = Window.partitionBy(*KEY)
+    after = F.lead(F.struct("upstream", "downstream")).over(of_partition.orderBy("downstream"))
+    rise = F.col("after.upstream") - F.col("upstream")
+    gap = F.coalesce(F.col("after.downstream") - F.col("downstream") < rise, F.expr("false"))
+    has_room = gap & (F.col("after.downstream") < rise)
+    marked = distinct.withColumn("after", after).withColumns(
+        {
+            "has_gaps": F.max(gap).over(of_partition),
+            "earlier_to": F.max(F.when(has_room, F.col("downstream"))).over(of_partition),
+            "together": F.min("upstream").over(of_partition) == -1,
+        }
+    )
+    current = F.col("together") | F.col("earlier_to").isNull() | (F.col("downstream") > F.col("earlier_to"))
+    return marked.where(current).drop("after", "earlier_to", "together")
 
 
 def _by_mappings(mappings: DataFrame) -> DataFrame:
