@@ -175,7 +175,12 @@ def applied(plan: OffsetPlan, connect: ConnectCluster, owner: Owner, run: RunDir
     from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 
     journal = connect.journal(plan.connector)
-    return recorded(lambda: apply_plan(plan, connect.clients, journal, owner), plan, journal, owner, run)
+
+    def change() -> Outcome:
+        connect.refuse_moved_groups(owner.run)
+        return apply_plan(plan, connect.clients, journal, owner)
+
+    return recorded(change, plan, journal, owner, run)
 
 
 def recorded(

@@ -77,10 +77,11 @@ class SnapshotFleetOperator(TakesParameters, BaseOperator):
             )
             now = datetime.now(tz=UTC)
             with open_connect(self.given(ConnectorConnectionParams)) as connect:
-                names = select(connect.clients.control.connectors(), change.connectors)
-                requests = [change.request(name, now=now) for name in names]
+                noun = connect.clients.noun
+                names = select(connect.clients.control.connectors(), change.connectors, noun=noun)
+                requests = [change.request(name, now=now, noun=noun) for name in names]
                 take_snapshots(requests, connect.clients, fleet, cluster=connect.cluster)
-        self.log.info("%d connectors match %r; datasets under %s", len(names), change.connectors, fleet.uri)
+        self.log.info("%d %ss match %r; datasets under %s", len(names), noun, change.connectors, fleet.uri)
         return fleet.uri
 
 
@@ -106,7 +107,7 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
         report = report_at(_report(self.run_uri), dag_id=self.dag_id)
         refused = change.errors()
         if refused:
-            more = f" (and {len(refused) - 1} more connectors)" if len(refused) > 1 else ""
+            more = f" (and {len(refused) - 1} more {change.noun}s)" if len(refused) > 1 else ""
             raise PlanRefused(f"Nothing was stopped or changed. {next(iter(refused.values()))}{more}")
         return {"run_uri": self.run_uri, **report, **change.sums(), "digest": change.digest}
 
@@ -121,26 +122,34 @@ class ApproveFleetOperator(ApproveOffsetPlanOperator):
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import FleetChange, fleet_question
+        from airflow_provider_connect_offsets.report.words import count
 
         change = FleetChange.read(_fleet(self.summary["run_uri"]))
-        return f"Change the offsets of {len(change.members)} connectors?", fleet_question(change, link=self.link)
+        return f"Change the offsets of {count(len(change.members), change.noun)}?", fleet_question(
+            change, link=self.link
+        )
 
 
 class BeginFleetChangeOperator(BeginOffsetChangeOperator):
     """Check every connector once more before the first is stopped: the setup of a fleet's change.
 
-    Fails if another run is changing one of them, and if a plan is older than ``plan_ttl``.
+    Fails if another run is changing one of them, if a plan is older than ``plan_ttl``, and if a consumer group that is
+    to be changed has members.
     """
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Refuse what has gone stale or overlaps."""
+        from airflow_provider_connect_offsets.observe.clients import Origin
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
 
         with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
             members = _fleet(self.given(RunParams).run_uri).members()
             for run in members.values():
                 refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
-                connect.journal(read_plan(run).connector).refuse_overlap(run_key(context))
+                plan = read_plan(run)
+                connect.refuse_overlap(plan.connector, run_key(context))
+                if plan.request.noun == Origin.GROUP.noun and plan.changed_rows():
+                    connect.clients.control.stop(plan.connector)  # which only requires that it has no members
         return {"connectors": len(members)}
 
 
@@ -183,10 +192,11 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
             self._changing = many
             stack.callback(_report, fleet.uri, pending=Pending.NOT_BEGUN)
             ended = dict(self._ends(many, [_Member(members[name], plan) for name, plan in plans.items()]))
-            refuse_incomplete(ended, list(plans))
+            noun = clients[0].clients.noun
+            refuse_incomplete(ended, list(plans), noun=noun)
         results = [outcome.result.value for outcome in ended.values() if not isinstance(outcome, Exception)]
         counts = {result: results.count(result) for result in sorted(set(results))}
-        self.log.info("All %d connectors are as planned: %s", len(plans), counts)
+        self.log.info("All %d %ss are as planned: %s", len(plans), noun, counts)
         return {"connectors": len(plans), **counts, **report_at(fleet.report, dag_id=self.dag_id)}
 
     def on_kill(self) -> None:
@@ -219,6 +229,7 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
         members: Mapping[str, RunDirectory] = fleet.members()
         with failing_clearly(except_for=LeftStopped):
             with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect:
+                noun = connect.clients.noun
                 for run in members.values():
                     try:
                         sentence = self.restore(run, connect, context)
@@ -232,7 +243,7 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
                 # Retried if another attempt may mend any of them.
                 worst = next((error for error in failed if isinstance(error, LeftStopped | StoreError)), failed[0])
                 raise type(worst)(" ".join(map(str, failed))) from worst
-        return " ".join(done) or f"Nothing was left to restore of {len(members)} connectors."
+        return " ".join(done) or f"Nothing was left to restore of {len(members)} {noun}s."
 
 
 def _through(clients: Sequence[ConnectCluster], owner: Owner) -> Callable[[_Member], Outcome]:

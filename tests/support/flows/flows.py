@@ -81,8 +81,9 @@ class Changer:
     def plan(self, connector: str, to: str, value: str = "", **selection: str) -> tuple[RunDirectory, dict[str, Any]]:
         """Take a snapshot and plan; returns the run's directory and the plan's summary."""
         run = run_directory(self.workspace, dag_id="test", run_id=uuid4().hex)
-        request = Request.parse(connector=connector, to=to, value=value, now=datetime.now(tz=UTC), **selection)
+        now = datetime.now(tz=UTC)
         with self.clients() as clients:
+            request = Request.parse(connector=connector, to=to, value=value, now=now, noun=clients.noun, **selection)
             take_snapshot(request, clients, run, cluster=self.cluster)
         return run, plan_job.run(self.spark, run)
 

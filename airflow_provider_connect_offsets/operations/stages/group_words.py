@@ -1,0 +1,45 @@
+"""What differs if the offsets of a consumer group are changed, which nothing here stops or resumes."""
+
+from __future__ import annotations
+
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+
+
+def whole_changes(changes: Offsets, stored: Offsets) -> Offsets:
+    """Return what is written to a group for ``changes``, such that writing it again repairs any interrupted write.
+
+    To remove one offset, the group is deleted and what stays is committed again (``connect.group_offsets``). So if the
+    change or its undo removes one, all offsets of the group are part of it.
+    """
+    before = stored.stored()
+    if all(entry.offset is not None and entry.partition in before for entry in changes):
+        return changes
+    named = {entry.partition for entry in changes}
+    others = (Entry(partition, offset) for partition, offset in before.items() if partition not in named)
+    return Offsets.of([*changes, *others])
+
+
+def resumed(clients: Clients, name: str) -> str:
+    """Describe that someone else has resumed it."""
+    if clients.origin is Origin.GROUP:
+        return f"Members have joined consumer group {name!r}."
+    return f"Someone else resumed the connector {name!r}."
+
+
+def left_down(clients: Clients, name: str) -> str:
+    """Describe what must stay down, at the beginning of a sentence."""
+    if clients.origin is Origin.GROUP:
+        return f"Start no member of consumer group {name!r}"
+    return f"{name!r} stays STOPPED"
+
+
+def stop_by_hand(clients: Clients) -> str:
+    """Tell a person to stop it."""
+    return "stop its applications" if clients.origin is Origin.GROUP else "stop the connector"
+
+
+def again(clients: Clients, prior: State) -> str:
+    """Describe that it has its prior state again, with a comma before; empty for a group, which has none."""
+    return "" if clients.origin is Origin.GROUP else f", and it is {prior} again"
