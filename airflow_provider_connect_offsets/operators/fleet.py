@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -31,6 +31,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     report_written,
     run_key,
 )
+from airflow_provider_connect_offsets.operators.shared.events import has_failed_before
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.change import FleetChangeParams, FleetLimitsParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
@@ -194,6 +195,9 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
             ended = dict(self._ends(many, [_Member(members[name], plan) for name, plan in plans.items()]))
             noun = clients[0].clients.noun
             refuse_incomplete(ended, list(plans), noun=noun)
+            for name, outcome in ended.items():
+                if not isinstance(outcome, Exception):
+                    self.tell_outcome(context, clients[0], outcome, members[name])
         results = [outcome.result.value for outcome in ended.values() if not isinstance(outcome, Exception)]
         counts = {result: results.count(result) for result in sorted(set(results))}
         self.log.info("All %d %ss are as planned: %s", len(plans), noun, counts)
@@ -219,6 +223,8 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
     """Undo what a fleet's change left unfinished, connector by connector: its teardown.
 
     Returns a sentence. If a connector can't be restored, the task fails at the end, after all others were restored.
+    Airflow drops the events of a task that fails; so if the fleet was changed in part, the events of the connectors
+    that are applied are this task's.
     """
 
     def execute(self, context: Context) -> str:
@@ -237,6 +243,8 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
                         failed.append(error)
                     else:
                         done += [sentence] if sentence else []
+                if self.upstream_task_ids and has_failed_before(context, self.upstream_task_ids):
+                    self._tell_applied(context, connect, members.values())
             if done or failed:
                 _report(fleet.uri)
             if failed:
@@ -244,6 +252,18 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
                 worst = next((error for error in failed if isinstance(error, LeftStopped | StoreError)), failed[0])
                 raise type(worst)(" ".join(map(str, failed))) from worst
         return " ".join(done) or f"Nothing was left to restore of {len(members)} {noun}s."
+
+    def told(self, context: Context, connect: ConnectCluster, outcome: Outcome, run: RunDirectory) -> None:
+        """Add nothing: ``_tell_applied`` adds the events of all connectors."""
+
+    def _tell_applied(self, context: Context, connect: ConnectCluster, runs: Iterable[RunDirectory]) -> None:
+        """Add the events of the connectors that this run has changed."""
+        from airflow_provider_connect_offsets.workspace.outcome import Outcome
+
+        for run in runs:
+            outcome = Outcome.read(run.outcome)
+            if outcome is not None and outcome.run == run_key(context):
+                self.tell_outcome(context, connect, outcome, run)
 
 
 def _through(clients: Sequence[ConnectCluster], owner: Owner) -> Callable[[_Member], Outcome]:

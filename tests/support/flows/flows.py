@@ -108,13 +108,13 @@ class Changer:
 
     def alter(self, clients: Clients, connector: str, changes: Offsets) -> int:
         """Write offsets without a plan."""
-        return direct.alter(
-            clients, self.journal(connector), Owner.here(run=f"test/{uuid4().hex}", task="alter"), changes
-        )
+        owner = Owner.here(run=f"test/{uuid4().hex}", task="alter")
+        return len(direct.alter(clients, self.journal(connector), owner, changes).changes)
 
     def reset(self, clients: Clients, connector: str) -> int:
         """Remove all offsets."""
-        return direct.reset(clients, self.journal(connector), Owner.here(run=f"test/{uuid4().hex}", task="reset"))
+        owner = Owner.here(run=f"test/{uuid4().hex}", task="reset")
+        return len(direct.reset(clients, self.journal(connector), owner).prior_offsets.stored())
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector."""
