@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidDocument, Invalid
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, Control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
 from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, run_at
-from airflow_provider_connect_offsets.operators.shared.events import Kind, TellsChanges
+from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
@@ -245,7 +245,7 @@ class AlterConnectorOffsetsOperator(TellsChanges, ConnectorOperator):
             except InvalidDocument as error:
                 raise InvalidRequest(f"Nothing was written: {self.connector!r}: {error}.") from error
             altered = direct.alter(connect.clients, connect.journal(self.connector), owner_of(context), changes)
-            self.tell_step(context, connect, self.connector, altered, kind=Kind.ALTERED)
+            self.tell_step(context, connect, self.connector, altered, kind=ChangeKind.ALTERED)
             return len(altered.changes)
         plan = read_plan(run_at(written.run_uri), digest=written.digest or None)
         journal = connect.journal(plan.connector)
@@ -264,5 +264,5 @@ class ResetConnectorOffsetsOperator(TellsChanges, ConnectorOperator):
         from airflow_provider_connect_offsets.operations.connector import direct
 
         removed = direct.reset(connect.clients, connect.journal(self.connector), owner_of(context))
-        self.tell_step(context, connect, self.connector, removed, kind=Kind.REMOVED)
+        self.tell_step(context, connect, self.connector, removed, kind=ChangeKind.REMOVED)
         return len(removed.prior_offsets.stored())

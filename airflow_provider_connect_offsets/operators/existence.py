@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
 from airflow_provider_connect_offsets.operators.connector import ConnectorOperator
 from airflow_provider_connect_offsets.operators.shared.common import owner_of, run_key
-from airflow_provider_connect_offsets.operators.shared.events import Kind, TellsChanges, asset_of
+from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges, asset_of
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import NewConnectorParams, WaitingParams
@@ -46,7 +46,7 @@ class CreateConnectorOperator(TellsChanges, ConnectorOperator):
         new = NewConnector(given.connector, config, offsets, State(given.state), given.inherit)
         count = create(new, connect.clients, connect.journal(new.name), owner_of(context))
         self.log.info("%r was created, and is %s; %d partitions have an offset.", new.name, new.state, count)
-        extra = {"kind": Kind.CREATED.value, "name": new.name, "run": run_key(context), "partitions": count}
+        extra = {"kind": ChangeKind.CREATED.value, "name": new.name, "run": run_key(context), "partitions": count}
         self.tell(context, extra, of=lambda: asset_of(connect, new.name))
         return count
 
@@ -71,6 +71,6 @@ class DeleteConnectorOperator(TellsChanges, ConnectorOperator):
         name = self.connector
         count = delete(name, connect.clients, connect.journal(name), owner_of(context), kept=kept)
         self.log.info("%r was deleted with its offsets of %d partitions, which are kept in %s", name, count, kept)
-        extra = {"kind": Kind.DELETED.value, "name": name, "run": run_key(context), "partitions": count}
+        extra = {"kind": ChangeKind.DELETED.value, "name": name, "run": run_key(context), "partitions": count}
         self.tell(context, {**extra, "offsets_uri": kept}, of=lambda: asset_of(connect, name))
         return kept

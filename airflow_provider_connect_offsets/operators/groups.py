@@ -14,7 +14,7 @@ from airflow_provider_connect_offsets.operators.failover_flow import (
     request_in,
 )
 from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_at, run_key
-from airflow_provider_connect_offsets.operators.shared.events import Kind, TellsChanges
+from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.parameters.failover import FlowAfterwardsParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, RunParams
@@ -76,7 +76,7 @@ class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
             self.log.warning("While groups were committed, %s. They are not on the target.", moved.late)
         if moved.groups:
             extra = {
-                "kind": Kind.GROUPS_MOVED.value,
+                "kind": ChangeKind.GROUPS_MOVED.value,
                 "groups": moved.groups,
                 "partitions": moved.partitions,
                 "run": run_key(context),

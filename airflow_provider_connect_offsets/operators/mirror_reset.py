@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     report_written,
     run_key,
 )
-from airflow_provider_connect_offsets.operators.shared.events import Kind, TellsChanges
+from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.flow import FlowOperator, requested_flow, reset_directory
 from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
 from airflow_provider_connect_offsets.parameters.flow import FlowResetParams
@@ -175,7 +175,7 @@ class ApplyMirrorResetOperator(TellsChanges, FlowOperator):
                     outcome = recorded(reset, plan.offsets, journals.journal, owner, run)
                 finally:
                     report = _report(run)
-                self.tell_outcome(context, flow, outcome, run, kind=Kind.FLOW_RESET)
+                self.tell_outcome(context, flow, outcome, run, kind=ChangeKind.FLOW_RESET)
         self.log.info(outcome.message)
         for warning in outcome.warnings:
             self.log.warning(warning)
@@ -207,7 +207,7 @@ class RestoreMirrorFlowOperator(TellsChanges, FlowOperator):
             outcome.write(run.outcome)
             _report(run)
             refuse_deleted(outcome)
-            self.tell_outcome(context, flow, outcome, run, kind=Kind.FLOW_RESET)
+            self.tell_outcome(context, flow, outcome, run, kind=ChangeKind.FLOW_RESET)
         return outcome.message
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """What was done: ``kind`` in the extra of an event."""
 
     CHANGED = "offsets_changed"
@@ -59,7 +59,7 @@ class TellsChanges:
         outcome: Outcome,
         run: RunDirectory,
         *,
-        kind: Kind = Kind.CHANGED,
+        kind: ChangeKind = ChangeKind.CHANGED,
     ) -> None:
         """Add the event of a change with a plan, if it was applied and read back."""
         from airflow_provider_connect_offsets.operations.connector.event_summary import summary_of
@@ -79,7 +79,7 @@ class TellsChanges:
         self.tell(context, extra, of=lambda: asset_of(connect, outcome.connector))
 
     def tell_step(
-        self, context: Context, connect: ConnectCluster, name: str, alteration: Alteration, *, kind: Kind
+        self, context: Context, connect: ConnectCluster, name: str, alteration: Alteration, *, kind: ChangeKind
     ) -> None:
         """Add the event of offsets that were written without a plan, if there were any."""
         from airflow_provider_connect_offsets.operations.connector.event_summary import moved_by, summary_of
