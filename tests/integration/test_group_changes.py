@@ -20,6 +20,7 @@ from airflow_provider_connect_offsets.operations.connector.plans import read_pla
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from sandbox import Sandbox
+from tests.support.faults.faulty_clients import Fault, Faults, Killed
 from tests.support.flows.group_changer import GroupChanger, PlainGroup
 from tests.support.flows.groups import member
 
@@ -121,6 +122,48 @@ def test_offsets_that_an_application_has_moved_since_the_plan_are_drift(
         changer.apply(run)
 
     assert dict(group.offsets) == {0: 90, 1: 20}
+
+
+def test_what_an_application_commits_after_a_dead_change_is_not_undone(
+    changer: GroupChanger, group: PlainGroup
+) -> None:
+    """The change died after its commit, and the group ran before anyone recovered it: recovery gives the change up."""
+    run, _ = changer.plan(group.name, "earliest", topics=group.topic)
+    plan, owner = read_plan(run), Owner.here(run="test/dead", task="apply")
+    faults = Faults(Fault.KILLED)
+    with changer.clients() as clients:
+        dying = replace(faults.clients(clients), offsets=_DiesAfterWriting(clients.offsets, faults))
+        with pytest.raises(Killed):
+            apply_plan(plan, dying, changer.journal(group.name), owner)
+    group.broker.commit_group(group.name, group.topic, {0: 44})
+
+    outcome = changer.take_back(run, name=owner.run)
+
+    assert outcome is not None
+    assert outcome.result is Result.UNKNOWN
+    assert "committed offsets of their own" in outcome.message
+    assert dict(group.offsets) == {0: 44, 1: 0, 2: 0}
+    assert changer.change(group.name, "latest", topics=group.topic).result is Result.APPLIED
+
+
+@dataclass
+class _DiesAfterWriting:
+    """A store, after whose first write the process is killed."""
+
+    store: OffsetStore
+    faults: Faults
+
+    def write_offsets(self, group: str, changes: Offsets) -> WriteReply:
+        self.store.write_offsets(group, changes)
+        self.faults.dead = True
+        raise Killed
+
+    def read_offsets(self, group: str) -> Offsets:
+        self.faults.refuse_dead()
+        return self.store.read_offsets(group)
+
+    def reset_offsets(self, group: str) -> WriteReply:
+        return self.store.reset_offsets(group)
 
 
 @dataclass

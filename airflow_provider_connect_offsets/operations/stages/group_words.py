@@ -21,10 +21,20 @@ def whole_changes(changes: Offsets, stored: Offsets) -> Offsets:
     return Offsets.of([*changes, *others])
 
 
+def has_gone_on(stored: Offsets, prior: Offsets, expected: Offsets) -> bool:
+    """True if an offset is stored that neither a change nor its undo has written: the application ran since.
+
+    A connector stays STOPPED until it is resumed, but an application may run and be stopped again unseen. What it has
+    committed must not be undone.
+    """
+    before, after = prior.stored(), expected.stored()
+    return any(at not in {before.get(where), after.get(where)} for where, at in stored.stored().items())
+
+
 def resumed(clients: Clients, name: str) -> str:
     """Describe that someone else has resumed it."""
     if clients.origin is Origin.GROUP:
-        return f"Members have joined consumer group {name!r}."
+        return f"Consumer group {name!r} has members again, or had some that have committed offsets of their own."
     return f"Someone else resumed the connector {name!r}."
 
 

@@ -38,6 +38,7 @@ from airflow_provider_connect_offsets.operations.stages.connector_stages import 
 )
 from airflow_provider_connect_offsets.operations.stages.group_words import (
     again,
+    has_gone_on,
     left_down,
     resumed,
     stop_by_hand,
@@ -121,7 +122,7 @@ class AlterOffsets(Stage):
         """DONE if the changes are stored, and the records at their positions exist."""
         alteration = Alteration.from_json(captured)
         try:
-            is_resumed = self._is_resumed()
+            is_resumed = self._is_resumed(alteration)
         except UnknownConnector as error:
             return StageState(Found.FOREIGN, deleted_by_others(error))
         if is_resumed:
@@ -192,15 +193,20 @@ class AlterOffsets(Stage):
 
     def _refuse_if_resumed(self, alteration: Alteration, undoing: Undoing, kind: type[Interfered]) -> None:
         """Raise an error of that kind for a connector that runs again: nothing can be written then."""
-        if self._is_resumed():
+        if self._is_resumed(alteration):
             raise kind(
                 f"{resumed(self._clients, self.subject)} The change was under way then, and its offsets are left as "
                 f"they are now. To restore the prior offsets, {stop_by_hand(self._clients)} and "
                 f"{by_hand(self._clients, self.subject, alteration, undoing)}."
             )
 
-    def _is_resumed(self) -> bool:
-        return steps.lasting_status(self._clients, self.subject).state is not State.STOPPED
+    def _is_resumed(self, alteration: Alteration) -> bool:
+        if steps.lasting_status(self._clients, self.subject).state is not State.STOPPED:
+            return True
+        if self._clients.origin is not Origin.GROUP:
+            return False
+        stored = self._clients.offsets.read_offsets(self.subject)
+        return has_gone_on(stored, alteration.prior_offsets, alteration.expected)
 
     def _reads(self, expected: Offsets) -> bool:
         return not steps.differences(self._clients.offsets.read_offsets(self.subject), expected)
