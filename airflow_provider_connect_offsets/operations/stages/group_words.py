@@ -31,11 +31,16 @@ def has_gone_on(stored: Offsets, prior: Offsets, expected: Offsets) -> bool:
     return any(at not in {before.get(where), after.get(where)} for where, at in stored.stored().items())
 
 
-def resumed(clients: Clients, name: str) -> str:
-    """Describe that someone else has resumed it."""
+def interference(clients: Clients) -> str:
+    """Describe that someone else has resumed it, as part of a sentence."""
     if clients.origin is Origin.GROUP:
-        return f"Consumer group {name!r} has members again, or had some that have committed offsets of their own."
-    return f"Someone else resumed the connector {name!r}."
+        return "members joined the consumer group, or had joined and committed offsets of their own"
+    return "someone else resumed the connector"
+
+
+def since(clients: Clients) -> str:
+    """Describe the moment after its offsets were read back, as part of a sentence."""
+    return "meanwhile" if clients.origin is Origin.GROUP else "as it resumed"
 
 
 def left_down(clients: Clients, name: str) -> str:

@@ -39,8 +39,9 @@ from airflow_provider_connect_offsets.operations.stages.connector_stages import 
 from airflow_provider_connect_offsets.operations.stages.group_words import (
     again,
     has_gone_on,
+    interference,
     left_down,
-    resumed,
+    since,
     stop_by_hand,
     whole_changes,
 )
@@ -126,7 +127,7 @@ class AlterOffsets(Stage):
         except UnknownConnector as error:
             return StageState(Found.FOREIGN, deleted_by_others(error))
         if is_resumed:
-            return StageState(Found.FOREIGN, Interfered(resumed(self._clients, self.subject)))
+            return StageState(Found.FOREIGN, Interfered(f"{self.subject!r}: {interference(self._clients)}."))
         try:
             steps.prove(self._clients, self.subject, alteration.expected)
         except NotApplied as error:
@@ -195,8 +196,8 @@ class AlterOffsets(Stage):
         """Raise an error of that kind for a connector that runs again: nothing can be written then."""
         if self._is_resumed(alteration):
             raise kind(
-                f"{resumed(self._clients, self.subject)} The change was under way then, and its offsets are left as "
-                f"they are now. To restore the prior offsets, {stop_by_hand(self._clients)} and "
+                f"The change of {self.subject!r} was under way when {interference(self._clients)}; its offsets are "
+                f"left as they are now. To restore the prior offsets, {stop_by_hand(self._clients)} and "
                 f"{by_hand(self._clients, self.subject, alteration, undoing)}."
             )
 
@@ -254,8 +255,8 @@ class CheckRecords(Stage):
         gone = log_positions.described(self.subject, out_of_log)
         deleted = (
             f"The offsets of {self.subject!r} were changed and read back{again(self._clients, alteration.prior_state)},"
-            f" but records at its positions were deleted meanwhile: {gone} Those that it had not read by then can't "
-            "be delivered any more. Compare what has arrived, and raise retention.ms of the topic before a new run."
+            f" but records at its positions were deleted {since(self._clients)}: {gone} Those that it had not "
+            "read by then can't be delivered any more. Compare what has arrived, and raise retention.ms of the topic before a new run."
         )
         return Done(facts={"deleted": deleted})
 

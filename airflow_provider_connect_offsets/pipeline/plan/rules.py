@@ -142,7 +142,8 @@ def _existence(similar: Mapping[str, tuple[str, ...]]) -> list[Column]:
             Rule.NOT_CONSUMED,
             _level(),
             concerned & F.col("log_end").isNotNull() & ~F.coalesce("consumed", F.expr("true")),
-            "it does not read this topic (topics, topics.regex, topics.exclude), so an offset would change nothing. ",
+            "the connector does not read this topic (topics, topics.regex, topics.exclude), so an offset would change "
+            "nothing. ",
             _advice("Leave it out, or change the configuration first."),
         ),
     ]
