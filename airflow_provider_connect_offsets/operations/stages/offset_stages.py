@@ -255,8 +255,9 @@ class CheckRecords(Stage):
         gone = log_positions.described(self.subject, out_of_log)
         deleted = (
             f"The offsets of {self.subject!r} were changed and read back{again(self._clients, alteration.prior_state)},"
-            f" but records at its positions were deleted {since(self._clients)}: {gone} Those that it had not "
-            "read by then can't be delivered any more. Compare what has arrived, and raise retention.ms of the topic before a new run."
+            f" but records at its positions were deleted {since(self._clients)}: {gone} Those that it had not read by "
+            "then can't be delivered any more. Compare what has arrived, and raise retention.ms of the topic before a "
+            "new run."
         )
         return Done(facts={"deleted": deleted})
 
