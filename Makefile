@@ -20,11 +20,11 @@ COVERED      := .venv-3.12
 # Percent of the package's lines that tests/unit alone run; the floor of `make test` is in pyproject.toml.
 UNIT_FLOOR   := 54
 # The tests that belong to no suite of their own: pyproject.toml lists the suites' markers.
-NO_SUITE     := not faults and not processes and not mirror and not browser and not versions
+NO_SUITE     := not faults and not processes and not mirror and not jobs and not browser and not versions
 # From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.
 uv_pip = @$(UV) pip $(1) --quiet --offline >/dev/null 2>&1 || $(UV) pip $(1) --quiet >/dev/null
 
-.PHONY: setup demo test test-processes test-browser pictures test-mirror test-steps test-faults test-histories test-versions test-lowest test-pythons coverage up down bench lint format lock docs clean
+.PHONY: setup demo test test-processes test-browser pictures test-mirror test-jobs test-steps test-faults test-histories test-versions test-lowest test-pythons coverage up down bench lint format lock docs clean
 
 setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cache
 	@$(BIN)/python -m sandbox jars
@@ -62,6 +62,9 @@ pictures: test-browser  ## the pictures that README and docs show
 
 test-mirror: setup  ## flows of MirrorMaker 2 as a whole: failovers at full scale, killed sources, readiness
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m mirror
+
+test-jobs: setup  ## the jobs that people come with, from end to end: schedules, poison records, replays, databases
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m jobs
 
 test-steps: setup  ## changes that are broken on purpose, at every step, with one kind of connector each
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "faults and not long" tests/airflow tests/faults

@@ -19,6 +19,10 @@ _TAKES = {
         {"workspace", "target_kafka", "run"},
         "--groups takes --target-kafka, the cluster that they were moved on, and --run.",
     ),
+    "group": (
+        {"workspace", "kafka", "forward", "run"},
+        "--group takes --kafka, the cluster of the consumer group, and --forward and --run.",
+    ),
     "offsets_topic": ({"workspace", "url", "kafka", "run"}, "--offsets-topic takes --url and --kafka, and --run."),
     "connector": (
         {"workspace", "url", "kafka", "source_kafka", "target_kafka", "forward", "run"},
@@ -38,6 +42,7 @@ _TAKES = {
 @click.option("--source-kafka", metavar="HOST:PORT|FILE", help="Of a reset: the flow's source; FILE: client settings.")
 @click.option("--target-kafka", metavar="HOST:PORT|FILE", help="Of a reset, or of groups: the flow's target.")
 @click.option("--groups", is_flag=True, help="What a failover or its restore has left of consumer groups.")
+@click.option("--group", metavar="NAME", help="What group_offsets_change has left of this consumer group.")
 @click.option("--offsets-topic", metavar="TOPIC", help="What a removal of orphaned offsets has left of this topic.")
 @click.option("--forward", is_flag=True, help="Finish it if all that was written is proved; without it, undo it.")
 @click.option("--run", metavar="DAG/RUN", help="The run that left it, if its lease has not run out yet.")
@@ -53,6 +58,7 @@ def recover(  # noqa: PLR0913 - one for each option
     run: str | None,
     lists: bool,
     groups: bool,
+    group: str | None,
     offsets_topic: str | None,
     forward: bool,
     config: Path | None,
@@ -61,8 +67,9 @@ def recover(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Undo (or finish) what a dead run has left of CONNECTOR, as the next run of its DAG would.
 
-    With --groups: what it has left of the consumer groups on --target-kafka. With --offsets-topic: finish its removal
-    of orphaned offsets from that topic, on --kafka. With --config: undo what an import into that storage has left;
+    With --groups: what it has left of the consumer groups on --target-kafka. With --group: what a change of offsets has
+    left of that group, on --kafka. With --offsets-topic: finish its removal of orphaned offsets from that topic, on
+    --kafka. With --config: undo what an import into that storage has left;
     without --workspace, one that had none either.
     """
     from airflow_provider_connect_offsets.cli import recovering
@@ -77,12 +84,16 @@ def recover(  # noqa: PLR0913 - one for each option
         raise click.UsageError("Missing option '--workspace'.")
     elif groups:
         recovering.recover_groups(workspace, _given(target_kafka, "groups"), run=run)
+    elif group:
+        direction = Toward.FORWARD if forward else Toward.BACK
+        recovering.recover_group(workspace, group, _given(kafka, "group"), toward=direction, run=run)
     elif offsets_topic:
         where = {"url": _given(url, "offsets_topic"), "kafka": _given(kafka, "offsets_topic")}
         recovering.recover_orphans(workspace, offsets_topic, **where, run=run)
     elif connector is None or url is None:
         raise click.UsageError(
-            "Name the connector and its worker (--url), or say --list. For groups, say --groups; for what a removal of "
+            "Name the connector and its worker (--url), or say --list. For groups of a failover, say --groups; for "
+            "one whose offsets were changed, --group; for what a removal of "
             "orphaned offsets has left, --offsets-topic; for an import, --config."
         )
     else:

@@ -23,6 +23,7 @@ from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.flow import Side
+from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal, repair
 from airflow_provider_connect_offsets.operations.orphans.orphan_stages import finish, orphans_journal
 from airflow_provider_connect_offsets.operations.orphans.orphans import existing_on
@@ -109,10 +110,21 @@ def recover(workspace: str, connector: str, systems: Systems, *, toward: Toward,
         StoreError: A system does not answer, or refuses.
     """
     with systems.opened() as clients:
-        journal = Journal(journal_root(workspace), cluster=clients.cluster, connector=connector)
-        with journal.claim(_owner(run)) as entry:
-            settled = settle(entry, toward, clients)
-    tell(settled or f"Nothing was left of {connector!r} to be recovered.")
+        _settle(workspace, connector, clients, toward=toward, run=run)
+
+
+def recover_group(workspace: str, group: str, kafka: str, *, toward: Toward, run: str | None) -> None:
+    """Finish or undo what was left of a consumer group on the Kafka ``kafka``; else as :func:`recover`."""
+    with open_cluster(_settings(kafka)) as opened:
+        clients = group_clients(opened.groups, opened.logs, timeout=_TIMEOUT)
+        _settle(workspace, group, clients, toward=toward, run=run)
+
+
+def _settle(workspace: str, name: str, clients: Clients, *, toward: Toward, run: str | None) -> None:
+    journal = Journal(journal_root(workspace), cluster=clients.cluster, connector=name)
+    with journal.claim(_owner(run)) as entry:
+        settled = settle(entry, toward, clients)
+    tell(settled or f"Nothing was left of {name!r} to be recovered.")
 
 
 def recover_groups(workspace: str, target: str, *, run: str | None) -> None:

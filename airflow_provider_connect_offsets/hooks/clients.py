@@ -41,7 +41,7 @@ class ConnectCluster:
 
     @property
     def cluster(self) -> str:
-        """Id of the Kafka cluster that the workers use."""
+        """Id of the Kafka cluster that the workers use; for consumer groups a name that contains their cluster's id."""
         return self.clients.cluster
 
     def journal(self, connector: str) -> Journal:
@@ -51,12 +51,30 @@ class ConnectCluster:
 
         return Journal(journal_root(workspace_uri()), cluster=self.cluster, connector=connector)
 
+    def refuse_overlap(self, connector: str, run: str) -> None:
+        """Raise :class:`Overlap` if another run is changing it now."""
+        self.journal(connector).refuse_overlap(run)
+        self.refuse_moved_groups(run)
+
+    def refuse_moved_groups(self, run: str) -> None:
+        """Raise :class:`Overlap` if these are consumer groups, and the failover of another run is moving some now."""
+        from airflow_provider_connect_offsets.observe.clients import Origin
+        from airflow_provider_connect_offsets.operations.groups.group_clients import kafka_cluster_of
+        from airflow_provider_connect_offsets.operations.groups.group_stages import groups_journal
+
+        if self.clients.origin is Origin.GROUP:
+            groups_journal(workspace_uri(), cluster=kafka_cluster_of(self.clients)).refuse_overlap(run)
+
 
 class Control(StrEnum):
-    """How a change reaches connectors and their offsets: by Connect's REST API, or in the topic or file itself."""
+    """How a change reaches offsets: by Connect's REST API, in the topic or file itself, or as those of consumer groups.
+
+    ``groups`` is not of connectors: consumer groups of plain applications take their place.
+    """
 
     REST = "rest"
     STORAGE = "storage"
+    GROUPS = "groups"
 
 
 @contextmanager
@@ -69,7 +87,8 @@ def open_clients(
         connect_conn_id: Connection of the Connect cluster.
         kafka_conn_id: Connection of the Kafka cluster whose logs the positions refer to; of a sink also the cluster of
             its consumer group. None: without logs and groups.
-        control: A :class:`Control`; ``storage`` is the topic or file that the Connect connection names.
+        control: A :class:`Control`; ``storage`` is the topic or file that the Connect connection names, and ``groups``
+            needs ``kafka_conn_id`` alone.
         timeout: Seconds to wait for each state of a connector.
 
     Raises:
@@ -81,11 +100,17 @@ def open_clients(
     from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
     from airflow_provider_connect_offsets.hooks.storage import open_storage
     from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+    from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 
-    connections = {"connect_conn_id": connect_conn_id, **({"kafka_conn_id": kafka_conn_id} if kafka_conn_id else {})}
+    given = {"connect_conn_id": connect_conn_id, "kafka_conn_id": kafka_conn_id}
+    connections = {name: conn_id for name, conn_id in given.items() if conn_id}
     with ExitStack() as stack:
         logs = stack.enter_context(kafka_logs(kafka_conn_id)) if kafka_conn_id else None
-        if _control(control) is Control.STORAGE:
+        if _control(control) is Control.GROUPS:
+            if logs is None or not kafka_conn_id:
+                raise InvalidInput("kafka_conn_id must name the cluster of the consumer groups.")
+            clients = group_clients(stack.enter_context(consumer_groups(kafka_conn_id)), logs)
+        elif _control(control) is Control.STORAGE:
             opened = open_storage(connect_conn_id)
             clients = Clients(
                 opened.storage, opened.control, logs, origin=Origin(opened.origin), cluster=opened.cluster

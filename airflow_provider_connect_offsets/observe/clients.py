@@ -28,6 +28,13 @@ class Origin(StrEnum):
     REST = "rest"
     TOPIC = "topic"
     FILE = "file"
+    #: Committed offsets of consumer groups, which take the place of connectors.
+    GROUP = "group"
+
+    @property
+    def noun(self) -> str:
+        """What people call the things whose offsets it has."""
+        return "consumer group" if self is Origin.GROUP else "connector"
 
 
 class Bounds(Protocol):
@@ -153,6 +160,11 @@ class Clients:
     clusters: Mapping[Side, FlowCluster] = field(default_factory=lambda: MappingProxyType({}))
     cluster: str = ""
     connections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def noun(self) -> str:
+        """What people call the things whose offsets these clients change."""
+        return self.origin.noun
 
     def settle(self, read: Callable[[], Reading], *, until: Callable[[Reading], bool]) -> Reading:
         """Repeat ``read`` until ``until`` accepts the result or ``timeout`` seconds have passed; return the last."""

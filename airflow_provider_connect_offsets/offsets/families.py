@@ -38,6 +38,7 @@ __all__ = [
     "MAX_LONG",
     "Config",
     "ConnectorType",
+    "ConsumerGroup",
     "Family",
     "FileStreamSource",
     "MirrorCheckpoint",
@@ -92,6 +93,22 @@ class Sink(Family):
 
 
 @dataclass(frozen=True, slots=True)
+class ConsumerGroup(Sink):
+    """A consumer group of a plain application: what a sink has, but nobody knows its configuration.
+
+    Its snapshot has as ``topics`` those of which it has committed an offset; it may be about to read others.
+    """
+
+    name: ClassVar[str] = "consumer_group"
+    lists_topics: ClassVar[bool] = False
+
+    def offset_reset(self, config: Config) -> OffsetReset:
+        """``auto.offset.reset`` is a setting of its applications."""
+        del config
+        return OffsetReset.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
 class FileStreamSource(Family):
     """FileStreamSource stores how many bytes of its file it has read."""
 
@@ -114,7 +131,15 @@ class FileStreamSource(Family):
 
 FAMILIES: Mapping[str, Family] = {
     family.name: family
-    for family in (Family(), Sink(), MirrorSource(), MirrorCheckpoint(), MirrorHeartbeat(), FileStreamSource())
+    for family in (
+        Family(),
+        Sink(),
+        ConsumerGroup(),
+        MirrorSource(),
+        MirrorCheckpoint(),
+        MirrorHeartbeat(),
+        FileStreamSource(),
+    )
 }
 
 _MIRROR, _FILE = "org.apache.kafka.connect.mirror", "org.apache.kafka.connect.file"
@@ -130,9 +155,11 @@ def family_of(connector_type: ConnectorType, connector_class: str) -> Family:
     """Return the family of a connector.
 
     Args:
-        connector_type: Source or sink.
+        connector_type: Source, sink, or a consumer group.
         connector_class: Fully qualified class name, or the alias that Connect allows.
     """
+    if connector_type is ConnectorType.GROUP:
+        return FAMILIES[ConsumerGroup.name]
     if connector_type is ConnectorType.SINK:
         return FAMILIES[Sink.name]
     package, _, simple = connector_class.rpartition(".")

@@ -20,10 +20,16 @@ MAX_OFFSET = MAX_LONG - 1
 
 
 class ConnectorType(StrEnum):
-    """Connect's two kinds of connectors."""
+    """Connect's two kinds of connectors, and the consumer groups of plain applications."""
 
     SOURCE = "source"
     SINK = "sink"
+    GROUP = "group"
+
+    @property
+    def noun(self) -> str:
+        """What people call it."""
+        return "consumer group" if self is ConnectorType.GROUP else "connector"
 
 
 class OffsetReset(StrEnum):
@@ -33,6 +39,8 @@ class OffsetReset(StrEnum):
     LATEST = "latest"
     NONE = "none"
     BY_DURATION = "by_duration"
+    #: Known to the group's applications alone.
+    UNKNOWN = "unknown"
 
     @classmethod
     def of(cls, value: str | None) -> OffsetReset:
@@ -60,6 +68,7 @@ class Family:
         has_positions: Whether offsets are positions in a Kafka log.
         why_no_position: The reason if they are not, as part of a message.
         without_offset: What the connector does without a stored offset, as part of a message.
+        lists_topics: Whether ``consumed_topics`` are all topics that are read; if not, others may be read too.
     """
 
     name: ClassVar[str] = "generic_source"
@@ -67,6 +76,7 @@ class Family:
     offset_keys: ClassVar[Keys | None] = None
     has_positions: ClassVar[bool] = False
     why_no_position: ClassVar[str] = "what its offsets mean is known to the connector alone"
+    lists_topics: ClassVar[bool] = True
     without_offset: ClassVar[str] = "the connector itself decides where it starts, as a rule from the beginning"
 
     def position(self, offset: JsonMap | None) -> int | None:

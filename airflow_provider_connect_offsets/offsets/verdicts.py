@@ -70,6 +70,8 @@ class Rule(StrEnum):
         "own_offsets_topic",
         "A source connector with an offsets topic of its own (offsets.storage.topic) resumes by that topic alone.",
     )
+    ACTIVE_GROUP = "active_group", "A consumer group whose offsets are changed has no members."
+    CONNECTORS_GROUP = "connectors_group", "The consumer group of a sink connector is changed by its connector."
     NOTHING_SELECTED = "nothing_selected", "A selection selects something."
     NOTHING_TO_CHANGE = "nothing_to_change", "The plan changes something."
     UNREADABLE = (

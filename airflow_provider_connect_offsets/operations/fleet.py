@@ -19,7 +19,7 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Logs, Retained
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.snapshot import take_snapshot
-from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.families import ConnectorType, TopicPartition
 from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
@@ -39,23 +39,28 @@ def take_snapshots(requests: Sequence[Request], clients: Clients, fleet: FleetDi
     fleet.publish(request.connector for request in requests)
 
 
-def select(connectors: Iterable[str], pattern: str) -> list[str]:
-    """Return the connectors whose whole name matches ``pattern``; raises :class:`InvalidRequest` if none does."""
-    names, requested = sorted(connectors), typed_pattern(pattern, param="connectors")
+def select(connectors: Iterable[str], pattern: str, *, noun: str = "connector") -> list[str]:
+    """Return the connectors whose whole name matches ``pattern``; raises :class:`InvalidRequest` if none does.
+
+    ``noun``: what they are: connectors, or consumer groups.
+    """
+    param = "groups" if noun == ConnectorType.GROUP.noun else "connectors"
+    names, requested = sorted(connectors), typed_pattern(pattern, param=param)
     selected = [name for name in names if requested.fullmatch(name)]
     if not selected:
         raise InvalidRequest(
-            f"connectors: {pattern!r} matches none of the {len(names)} connectors: {first_few(names, _NAMED)}."
+            f"{param}: {pattern!r} matches none of the {len(names)} {noun}s: {first_few(names, _NAMED)}."
         )
     return selected
 
 
-def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str]) -> None:
+def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str], *, noun: str = "connector") -> None:
     """Raise an error that names the connectors that were not begun or have failed; nothing if there are none.
 
     Args:
         ended: Connector → its result, or its exception.
         connectors: All connectors of the fleet.
+        noun: What they are: connectors, or consumer groups.
 
     Raises:
         FleetIncomplete: At least one failure needs attention.
@@ -67,7 +72,7 @@ def refuse_incomplete(ended: Mapping[str, object], connectors: Sequence[str]) ->
         return
     deleted = sorted(name for name, error in failed.items() if isinstance(error, RecordsDeleted))
     unchanged = sorted(failed.keys() - set(deleted))
-    parts = [f"{len(unchanged) + len(waiting)} of {len(connectors)} connectors were not changed."]
+    parts = [f"{len(unchanged) + len(waiting)} of {len(connectors)} {noun}s were not changed."]
     parts += [f"Failed: {first_few(unchanged, _NAMED)}."] if unchanged else []
     parts += [f"Changed, but records at their positions were deleted: {first_few(deleted, _NAMED)}."] if deleted else []
     parts += [f"Not begun: {first_few(waiting, _NAMED)}."] if waiting else []

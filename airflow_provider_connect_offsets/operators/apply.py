@@ -23,6 +23,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     run_key,
     run_of,
 )
+from airflow_provider_connect_offsets.operators.shared.events import TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
@@ -133,12 +134,13 @@ class BeginOffsetChangeOperator(TakesParameters, BaseOperator):
         return {"connector": plan.connector, "digest": plan.digest, "state": state.value}
 
 
-class ApplyOffsetPlanOperator(TakesParameters, BaseOperator):
+class ApplyOffsetPlanOperator(TellsChanges, TakesParameters, BaseOperator):
     """Stop the connector, write the plan, read it back, restore the connector's state; or undo everything.
 
     A plan that is not the approved one is refused. A retry finishes or undoes what the attempt before left.
 
-    Returns the outcome without its rows: ``result``, ``message``, ``downtime_seconds``, and the report's URI and URL.
+    Returns the outcome without its rows: ``result``, ``message``, ``downtime_seconds``; and the report's URI and URL.
+    An applied change is an event of the connector's asset (``assets.connector_asset``).
     """
 
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, ConnectorConnectionParams, WaitingParams)
@@ -157,6 +159,7 @@ class ApplyOffsetPlanOperator(TakesParameters, BaseOperator):
                     outcome = applied(plan, connect, owner, run)
                 finally:
                     report = report_of(run)
+                self.tell_outcome(context, connect, outcome, run)
         self.log.info(outcome.message)
         for warning in outcome.warnings:
             self.log.warning(warning)
@@ -175,7 +178,12 @@ def applied(plan: OffsetPlan, connect: ConnectCluster, owner: Owner, run: RunDir
     from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 
     journal = connect.journal(plan.connector)
-    return recorded(lambda: apply_plan(plan, connect.clients, journal, owner), plan, journal, owner, run)
+
+    def change() -> Outcome:
+        connect.refuse_moved_groups(owner.run)
+        return apply_plan(plan, connect.clients, journal, owner)
+
+    return recorded(change, plan, journal, owner, run)
 
 
 def recorded(

@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidDocument, Invalid
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, Control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
 from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, run_at
+from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
@@ -48,6 +49,8 @@ class ConnectorOperator(TakesParameters, BaseOperator):
             return self.step(connect, context)
 
     def _open(self) -> AbstractContextManager[ConnectCluster]:
+        if self.given(StepConnectionParams).control == Control.GROUPS:
+            raise InvalidRequest("control=groups: group_offsets_change changes consumer groups; single steps do not.")
         return open_connect(self.given(StepConnectionParams), self.given(WaitingParams))
 
     def step(self, connect: ConnectCluster, context: Context) -> Any:
@@ -214,12 +217,13 @@ class GetConnectorOffsetsOperator(ConnectorOperator):
         return uri
 
 
-class AlterConnectorOffsetsOperator(ConnectorOperator):
+class AlterConnectorOffsetsOperator(TellsChanges, ConnectorOperator):
     """Write offsets of a stopped connector, and prove them by reading back. Returns how many partitions were written.
 
     Either ``offsets`` (as Connect's REST API takes them: a list of ``{"partition": {…}, "offset": {…} or null}``),
     checked against the rules of the connector's family first; or ``run_uri`` with ``digest``: the plan of a run that a
-    ``BeginOffsetChangeOperator`` with ``hold`` has begun.
+    ``BeginOffsetChangeOperator`` with ``hold`` has begun. Written ``offsets`` are an event of the connector's asset; of
+    a plan, whose later steps may still undo it, the event is the teardown's.
     """
 
     parameters: ClassVar[Models] = (*ConnectorOperator.parameters, WrittenOffsetsParams)
@@ -240,18 +244,25 @@ class AlterConnectorOffsetsOperator(ConnectorOperator):
                 changes = parse_rest({"offsets": list(written.offsets)})
             except InvalidDocument as error:
                 raise InvalidRequest(f"Nothing was written: {self.connector!r}: {error}.") from error
-            return direct.alter(connect.clients, connect.journal(self.connector), owner_of(context), changes)
+            altered = direct.alter(connect.clients, connect.journal(self.connector), owner_of(context), changes)
+            self.tell_step(context, connect, self.connector, altered, kind=ChangeKind.ALTERED)
+            return len(altered.changes)
         plan = read_plan(run_at(written.run_uri), digest=written.digest or None)
         journal = connect.journal(plan.connector)
         stepwise.alter(plan, connect.clients, journal, owner_of(context), seconds=HOLD)
         return len(plan.changed_rows())
 
 
-class ResetConnectorOffsetsOperator(ConnectorOperator):
-    """Remove all offsets of a stopped connector, and prove that none is left. Returns how many there were."""
+class ResetConnectorOffsetsOperator(TellsChanges, ConnectorOperator):
+    """Remove all offsets of a stopped connector, and prove that none is left. Returns how many there were.
+
+    If there were any, their removal is an event of the connector's asset.
+    """
 
     def step(self, connect: ConnectCluster, context: Context) -> int:
         """Reset and prove."""
         from airflow_provider_connect_offsets.operations.connector import direct
 
-        return direct.reset(connect.clients, connect.journal(self.connector), owner_of(context))
+        removed = direct.reset(connect.clients, connect.journal(self.connector), owner_of(context))
+        self.tell_step(context, connect, self.connector, removed, kind=ChangeKind.REMOVED)
+        return len(removed.prior_offsets.stored())

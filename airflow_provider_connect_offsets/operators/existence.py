@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
 from airflow_provider_connect_offsets.operators.connector import ConnectorOperator
-from airflow_provider_connect_offsets.operators.shared.common import owner_of
+from airflow_provider_connect_offsets.operators.shared.common import owner_of, run_key
+from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges, asset_of
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import NewConnectorParams, WaitingParams
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 
 
-class CreateConnectorOperator(ConnectorOperator):
+class CreateConnectorOperator(TellsChanges, ConnectorOperator):
     """Create a connector that resumes at given offsets: created STOPPED, offsets written and read back, then started.
 
     If anything fails, nothing is left of it, and offsets that were stored under its name before are restored. Needs
-    Kafka 3.7 or later. Returns how many partitions have an offset.
+    Kafka 3.7 or later. Returns how many partitions have an offset. The creation is an event of the connector's asset.
     """
 
     parameters: ClassVar[Models] = (NewConnectorParams, StepConnectionParams, WaitingParams)
@@ -45,14 +46,17 @@ class CreateConnectorOperator(ConnectorOperator):
         new = NewConnector(given.connector, config, offsets, State(given.state), given.inherit)
         count = create(new, connect.clients, connect.journal(new.name), owner_of(context))
         self.log.info("%r was created, and is %s; %d partitions have an offset.", new.name, new.state, count)
+        extra = {"kind": ChangeKind.CREATED.value, "name": new.name, "run": run_key(context), "partitions": count}
+        self.tell(context, extra, of=lambda: asset_of(connect, new.name))
         return count
 
 
-class DeleteConnectorOperator(ConnectorOperator):
+class DeleteConnectorOperator(TellsChanges, ConnectorOperator):
     """Delete a connector together with its offsets: stopped, offsets removed and read back, then deleted.
 
     Until the deletion itself, a failure restores offsets and state. The offsets are kept before as KIP-199 JSON, which
-    ``to=file`` and ``connect-offsets import`` take. Returns the URI of that file.
+    ``to=file`` and ``connect-offsets import`` take. Returns the URI of that file. The deletion is an event of the
+    connector's asset.
     """
 
     ui_color = "#f3d3d3"
@@ -67,4 +71,6 @@ class DeleteConnectorOperator(ConnectorOperator):
         name = self.connector
         count = delete(name, connect.clients, connect.journal(name), owner_of(context), kept=kept)
         self.log.info("%r was deleted with its offsets of %d partitions, which are kept in %s", name, count, kept)
+        extra = {"kind": ChangeKind.DELETED.value, "name": name, "run": run_key(context), "partitions": count}
+        self.tell(context, {**extra, "offsets_uri": kept}, of=lambda: asset_of(connect, name))
         return kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -31,6 +31,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     report_written,
     run_key,
 )
+from airflow_provider_connect_offsets.operators.shared.events import has_failed_before
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.change import FleetChangeParams, FleetLimitsParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
@@ -77,10 +78,11 @@ class SnapshotFleetOperator(TakesParameters, BaseOperator):
             )
             now = datetime.now(tz=UTC)
             with open_connect(self.given(ConnectorConnectionParams)) as connect:
-                names = select(connect.clients.control.connectors(), change.connectors)
-                requests = [change.request(name, now=now) for name in names]
+                noun = connect.clients.noun
+                names = select(connect.clients.control.connectors(), change.connectors, noun=noun)
+                requests = [change.request(name, now=now, noun=noun) for name in names]
                 take_snapshots(requests, connect.clients, fleet, cluster=connect.cluster)
-        self.log.info("%d connectors match %r; datasets under %s", len(names), change.connectors, fleet.uri)
+        self.log.info("%d %ss match %r; datasets under %s", len(names), noun, change.connectors, fleet.uri)
         return fleet.uri
 
 
@@ -106,7 +108,7 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
         report = report_at(_report(self.run_uri), dag_id=self.dag_id)
         refused = change.errors()
         if refused:
-            more = f" (and {len(refused) - 1} more connectors)" if len(refused) > 1 else ""
+            more = f" (and {len(refused) - 1} more {change.noun}s)" if len(refused) > 1 else ""
             raise PlanRefused(f"Nothing was stopped or changed. {next(iter(refused.values()))}{more}")
         return {"run_uri": self.run_uri, **report, **change.sums(), "digest": change.digest}
 
@@ -121,26 +123,34 @@ class ApproveFleetOperator(ApproveOffsetPlanOperator):
     def question(self) -> tuple[str, str]:
         """Subject and body, in Markdown."""
         from airflow_provider_connect_offsets.report import FleetChange, fleet_question
+        from airflow_provider_connect_offsets.report.words import count
 
         change = FleetChange.read(_fleet(self.summary["run_uri"]))
-        return f"Change the offsets of {len(change.members)} connectors?", fleet_question(change, link=self.link)
+        return f"Change the offsets of {count(len(change.members), change.noun)}?", fleet_question(
+            change, link=self.link
+        )
 
 
 class BeginFleetChangeOperator(BeginOffsetChangeOperator):
     """Check every connector once more before the first is stopped: the setup of a fleet's change.
 
-    Fails if another run is changing one of them, and if a plan is older than ``plan_ttl``.
+    Fails if another run is changing one of them, if a plan is older than ``plan_ttl``, and if a consumer group that is
+    to be changed has members.
     """
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Refuse what has gone stale or overlaps."""
+        from airflow_provider_connect_offsets.observe.clients import Origin
         from airflow_provider_connect_offsets.operations.connector.plans import read_plan, refuse_stale
 
         with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
             members = _fleet(self.given(RunParams).run_uri).members()
             for run in members.values():
                 refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
-                connect.journal(read_plan(run).connector).refuse_overlap(run_key(context))
+                plan = read_plan(run)
+                connect.refuse_overlap(plan.connector, run_key(context))
+                if plan.request.noun == Origin.GROUP.noun and plan.changed_rows():
+                    connect.clients.control.stop(plan.connector)  # which only requires that it has no members
         return {"connectors": len(members)}
 
 
@@ -183,10 +193,14 @@ class ApplyFleetPlansOperator(ApplyOffsetPlanOperator):
             self._changing = many
             stack.callback(_report, fleet.uri, pending=Pending.NOT_BEGUN)
             ended = dict(self._ends(many, [_Member(members[name], plan) for name, plan in plans.items()]))
-            refuse_incomplete(ended, list(plans))
+            noun = clients[0].clients.noun
+            refuse_incomplete(ended, list(plans), noun=noun)
+            for name, outcome in ended.items():
+                if not isinstance(outcome, Exception):
+                    self.tell_outcome(context, clients[0], outcome, members[name])
         results = [outcome.result.value for outcome in ended.values() if not isinstance(outcome, Exception)]
         counts = {result: results.count(result) for result in sorted(set(results))}
-        self.log.info("All %d connectors are as planned: %s", len(plans), counts)
+        self.log.info("All %d %ss are as planned: %s", len(plans), noun, counts)
         return {"connectors": len(plans), **counts, **report_at(fleet.report, dag_id=self.dag_id)}
 
     def on_kill(self) -> None:
@@ -209,6 +223,8 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
     """Undo what a fleet's change left unfinished, connector by connector: its teardown.
 
     Returns a sentence. If a connector can't be restored, the task fails at the end, after all others were restored.
+    Airflow drops the events of a task that fails; so if the fleet was changed in part, the events of the connectors
+    that are applied are this task's.
     """
 
     def execute(self, context: Context) -> str:
@@ -219,6 +235,7 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
         members: Mapping[str, RunDirectory] = fleet.members()
         with failing_clearly(except_for=LeftStopped):
             with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect:
+                noun = connect.clients.noun
                 for run in members.values():
                     try:
                         sentence = self.restore(run, connect, context)
@@ -226,13 +243,27 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
                         failed.append(error)
                     else:
                         done += [sentence] if sentence else []
+                if self.upstream_task_ids and has_failed_before(context, self.upstream_task_ids):
+                    self._tell_applied(context, connect, members.values())
             if done or failed:
                 _report(fleet.uri)
             if failed:
                 # Retried if another attempt may mend any of them.
                 worst = next((error for error in failed if isinstance(error, LeftStopped | StoreError)), failed[0])
                 raise type(worst)(" ".join(map(str, failed))) from worst
-        return " ".join(done) or f"Nothing was left to restore of {len(members)} connectors."
+        return " ".join(done) or f"Nothing was left to restore of {len(members)} {noun}s."
+
+    def told(self, context: Context, connect: ConnectCluster, outcome: Outcome, run: RunDirectory) -> None:
+        """Add nothing: ``_tell_applied`` adds the events of all connectors."""
+
+    def _tell_applied(self, context: Context, connect: ConnectCluster, runs: Iterable[RunDirectory]) -> None:
+        """Add the events of the connectors that this run has changed."""
+        from airflow_provider_connect_offsets.workspace.outcome import Outcome
+
+        for run in runs:
+            outcome = Outcome.read(run.outcome)
+            if outcome is not None and outcome.run == run_key(context):
+                self.tell_outcome(context, connect, outcome, run)
 
 
 def _through(clients: Sequence[ConnectCluster], owner: Owner) -> Callable[[_Member], Outcome]:

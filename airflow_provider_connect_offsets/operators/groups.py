@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from airflow_provider_connect_offsets.assets import moved_groups_asset
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.failover_flow import (
     HOLD,
@@ -12,7 +13,8 @@ from airflow_provider_connect_offsets.operators.failover_flow import (
     failover_report,
     request_in,
 )
-from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_at
+from airflow_provider_connect_offsets.operators.shared.common import owner_of, report_at, run_key
+from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.parameters.failover import FlowAfterwardsParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, RunParams
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class CommitGroupOffsetsOperator(FailoverOperator):
+class CommitGroupOffsetsOperator(TellsChanges, FailoverOperator):
     """Commit translated offsets into the target's groups, many at once, and prove them by reading back.
 
     Prior offsets are kept first. A group that has members, or that has moved since, is left alone, and the task fails
@@ -29,7 +31,8 @@ class CommitGroupOffsetsOperator(FailoverOperator):
     committed if records have come to the source since the flow was stopped. After a planned failover the flow's
     connectors stay STOPPED, unless ``resume_flow``.
 
-    Returns how many groups and partitions have the translated offsets, and the URI and URL of the report.
+    Returns how many groups and partitions have the translated offsets, and the URI and URL of the report. Together they
+    are one event, of the asset ``assets.moved_groups_asset``.
     """
 
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, *FailoverOperator.parameters, FlowAfterwardsParams)
@@ -51,10 +54,11 @@ class CommitGroupOffsetsOperator(FailoverOperator):
             request, digest = request_in(directory), self.given(ApprovedParams).digest
             planned = request.mode is Mode.PLANNED
             with self.open_flow(planned=planned) as flow:
-                clusters = flow.clients.clusters
+                clusters, groups = flow.clients.clusters, flow.target_groups()
+                target_id = clusters.target.cluster_id()
                 try:
                     moved = move_groups(
-                        flow.target_groups(),
+                        groups,
                         owner_of(context),
                         directory,
                         lambda: commit_translation(directory, clusters, digest=digest),
@@ -70,6 +74,17 @@ class CommitGroupOffsetsOperator(FailoverOperator):
         self.log.info("%d groups, %d partitions: committed and proved.", moved.groups, moved.partitions)
         if moved.late:
             self.log.warning("While groups were committed, %s. They are not on the target.", moved.late)
+        if moved.groups:
+            extra = {
+                "kind": ChangeKind.GROUPS_MOVED.value,
+                "groups": moved.groups,
+                "partitions": moved.partitions,
+                "run": run_key(context),
+                "run_uri": directory.uri,
+                "plan_uri": directory.translation,
+                "digest": moved.digest,
+            }
+            self.tell(context, extra, of=lambda: moved_groups_asset(target_id))
         return {"groups": moved.groups, "partitions": moved.partitions, **report_at(report, dag_id=self.dag_id)}
 
 

@@ -24,6 +24,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     report_written,
     run_key,
 )
+from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.flow import FlowOperator, requested_flow, reset_directory
 from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
 from airflow_provider_connect_offsets.parameters.flow import FlowResetParams
@@ -137,7 +138,7 @@ class BeginMirrorResetOperator(FlowOperator):
         return {"connector": plan.offsets.connector, "digest": plan.digest, "state": state.value}
 
 
-class ApplyMirrorResetOperator(FlowOperator):
+class ApplyMirrorResetOperator(TellsChanges, FlowOperator):
     """Stop a flow, write its MirrorSource's offsets, empty its offset syncs, prove both, start it; or undo everything.
 
     Then it waits until new syncs prove that the flow resumed where it should. If anything fails before syncs are gone,
@@ -174,6 +175,7 @@ class ApplyMirrorResetOperator(FlowOperator):
                     outcome = recorded(reset, plan.offsets, journals.journal, owner, run)
                 finally:
                     report = _report(run)
+                self.tell_outcome(context, flow, outcome, run, kind=ChangeKind.FLOW_RESET)
         self.log.info(outcome.message)
         for warning in outcome.warnings:
             self.log.warning(warning)
@@ -182,7 +184,7 @@ class ApplyMirrorResetOperator(FlowOperator):
     on_kill = ApplyOffsetPlanOperator.on_kill
 
 
-class RestoreMirrorFlowOperator(FlowOperator):
+class RestoreMirrorFlowOperator(TellsChanges, FlowOperator):
     """Undo what a reset of the same run left unfinished: offsets, cleanup policies, and the connectors' states.
 
     Does nothing if the reset ended in order, applied or undone. Meant as a teardown, with more retries than
@@ -205,6 +207,7 @@ class RestoreMirrorFlowOperator(FlowOperator):
             outcome.write(run.outcome)
             _report(run)
             refuse_deleted(outcome)
+            self.tell_outcome(context, flow, outcome, run, kind=ChangeKind.FLOW_RESET)
         return outcome.message
 
 

@@ -10,6 +10,7 @@ from airflow_provider_connect_offsets.exceptions import LeftStopped, RecordsDele
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, report_of, run_of
+from airflow_provider_connect_offsets.operators.shared.events import TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.workspace.outcome import Outcome
 
 
-class RestoreConnectorOffsetsOperator(TakesParameters, BaseOperator):
+class RestoreConnectorOffsetsOperator(TellsChanges, TakesParameters, BaseOperator):
     """Undo what a change of the same run left unfinished: prior offsets, then the prior state.
 
-    Does nothing if the change ended in order, applied or undone. Meant as a teardown, with more retries than anything
+    Does nothing if the change ended in order, applied or undone. A change that turns out applied is an event of the
+    connector's asset, as the task that began it has not told it. Meant as a teardown, with more retries than anything
     else in the DAG. Returns a sentence that says what was done.
     """
 
@@ -57,7 +59,12 @@ class RestoreConnectorOffsetsOperator(TakesParameters, BaseOperator):
         outcome.write(run.outcome)
         report_of(run)
         refuse_deleted(outcome)
+        self.told(context, connect, outcome, run)
         return outcome.message
+
+    def told(self, context: Context, connect: ConnectCluster, outcome: Outcome, run: RunDirectory) -> None:
+        """Add the event of a change that the task that began it has not told."""
+        self.tell_outcome(context, connect, outcome, run)
 
 
 def refuse_deleted(outcome: Outcome) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import ClassVar
 
+from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.parameters.fields import (
     Flag,
@@ -68,14 +69,15 @@ class PlaceParams(SelectionParams):
         default=False,
     )
 
-    def request(self, connector: str, *, now: datetime) -> Request:
-        """Parse the request for ``connector``; raises :class:`InvalidRequest`."""
+    def request(self, connector: str, *, now: datetime, noun: str = ConnectorType.SINK.noun) -> Request:
+        """Parse the request for ``connector``; ``noun``: what that is. Raises :class:`InvalidRequest`."""
         requested = Request.parse(
             connector=connector,
             to=self.to,
             value=self.value,
             topics=self.topics,
             partitions=self.partitions,
+            noun=noun,
             now=now,
         )
         return replace(requested, only_back=self.only_back)
@@ -95,6 +97,45 @@ class FleetChangeParams(PlaceParams):
         "Regular expression that matches whole names of connectors.",
         section=Section.WHAT,
         example="orders-.*",
+    )
+
+
+class GroupChangeParams(PlaceParams):
+    """Where many consumer groups resume."""
+
+    groups: Text = required(
+        "Consumer groups",
+        "Regular expression that matches whole names of consumer groups. None of them may have members.",
+        section=Section.WHAT,
+        example="billing-.*",
+    )
+    to: Text = choice(
+        "Resume at",
+        "Where to resume.",
+        section=Section.WHERE,
+        values={**TO, "connector": "connector: where another consumer group resumes"},
+        default="current",
+    )
+    value: Text = optional(
+        "Value",
+        "What goes with it: a moment, a duration (PT2H), a number of records, a position, a URI, or for connector the "
+        "name of another consumer group. Empty for earliest, latest, current and clear.",
+        section=Section.WHERE,
+        example="2026-01-31T03:00:00+01:00",
+    )
+
+
+class GroupLimitsParams(Parameters):
+    """How many consumer groups are changed at once, or may fail."""
+
+    max_down: int = count(
+        "At once", "How many consumer groups are changed at the same time.", section=Section.LIMITS, default=5
+    )
+    max_failures: int = count(
+        "Failures",
+        "After so many consumer groups that could not be changed, no further one is.",
+        section=Section.LIMITS,
+        default=5,
     )
 
 

@@ -53,6 +53,14 @@ class ConnectorConnectionParams(Parameters):
     )
 
 
+class GroupConnectionParams(Parameters):
+    """The Kafka cluster of consumer groups."""
+
+    kafka_conn_id: Text = connection(
+        "Kafka connection", "Airflow connection of the consumer groups' Kafka cluster.", default="kafka_default"
+    )
+
+
 class MirrorClustersParams(Parameters):
     """Both Kafka clusters of a MirrorMaker 2 flow."""
 

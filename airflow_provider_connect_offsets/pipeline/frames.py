@@ -120,15 +120,16 @@ class PlanFrames:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The connector whose offsets a plan changes, from its row in dataset ``connectors``.
+    """The connector or consumer group whose offsets a plan changes, from its row in dataset ``connectors``.
 
     Attributes:
         name: the connector
-        type: source or sink
+        type: source, sink or group
         connector_class: Java class
         family: the family of its offsets
         config: its configuration, secrets masked
         failed_tasks: how many of its tasks are FAILED
+        state: its state in the snapshot
     """
 
     name: str
@@ -137,6 +138,12 @@ class Subject:
     family: Family
     config: Mapping[str, str]
     failed_tasks: int
+    state: str = ""
+
+    @property
+    def noun(self) -> str:
+        """What people call it: connector, or consumer group."""
+        return self.type.noun
 
     @classmethod
     def of(cls, connectors: DataFrame, name: str) -> Subject:
@@ -151,6 +158,7 @@ class Subject:
             family=FAMILIES[row["family"]],
             config=json.loads(row["config"]),
             failed_tasks=sum(1 for task in json.loads(row["tasks"]) if task["state"] == "FAILED"),
+            state=row["state"],
         )
 
 

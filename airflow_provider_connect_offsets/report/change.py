@@ -172,7 +172,7 @@ class Change:
     def standing(self) -> Standing:
         """The banner."""
         if self.outcome is not None:
-            return standing.ended(self.outcome)
+            return standing.ended(self.outcome, noun=self.request.noun)
         if self.summary is not None:
             return standing.planned(self.summary.errors, self.pending)
         return standing.requested(snapshot=self.observed is not None)

@@ -73,6 +73,11 @@ class FleetChange:
         return cls(fleet, {name: Change.read(run, pending=pending) for name, run in fleet.members().items()})
 
     @property
+    def noun(self) -> str:
+        """What its members are: connectors, or consumer groups."""
+        return next((change.request.noun for change in self.members.values()), "connector")
+
+    @property
     def digest(self) -> str:
         """One digest for all plans."""
         return plan_digest(change.summary.digest for change in self.members.values() if change.summary)
@@ -114,12 +119,12 @@ class FleetChange:
 
 def fleet_table(change: FleetChange, *, limit: int = MOST_ROWS) -> Group:
     """A row for each connector, worst first."""
-    table = new_table("Connector", "Standing", numbers=("Partitions", "Again", "Never", "Warnings"))
+    table = new_table(change.noun.capitalize(), "Standing", numbers=("Partitions", "Again", "Never", "Warnings"))
     for line in change.lines[:limit]:
         row = (f"{line.changed:,}", number(line.change.records_again), number(line.change.records_never))
         table.add_row(*cells(line.connector, line.change.standing.headline, *row, f"{line.warnings:,}"))
     note = more_in(len(change.lines), limit, change.fleet.report)
-    return titled(words.count(len(change.lines), "connector"), table, note)
+    return titled(words.count(len(change.lines), change.noun), table, note)
 
 
 def fleet_question(change: FleetChange, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
@@ -127,14 +132,14 @@ def fleet_question(change: FleetChange, *, limit: int = MOST_ROWS, link: str | N
     sums = change.sums()
     partitions = f"{sums['changed']:,} of {words.count(sums['partitions'], 'partition')}"
     rows = [
-        "| Connector | Partitions | Delivered again | Never | Warnings |",
+        f"| {change.noun.capitalize()} | Partitions | Delivered again | Never | Warnings |",
         "|---|--:|--:|--:|--:|",
         *(_row(line) for line in change.lines[:limit]),
     ]
     parts = [
-        f"Offsets of **{words.count(len(change.members), 'connector')}**: {partitions} would be changed.",
+        f"Offsets of **{words.count(len(change.members), change.noun)}**: {partitions} would be changed.",
         f"Records delivered again: **{sums['records_again']:,}**; never: **{sums['records_skipped']:,}**.",
-        "\n".join([*rows, *more(len(change.lines), limit, "connectors")]),
+        "\n".join([*rows, *more(len(change.lines), limit, f"{change.noun}s")]),
         report_link(change.fleet.report, link),
         f"Exactly plans `{change.digest[:12]}` will be applied. Nothing has been stopped yet.",
     ]
@@ -156,10 +161,10 @@ def write_fleet_report(fleet: FleetDirectory, *, pending: Pending | None = None)
     change = FleetChange.read(fleet, pending=pending)
     sums = change.sums()
     figures = (
-        Figure(f"{sums['connectors']:,}", "connectors"),
+        Figure(f"{sums['connectors']:,}", f"{change.noun}s"),
         Figure(f"{sums['changed']:,}", "partitions to change", f"of {sums['partitions']:,}"),
         Figure(f"{sums['records_again']:,}", "records delivered again"),
         Figure(f"{sums['records_skipped']:,}", "records never delivered"),
     )
-    title = f"Offsets of {words.count(len(change.members), 'connector')}"
+    title = f"Offsets of {words.count(len(change.members), change.noun)}"
     return publish(fleet.report, "fleet.html.j2", title=title, change=change, figures=figures)

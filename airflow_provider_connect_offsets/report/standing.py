@@ -57,15 +57,15 @@ _WAITS = {
     Pending.APPROVAL: ("Waiting for approval", "Nothing has been stopped or changed."),
     Pending.DRY_RUN: ("Dry run: nothing was changed", "The change was only planned and checked."),
     Pending.REJECTED: ("Rejected: nothing was changed", "The approver rejected it, or nobody answered in time."),
-    Pending.NOT_BEGUN: ("Not begun: nothing was changed", "The run ended before the change of this connector began."),
+    Pending.NOT_BEGUN: ("Not begun: nothing was changed", "The run ended before this change began."),
     None: ("Planned, not applied", "No outcome is recorded: this is a dry run, or the change has not been made yet."),
 }
 
 
-def ended(outcome: Outcome) -> Standing:
-    """The banner of a change that has ended."""
+def ended(outcome: Outcome, *, noun: str = "connector") -> Standing:
+    """The banner of a change that has ended, of a connector or a consumer group (``noun``)."""
     if outcome.result is Result.APPLIED:
-        return _applied(outcome)
+        return _applied(outcome, noun)
     headline, tone = _ENDS[outcome.result]
     return Standing(headline, tone, outcome.message, applied=outcome.result is Result.RECORDS_DELETED)
 
@@ -91,12 +91,14 @@ def requested(*, snapshot: bool) -> Standing:
     return Standing("Not planned yet", Tone.CALM, "Nothing has been read, stopped or changed.")
 
 
-def _applied(outcome: Outcome) -> Standing:
+def _applied(outcome: Outcome, noun: str) -> Standing:
     """The connector must also be back in its prior state."""
     prior, final = outcome.prior_state, outcome.final_state
     if prior != final:
         headline = f"Applied, but the connector is not {prior or 'in its prior state'}: check now"
         return Standing(headline, Tone.ALARM, outcome.message, applied=True)
+    if final is None and noun != "connector":  # a consumer group has no state that is restored
+        return Standing("Applied", Tone.GOOD, outcome.message, applied=True)
     if final is None:
         return Standing("Applied; the connector's state is not recorded", Tone.CALM, outcome.message, applied=True)
     return Standing("Applied", Tone.GOOD, outcome.message, applied=True)

@@ -2,6 +2,7 @@
 
 from airflow_provider_connect_offsets.task_groups.changes import (
     guarded_fleet_change,
+    guarded_group_change,
     guarded_offset_change,
     mirror_reset,
 )
@@ -10,6 +11,7 @@ from airflow_provider_connect_offsets.task_groups.observing import mirror_readin
 
 __all__ = [
     "guarded_fleet_change",
+    "guarded_group_change",
     "guarded_offset_change",
     "mirror_failback",
     "mirror_failover",

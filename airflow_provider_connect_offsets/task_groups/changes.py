@@ -7,6 +7,7 @@ from typing import Any
 
 from airflow.sdk import TaskGroup
 
+from airflow_provider_connect_offsets.hooks.clients import Control
 from airflow_provider_connect_offsets.operators.apply import (
     ApplyOffsetPlanOperator,
     ApproveOffsetPlanOperator,
@@ -36,10 +37,13 @@ from airflow_provider_connect_offsets.parameters.change import (
     ConnectorChangeParams,
     FleetChangeParams,
     FleetLimitsParams,
+    GroupChangeParams,
+    GroupLimitsParams,
 )
 from airflow_provider_connect_offsets.parameters.connections import (
     ConnectorConnectionParams,
     FlowConnectionParams,
+    GroupConnectionParams,
     SparkConnectionParams,
 )
 from airflow_provider_connect_offsets.parameters.flow import FlowResetParams
@@ -49,6 +53,7 @@ from airflow_provider_connect_offsets.task_groups.wiring import task_group, task
 #: What the trigger forms of the changes show.
 CHANGE = (ConnectorChangeParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
 FLEET = (FleetChangeParams, FleetLimitsParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
+GROUPS = (GroupChangeParams, GroupLimitsParams, ApprovalParams, GroupConnectionParams, SparkConnectionParams)
 RESET = (FlowResetParams, ApprovalParams, FlowConnectionParams, SparkConnectionParams)
 
 _BY_CODE: dict[str, Any] = {"approval_timeout": timedelta(hours=12), "spark": None}
@@ -97,6 +102,16 @@ def guarded_fleet_change(*, group_id: str, **values: Any) -> TaskGroup:
     that fails is undone by itself, the others are changed, and the run fails with the names.
     """
     return wire(_FLEET, values, group_id=group_id)
+
+
+@task_group(*GROUPS, PartParams, PlanAgeParams, group_id="change", required=("to",), **_BY_CODE)
+def guarded_group_change(*, group_id: str, **values: Any) -> TaskGroup:
+    """``guarded_fleet_change`` for the consumer groups of plain applications whose whole name matches ``groups``.
+
+    A group with members is refused. Nothing is stopped or resumed: whoever runs the applications does that.
+    """
+    of_groups = {"connectors": values["groups"], "control": Control.GROUPS.value, "connect_conn_id": ""}
+    return wire(_FLEET, {**values, **of_groups}, group_id=group_id)
 
 
 @task_group(*RESET, PartParams, PlanAgeParams, SyncsAwaitedParams, group_id="reset", **_BY_CODE)

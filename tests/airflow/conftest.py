@@ -92,6 +92,7 @@ def run_dag(
         print(printed.out, printed.err)  # noqa: T201 - shown by pytest where the test fails
         return Ran(
             state=str(ended.state),
+            run=f"{dag_id}/{ended.run_id}",
             tasks={task.task_id.removeprefix("change."): str(task.state) for task in ended.get_task_instances()},
             directory=run_directory(workspace, dag_id=dag_id, run_id=ended.run_id),
             output=printed.out + printed.err,

@@ -16,6 +16,7 @@ from uuid import uuid4
 import pytest
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
+from airflow_provider_connect_offsets.assets import connector_asset
 from airflow_provider_connect_offsets.exceptions import JournalDamaged, LeftStopped
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.operators.fleet import ApproveFleetOperator, RestoreFleetOperator
@@ -24,6 +25,7 @@ from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 from sandbox import Sandbox, wait_for
 from sandbox.connectors import file_source_config
+from tests.support.airflow.asset_events import asset_events
 from tests.support.airflow.dag_runs import Ran
 from tests.support.rows.written import rewound
 from tests.support.workers.gate import Fate, Gate, Point, Side, open_gate
@@ -144,6 +146,9 @@ def test_one_fails_and_the_others_are_changed(
     page = Path(FleetDirectory(ran.directory.uri).report.removeprefix("file://")).read_text()
     assert page.index(victim) < page.index(flow.names[0])  # worst first
     assert f"{count - 1} connectors: Applied" in page
+    told = asset_events(ran.run)  # by the teardown: Airflow drops the events of a task that fails
+    cluster = str(sandbox.target.cluster_id())
+    assert told.keys() == {connector_asset(cluster, name).uri for name in flow.names if name != victim}
     flow.delete()
 
 

@@ -30,6 +30,11 @@ FORMS: dict[str, tuple[dict[str, str | bool], str, str]] = {
         "change.apply",
         SINK,
     ),
+    "group_offsets_change": (
+        {"groups": READERS, "to": "shift", "value": "-3", "approval": False, "kafka_conn_id": "kafka_source"},
+        "change.apply",
+        READERS,
+    ),
     "connector_offsets_backfill": ({"connector": SINK, "approval": False, **ON_TARGET}, "change.apply", SINK),
     "connector_offsets_orphans": ({"older_than": "P30D", **ON_TARGET}, "orphans.find", "connect-offsets"),
     "mirror_readiness": ({**FLOW, "max_lag_seconds": "600"}, "readiness.judge", MIRROR),

@@ -28,7 +28,7 @@ def positions(sink: SinkFlow) -> list[Any]:
     return sink.sandbox.connect.stored(sink.name)
 
 
-def attempts(sink: SinkFlow, changer: Changer, owner: Owner) -> list[Callable[[Any], int]]:
+def attempts(sink: SinkFlow, changer: Changer, owner: Owner) -> list[Callable[[Any], object]]:
     """Either way of changing them."""
     journal = changer.journal(sink.name)
     return [

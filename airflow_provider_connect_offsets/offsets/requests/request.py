@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.families import MAX_INT, MAX_LONG
+from airflow_provider_connect_offsets.offsets.families import MAX_INT, MAX_LONG, ConnectorType
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.patterns import selection
 from airflow_provider_connect_offsets.offsets.requests.values import ago
@@ -63,7 +63,7 @@ _EXPECTED = {
     To.OFFSET: "a position, 0 or greater",
     To.SKIP: "how many records to skip, 1 or more",
     To.FILE: "the URI of a KIP-199 JSON, REST JSON, CSV or Parquet file",
-    To.CONNECTOR: "the name of another connector",
+    To.CONNECTOR: "the name of another {noun}",
 }
 
 
@@ -104,6 +104,7 @@ class Request(JsonRecord):
         amount: Number of records of ``shift`` and ``skip``, position of ``offset``; else None.
         moment: Moment (UTC) of ``datetime`` and ``duration``; else None.
         reference: URI of ``file``, name of ``connector``; else None.
+        noun: What ``connector`` is: a connector, or a consumer group.
         only_back: True if a partition whose position is before the requested one is left unchanged, so that no unread
             record is skipped.
     """
@@ -116,10 +117,11 @@ class Request(JsonRecord):
     amount: int | None = None
     moment: datetime | None = None
     reference: str | None = None
+    noun: str = ConnectorType.SINK.noun
     only_back: bool = False
 
     @classmethod
-    def parse(
+    def parse(  # noqa: PLR0913 - the parameters of a request, and what they are of
         cls,
         *,
         connector: str,
@@ -127,6 +129,7 @@ class Request(JsonRecord):
         value: str | None = None,
         topics: str | None = None,
         partitions: str | None = None,
+        noun: str = ConnectorType.SINK.noun,
         now: datetime,
     ) -> Request:
         """Parse what a person typed.
@@ -137,12 +140,13 @@ class Request(JsonRecord):
             value: What goes with ``to``; may be empty or None.
             topics: Pattern for whole topic names; empty or None: all.
             partitions: Numbers and ranges, like ``0,3-5``; empty or None: all.
+            noun: What ``connector`` is: a connector, or a consumer group.
             now: The moment that a ``duration`` counts back from.
 
         Raises:
             InvalidRequest: A value can't be used; the message names it and says what is expected.
         """
-        if not connector or "/" in connector:
+        if not connector or ("/" in connector and noun == ConnectorType.SINK.noun):
             raise InvalidRequest(
                 f"connector: {connector!r} is no name that Connect's REST API can reach (empty, or with a '/' in it)"
             )
@@ -151,13 +155,14 @@ class Request(JsonRecord):
         if target is To.SKIP and not text:
             text = "1"
         if target.takes_value and not text:
-            raise InvalidRequest(f"to={target} needs a value: {_EXPECTED[target]}")
+            raise InvalidRequest(f"to={target} needs a value: {_EXPECTED[target].format(noun=noun)}")
         if text and not target.takes_value:
             raise InvalidRequest(f"to={target} takes no value, but {text!r} was given")
         if target is To.CONNECTOR and text == connector:
-            raise InvalidRequest(f"to=connector: {text!r} is the connector itself; name another one")
+            raise InvalidRequest(f"to=connector: {text!r} is the {noun} itself; name another one")
         return cls(
             connector=connector,
+            noun=noun,
             to=target,
             value=text,
             topics=selection(topics, param="topics"),

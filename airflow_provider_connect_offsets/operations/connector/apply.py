@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.exceptions import NotRunning, RecordsDeleted
-from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.connector import outcomes
 from airflow_provider_connect_offsets.operations.connector.plans import refuse_planned_on, refuse_undone
@@ -17,7 +17,11 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     is_applied,
     prior_state_in,
 )
-from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, change_stages
+from airflow_provider_connect_offsets.operations.stages.offset_stages import (
+    AlterOffsets,
+    change_stages,
+    group_stages,
+)
 from airflow_provider_connect_offsets.operations.stages.recovery import executor, recover, undo_import
 from airflow_provider_connect_offsets.saga import Journal, JournalEntry, Owner, SagaState, Stage, Toward
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
@@ -47,9 +51,16 @@ def apply_plan(plan: OffsetPlan, clients: Clients, journal: Journal, owner: Owne
     if undone is not None:
         refuse_undone(plan, clients.offsets.read_offsets(plan.connector), undone)
     with journal.claim(owner) as entry:
-        stages = change_stages(plan, clients) if plan.changed_rows() else ()
-        outcome = carry_out(plan, clients, journal, entry, owner, stages, operation="the change of offsets")
+        outcome = carry_out(
+            plan, clients, journal, entry, owner, _stages(plan, clients), operation="the change of offsets"
+        )
     return _warned(outcome, undone)
+
+
+def _stages(plan: OffsetPlan, clients: Clients) -> Sequence[Stage]:
+    if not plan.changed_rows():
+        return ()
+    return group_stages(plan, clients) if clients.origin is Origin.GROUP else change_stages(plan, clients)
 
 
 def carry_out(  # noqa: PLR0913 - each has its own meaning

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.operations.stages.offset_stages import Alt
 from airflow_provider_connect_offsets.saga import AsItIs, Captures, Executor, Journal, JsonMap, Owner, Settled, Toward
 
 
-def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) -> int:
+def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) -> Alteration:
     """Write ``changes`` to a STOPPED connector, and prove them; what a dead run left is undone first.
 
     Args:
@@ -28,7 +28,7 @@ def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) ->
         changes: The offsets to write.
 
     Returns:
-        How many partitions were changed.
+        The prior offsets, and the changes.
 
     Raises:
         InvalidRequest: The connector's family refuses an offset, or a position is out of range; nothing was written.
@@ -52,11 +52,11 @@ def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) ->
     if gone:
         raise InvalidRequest(f"Nothing was written: {log_positions.described(connector, gone)}")
 
-    return len(_changed(clients, journal, owner, WriteOffsets(connector, clients, changes)).changes)
+    return _changed(clients, journal, owner, WriteOffsets(connector, clients, changes))
 
 
-def reset(clients: Clients, journal: Journal, owner: Owner) -> int:
-    """Remove all offsets of a STOPPED connector, and prove it; returns how many there were.
+def reset(clients: Clients, journal: Journal, owner: Owner) -> Alteration:
+    """Remove all offsets of a STOPPED connector, and prove it; returns the prior offsets, and their removal.
 
     Raises as :func:`alter` does, and the worker's error if it refuses.
     """
@@ -64,7 +64,7 @@ def reset(clients: Clients, journal: Journal, owner: Owner) -> int:
     clients.control.require_offset_changes()
     refuse_unless_stopped(clients, connector)
 
-    return len(_changed(clients, journal, owner, ResetOffsets(connector, clients)).prior_offsets.stored())
+    return _changed(clients, journal, owner, ResetOffsets(connector, clients))
 
 
 def _changed(clients: Clients, journal: Journal, owner: Owner, stage: AlterOffsets) -> Alteration:

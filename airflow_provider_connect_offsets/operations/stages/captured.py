@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.connect.protocols import State
@@ -21,6 +22,8 @@ EMPTY = "empty_topics"
 CREATE, DELETE = "create_connector", "delete_connector"
 # Key of a stage's specification: the Airflow connections of what it changes.
 CONNECTIONS = "connections"
+# Key of its specification: which store it changes, if that is no connector's.
+ORIGIN = "origin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,12 @@ class Alteration(JsonRecord):
         return self.prior_offsets.only(change.partition for change in self.changes)
 
 
+def is_of_group(record: SagaRecord) -> bool:
+    """True if a saga changes the offsets of a consumer group, which has members or none, and no state to restore."""
+    stage = record.of_title(ALTER)
+    return stage is not None and stage.spec.get(ORIGIN) == Origin.GROUP
+
+
 def alteration_in(record: SagaRecord) -> Alteration | None:
     """Return what a saga has captured of the offsets that it alters; None before it has captured them."""
     stage = record.of_title(ALTER)
@@ -84,7 +93,9 @@ def is_applied(record: SagaRecord) -> bool:
 
 
 def prior_state_in(record: SagaRecord) -> State | None:
-    """Return the state that the connector of a saga's journal had; None before it was captured."""
+    """Return the state that the connector of a saga's journal had; None before it was captured, and for a group."""
+    if is_of_group(record):
+        return None
     of_stops = (one for one in record.stages if one.title == STOP and one.subject == record.resource)
     stop = next(of_stops, None)  # the first is that of the journal's own cluster
     if stop is not None and stop.progress is not Progress.PENDING:
@@ -113,6 +124,9 @@ def by_hand(clients: Clients, connector: str, alteration: Alteration, undoing: U
     except Exception:  # of any file system: the message must still name what is stored
         log.exception("The prior offsets of %r, which could not be kept as a file: %s", connector, json.dumps(body))
         kept = ""
+    if clients.origin is Origin.GROUP:
+        where = kept or "a file that holds the offsets which the log of this task shows"
+        return f"run group_offsets_change with groups={re.escape(connector)}, to=file and value={where}"
     if clients.origin is Origin.REST:
         where = f"kept in {kept}" if kept else "that the log of this task shows"
         return f"send PATCH /connectors/{connector}/offsets with the body {where}"

@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     PriorState,
     alteration_in,
     deleted_in,
+    is_of_group,
     prior_state_in,
 )
 from airflow_provider_connect_offsets.saga import Progress, SagaRecord, SagaState, Settled, StageRecord
@@ -29,6 +30,11 @@ class ConnectorExplained:
         """Return :class:`NotApplied` once anything may have been written; before that the error itself."""
         if alteration_in(settled.record) is None:
             return error
+        if is_of_group(settled.record):
+            return NotApplied(
+                f"The change of consumer group {self.connector!r} was not applied: {error} Its prior offsets were read "
+                f"back.{settled.lost}"
+            )
         return NotApplied(
             f"The change of {self.connector!r} was not applied: {error} Its prior offsets were restored and read back, "
             f"and it is {prior_state_in(settled.record)} again.{settled.lost}"
@@ -76,19 +82,33 @@ def describe(settled: Settled) -> str:
     """Describe how a saga whose process had died was settled."""
     record = settled.record
     named = f"{record.resource!r}: {record.operation} by run {record.owner.run!r}, which ended before its time,"
+    more = "".join(f" {text}" for text in (*settled.warnings, deleted_in(record)) if text)
+    if is_of_group(record):
+        return f"{named} {_of_group(record)}{more}{settled.lost}"
     if record.of_title(CREATE) and record.state is SagaState.UNDONE:
         return f"{named} was undone: nothing is left of the connector.{settled.lost}"
     if record.of_title(DELETE) and record.state is SagaState.DONE:
         return f"{named} was finished: the connector is deleted, and its offsets are removed."
-    more = "".join(f" {text}" for text in (*settled.warnings, deleted_in(record)) if text)
+    return f"{named} {_of_connector(record, more, settled.lost)}"
+
+
+def _of_connector(record: SagaRecord, more: str, lost: str) -> str:
     states = _restored_states(record)
     if record.state is SagaState.DONE:
-        return f"{named} was applied and proved; {states}{more}"
+        return f"was applied and proved; {states}{more}"
     if record.state is SagaState.ABANDONED:
-        return f"{named} was given up.{more} {states}{settled.lost}"
+        return f"was given up.{more} {states}{lost}"
     if alteration_in(record) is None:
-        return f"{named} had written nothing; {states}{settled.lost}"
-    return f"{named} was undone: prior offsets are proved, and {states}{settled.lost}"
+        return f"had written nothing; {states}{lost}"
+    return f"was undone: prior offsets are proved, and {states}{lost}"
+
+
+def _of_group(record: SagaRecord) -> str:
+    if record.state is SagaState.DONE:
+        return "was applied and proved."
+    if record.state is SagaState.ABANDONED:
+        return "was given up."
+    return "had written nothing." if alteration_in(record) is None else "was undone: its prior offsets are proved."
 
 
 def _restored_states(record: SagaRecord) -> str:

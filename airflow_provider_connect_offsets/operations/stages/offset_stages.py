@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.exceptions import (
     UnknownConnector,
 )
 from airflow_provider_connect_offsets.observe import log_positions
-from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.operations.stages import steps
@@ -25,6 +25,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     ALTER,
     CHECK,
     CONNECTIONS,
+    ORIGIN,
     Alteration,
     PriorState,
     by_hand,
@@ -34,6 +35,15 @@ from airflow_provider_connect_offsets.operations.stages.connector_stages import 
     ResumeConnector,
     StopConnector,
     deleted_by_others,
+)
+from airflow_provider_connect_offsets.operations.stages.group_words import (
+    again,
+    has_gone_on,
+    interference,
+    left_down,
+    since,
+    stop_by_hand,
+    whole_changes,
 )
 from airflow_provider_connect_offsets.saga import (
     Captures,
@@ -78,21 +88,27 @@ class AlterOffsets(Stage):
         self.fitted: OffsetPlan | None = None
 
     def spec(self) -> JsonMap:
-        """The connections."""
-        return {CONNECTIONS: dict(self._clients.connections)}
+        """The connections, and that they are a consumer group's."""
+        of_group = {ORIGIN: Origin.GROUP.value} if self._clients.origin is Origin.GROUP else {}
+        return {CONNECTIONS: dict(self._clients.connections), **of_group}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture an :class:`Alteration`; raises :class:`Drift` and store errors."""
         if self._plan is None:
             raise ValueError(f"{self.name} was not begun, and only the run that has its plan can begin it")
         before = PriorState.before(earlier, self.subject, cluster=self.cluster)
+        if self._clients.origin is Origin.GROUP:
+            self._clients.control.stop(self.subject)  # which only requires that it has no members
         at_stop = self._clients.offsets.read_offsets(self.subject)
         plan = steps.rebase(self._plan, self._clients, at_stop, moving=before.state is State.RUNNING)
         positions = log_positions.observe(self._clients, plan, at_stop)
         if self._at_stop is not None:
             self._at_stop(at_stop, plan)
         self.fitted = plan
-        return Alteration(before.state, at_stop, plan.changes(), positions).as_json()
+        changes = plan.changes()
+        if self._clients.origin is Origin.GROUP:
+            changes = whole_changes(changes, at_stop)
+        return Alteration(before.state, at_stop, changes, positions).as_json()
 
     def do(self, captured: JsonMap) -> Done:
         """Write the changes, and read them back; raises :class:`NotApplied`."""
@@ -107,11 +123,11 @@ class AlterOffsets(Stage):
         """DONE if the changes are stored, and the records at their positions exist."""
         alteration = Alteration.from_json(captured)
         try:
-            is_resumed = self._is_resumed()
+            is_resumed = self._is_resumed(alteration)
         except UnknownConnector as error:
             return StageState(Found.FOREIGN, deleted_by_others(error))
         if is_resumed:
-            return StageState(Found.FOREIGN, Interfered(f"Someone else resumed the connector {self.subject!r}."))
+            return StageState(Found.FOREIGN, Interfered(f"{self.subject!r}: {interference(self._clients)}."))
         try:
             steps.prove(self._clients, self.subject, alteration.expected)
         except NotApplied as error:
@@ -172,21 +188,26 @@ class AlterOffsets(Stage):
             repair = by_hand(self._clients, self.subject, alteration, undoing)
             repair += then_resume(self._clients, self.subject, alteration)
             raise LeftStopped(
-                f"{self.subject!r} stays STOPPED: neither the plan nor its prior offsets could be proved. {error} To "
-                f"restore the prior offsets: run the task again, or {repair}."
+                f"{left_down(self._clients, self.subject)}: neither the plan nor its prior offsets could be proved. "
+                f"{error} To restore the prior offsets: run the task again, or {repair}."
             ) from error
 
     def _refuse_if_resumed(self, alteration: Alteration, undoing: Undoing, kind: type[Interfered]) -> None:
         """Raise an error of that kind for a connector that runs again: nothing can be written then."""
-        if self._is_resumed():
+        if self._is_resumed(alteration):
             raise kind(
-                f"The change of {self.subject!r} was under way when someone else resumed the connector; its offsets "
-                "are left as they are now. To restore the prior offsets, stop the connector and "
+                f"The change of {self.subject!r} was under way when {interference(self._clients)}; its offsets are "
+                f"left as they are now. To restore the prior offsets, {stop_by_hand(self._clients)} and "
                 f"{by_hand(self._clients, self.subject, alteration, undoing)}."
             )
 
-    def _is_resumed(self) -> bool:
-        return steps.lasting_status(self._clients, self.subject).state is not State.STOPPED
+    def _is_resumed(self, alteration: Alteration) -> bool:
+        if steps.lasting_status(self._clients, self.subject).state is not State.STOPPED:
+            return True
+        if self._clients.origin is not Origin.GROUP:
+            return False
+        stored = self._clients.offsets.read_offsets(self.subject)
+        return has_gone_on(stored, alteration.prior_offsets, alteration.expected)
 
     def _reads(self, expected: Offsets) -> bool:
         return not steps.differences(self._clients.offsets.read_offsets(self.subject), expected)
@@ -233,9 +254,10 @@ class CheckRecords(Stage):
             return Done()
         gone = log_positions.described(self.subject, out_of_log)
         deleted = (
-            f"The offsets of {self.subject!r} were changed and read back, and it is {alteration.prior_state} again, "
-            f"but records at its positions were deleted as it resumed: {gone} Those that it had not read by then can't "
-            "be delivered any more. Compare what has arrived, and raise retention.ms of the topic before a new run."
+            f"The offsets of {self.subject!r} were changed and read back{again(self._clients, alteration.prior_state)},"
+            f" but records at its positions were deleted {since(self._clients)}: {gone} Those that it had not read by "
+            "then can't be delivered any more. Compare what has arrived, and raise retention.ms of the topic before a "
+            "new run."
         )
         return Done(facts={"deleted": deleted})
 
@@ -255,6 +277,11 @@ def change_stages(
         ResumeConnector(plan.connector, clients),
         CheckRecords(plan.connector, clients),
     )
+
+
+def group_stages(plan: OffsetPlan, clients: Clients) -> tuple[AlterOffsets, CheckRecords]:
+    """Return the stages of a change of a consumer group: it must have no members, and nothing is stopped or resumed."""
+    return AlterOffsets(plan.connector, clients, plan), CheckRecords(plan.connector, clients)
 
 
 def _is_refused(error: BaseException | None) -> bool:

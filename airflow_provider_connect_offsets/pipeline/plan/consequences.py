@@ -36,7 +36,7 @@ def consequences(request: Request, subject: Subject) -> list[Column]:
         ),
     ]
     if request.to.is_relative:
-        findings += _assumed(reset)
+        findings += _assumed(subject)
     if reset is not OffsetReset.EARLIEST and subject.family.name == MirrorSource.name:
         findings.append(_no_stored_zero(reset))
     if request.to is To.SKIP and subject.family.name == Sink.name and _poll_may_hold_good_records(subject):
@@ -44,7 +44,10 @@ def consequences(request: Request, subject: Subject) -> list[Column]:
     return findings
 
 
-def _assumed(reset: OffsetReset) -> list[Column]:
+def _assumed(subject: Subject) -> list[Column]:
+    reset = subject.family.offset_reset(subject.config)
+    unknown = "the auto.offset.reset of its applications is unknown"
+    why = unknown if reset is OffsetReset.UNKNOWN else f"auto.offset.reset={reset}"
     nothing = F.col("selected") & F.col("before_position").isNull() & ~is_astray()
     return [
         finding(
@@ -60,8 +63,7 @@ def _assumed(reset: OffsetReset) -> list[Column]:
             Rule.ASSUMED_POSITION,
             Severity.ERROR,
             nothing & F.col("here").isNull(),
-            f"no offset is stored and auto.offset.reset={reset}, so there is no position to count from. Ask for a "
-            "position with to=offset.",
+            f"no offset is stored and {why}, so there is no position to count from. Ask for a position with to=offset.",
         ),
     ]
 
@@ -107,7 +109,9 @@ def consequences_of_clear(subject: Subject) -> list[Column]:
         return [finding(Rule.CLEAR_EFFECT, Severity.WARNING, cleared, without)]
     reset = subject.family.offset_reset(subject.config)
     decides = f"its offset is removed, so auto.offset.reset={reset} decides: "
-    if reset is OffsetReset.NONE:
+    if reset is OffsetReset.UNKNOWN:
+        decides, effect = "its offset is removed: ", F.lit("auto.offset.reset of its applications decides.")
+    elif reset is OffsetReset.NONE:
         effect = F.lit("its task will fail.")
     elif reset is OffsetReset.BY_DURATION:
         effect = F.lit("it resumes that far back from its start.")
@@ -120,6 +124,6 @@ def consequences_of_clear(subject: Subject) -> list[Column]:
             Rule.CLEAR_EFFECT,
             Severity.WARNING,
             cleared & is_astray(),
-            "its offset is removed; the connector does not read this partition, so nothing else changes.",
+            f"its offset is removed; the {subject.noun} does not read this partition, so nothing else changes.",
         ),
     ]

@@ -45,7 +45,7 @@ def from_file(spark: SparkSession, uri: str, subject: Subject) -> DataFrame:
     except InvalidDocument as error:
         raise InvalidDocument(f"the file {uri} can't be used: {error}") from error
     if empty:
-        raise InvalidDocument(f"the file {uri} holds no offsets of this connector")
+        raise InvalidDocument(f"the file {uri} holds no offsets of this {subject.noun}")
     return listed
 
 
@@ -58,7 +58,7 @@ def from_connector(offsets: DataFrame, other: str, subject: Subject) -> DataFram
     listed = offsets.where(F.col("connector") == other)
     kind = listed.select("connector_type", "family").first()
     if kind is None:
-        raise InvalidDocument(f"connector `{other}` has no offsets to take")
+        raise InvalidDocument(f"{subject.noun} `{other}` has no offsets to take")
     if (kind["connector_type"], kind["family"]) != (subject.type.value, subject.family.name):
         raise InvalidDocument(
             f"connector `{other}` has offsets of another kind ({kind['family']}) than this one "

@@ -26,6 +26,10 @@ from airflow_provider_connect_offsets.pipeline.plan.targets import is_consumed
 MOST_NAMES = 20
 # A property of source connectors (the worker's is offset.storage.topic); standalone workers ignore it.
 OWN_TOPIC = "offsets.storage.topic"
+# State of a consumer group without members in a snapshot.
+INACTIVE = "STOPPED"
+# How Connect names the consumer group of a sink, unless it is configured otherwise (``SinkUtils.consumerGroupId``).
+OF_SINK = "connect-"
 
 
 def refusal(spark: SparkSession, request: Request, subject: Subject) -> Verdict | None:
@@ -65,7 +69,7 @@ def whole_verdicts(
     verdicts = [*_missing_partitions(request, subject, counts), *_own_topic(snapshot, subject, counts)]
     if counts.changed == 0:
         return [*verdicts, _nothing_to_change(subject, counts)]
-    return [*verdicts, *_external(subject), *_from_latest(request, subject)]
+    return [*verdicts, *_external(subject), *_from_latest(request, subject), *_of_group(subject)]
 
 
 def unknown_topics(rows: DataFrame, counts: Counts) -> list[str]:
@@ -98,7 +102,7 @@ def similar_topics(snapshot: PlanFrames, subject: Subject, names: list[str]) -> 
 def _nothing_selected(snapshot: PlanFrames, request: Request, subject: Subject) -> Verdict:
     if request.topics is None:
         selection = f"partitions={request.partitions}" if request.partitions else "all topics"
-        message = f"{selection} selects nothing: the connector reads no such partition and has no offset of one."
+        message = f"{selection} selects nothing: the {subject.noun} {_reads(subject)}"
         return _verdict(Rule.NOTHING_SELECTED, Severity.ERROR, subject, message)
     matching = snapshot.bounds.where(matches_whole(F.col("topic"), request.topics)).select("topic").distinct()
     names = [row["topic"] for row in matching.orderBy("topic").limit(MOST_NAMES).collect()]
@@ -108,10 +112,16 @@ def _nothing_selected(snapshot: PlanFrames, request: Request, subject: Subject) 
         return _verdict(Rule.UNKNOWN_TOPIC, Severity.ERROR, subject, message)
     selection = f"topics={request.topics}" + (f" partitions={request.partitions}" if request.partitions else "")
     message = (
-        f"{selection} selects nothing: the cluster has {', '.join(f'`{name}`' for name in names)}, but the connector "
-        "reads no such partition and has no offset of one."
+        f"{selection} selects nothing: the cluster has {', '.join(f'`{name}`' for name in names)}, but the "
+        f"{subject.noun} {_reads(subject)}"
     )
     return _verdict(Rule.NOTHING_SELECTED, Severity.ERROR, subject, message)
+
+
+def _reads(subject: Subject) -> str:
+    if not subject.family.lists_topics:
+        return "has no committed offset of such a topic. To commit its first one, list it with to=file."
+    return "reads no such partition and has no offset of one."
 
 
 def _missing_partitions(request: Request, subject: Subject, counts: Counts) -> list[Verdict]:
@@ -149,6 +159,26 @@ def _external(subject: Subject) -> list[Verdict]:
         )
         return [_verdict(Rule.EXTERNAL_OFFSETS, Severity.INFO, subject, message)]
     return []
+
+
+def _of_group(subject: Subject) -> list[Verdict]:
+    """A group with members commits over what is written, and a sink's group is changed by its connector."""
+    if subject.type is not ConnectorType.GROUP:
+        return []
+    verdicts = []
+    if subject.state != INACTIVE:
+        message = (
+            "the consumer group has members, which would commit over what is written; Kafka refuses that. Stop its "
+            "applications, and trigger the change again."
+        )
+        verdicts.append(_verdict(Rule.ACTIVE_GROUP, Severity.ERROR, subject, message))
+    if subject.name.startswith(OF_SINK):
+        message = (
+            f"a sink connector `{subject.name.removeprefix(OF_SINK)}` would have this consumer group. If there is one, "
+            "use connector_offsets_change, which also stops and resumes the connector."
+        )
+        verdicts.append(_verdict(Rule.CONNECTORS_GROUP, Severity.WARNING, subject, message))
+    return verdicts
 
 
 def _own_topic(snapshot: PlanFrames, subject: Subject, counts: Counts) -> list[Verdict]:

@@ -39,7 +39,12 @@ def row_verdicts(
     """
     findings = [_duplicate(request), *consequences_of_clear(subject)]
     if subject.family.has_positions:
-        findings += [*_existence(similar), *_bounds(request, subject), *_retention(), *consequences(request, subject)]
+        findings += [
+            *_existence(similar),
+            *_bounds(request, subject),
+            *_retention(subject),
+            *consequences(request, subject),
+        ]
     every = F.concat(_family_findings(), F.array_compact(F.array(*findings)))
     message = F.concat(F.lit(f"`{subject.name}`, "), _partition_text(), F.lit(": "), F.col("finding.message"))
     return shaped(
@@ -187,16 +192,16 @@ def _bounds(request: Request, subject: Subject) -> list[Column]:
     ]
 
 
-def _retention() -> list[Column]:
-    """Rules on records that the brokers may delete before the connector has read them."""
+def _retention(subject: Subject) -> list[Column]:
+    """Rules on records that the brokers may delete before they are read."""
     position, retention = F.col("after_position"), F.col("retention_ms")
     sound = is_changed() & ~is_astray() & position.between(F.col("log_start"), F.col("log_end"))
     expired = position < F.col("expired_offset")
     text = "the record at position %d is older than retention.ms=%d"
     expiring = ~expired & (position < F.col("expiring_offset"))
     advice = (
-        "If the brokers delete it before the connector resumes, nothing is changed. Raise retention.ms of the topic "
-        "first, and lower it again when the records are read."
+        f"If the brokers delete it before the {subject.noun} resumes, nothing is changed. Raise retention.ms of the "
+        "topic first, and lower it again when the records are read."
     )
     return [
         finding(
@@ -218,8 +223,10 @@ def _retention() -> list[Column]:
 
 def _consequence_of_beyond(subject: Subject) -> list[Column]:
     reset = subject.family.offset_reset(subject.config)
-    who = "MirrorMaker 2" if subject.family.name == MirrorSource.name else "The connector"
+    who = "MirrorMaker 2" if subject.family.name == MirrorSource.name else f"The {subject.noun}"
     again = "replicate" if subject.family.name == MirrorSource.name else "deliver"
+    if reset is OffsetReset.UNKNOWN:
+        return [F.lit("The auto.offset.reset of its applications would then decide where it starts. ")]
     if reset is not OffsetReset.EARLIEST:
         return [F.lit(f"auto.offset.reset={reset} would then decide where it starts. ")]
     start, records = F.col("log_start"), F.col("log_end") - F.col("log_start")

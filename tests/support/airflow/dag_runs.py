@@ -14,9 +14,10 @@ from airflow_provider_connect_offsets.workspace.paths import unique_segment
 
 @dataclass(frozen=True)
 class Ran:
-    """A DAG run that has ended."""
+    """A DAG run that has ended; ``run``: ``dag_id/run_id``."""
 
     state: str
+    run: str
     tasks: dict[str, str]
     directory: RunDirectory
     output: str

@@ -81,8 +81,9 @@ class Changer:
     def plan(self, connector: str, to: str, value: str = "", **selection: str) -> tuple[RunDirectory, dict[str, Any]]:
         """Take a snapshot and plan; returns the run's directory and the plan's summary."""
         run = run_directory(self.workspace, dag_id="test", run_id=uuid4().hex)
-        request = Request.parse(connector=connector, to=to, value=value, now=datetime.now(tz=UTC), **selection)
+        now = datetime.now(tz=UTC)
         with self.clients() as clients:
+            request = Request.parse(connector=connector, to=to, value=value, now=now, noun=clients.noun, **selection)
             take_snapshot(request, clients, run, cluster=self.cluster)
         return run, plan_job.run(self.spark, run)
 
@@ -107,13 +108,13 @@ class Changer:
 
     def alter(self, clients: Clients, connector: str, changes: Offsets) -> int:
         """Write offsets without a plan."""
-        return direct.alter(
-            clients, self.journal(connector), Owner.here(run=f"test/{uuid4().hex}", task="alter"), changes
-        )
+        owner = Owner.here(run=f"test/{uuid4().hex}", task="alter")
+        return len(direct.alter(clients, self.journal(connector), owner, changes).changes)
 
     def reset(self, clients: Clients, connector: str) -> int:
         """Remove all offsets."""
-        return direct.reset(clients, self.journal(connector), Owner.here(run=f"test/{uuid4().hex}", task="reset"))
+        owner = Owner.here(run=f"test/{uuid4().hex}", task="reset")
+        return len(direct.reset(clients, self.journal(connector), owner).prior_offsets.stored())
 
     def journal(self, connector: str) -> Journal:
         """The journal of a connector."""

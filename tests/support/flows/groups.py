@@ -43,9 +43,10 @@ def standing(broker: Broker, groups: Iterable[str]) -> dict[str, dict[TopicParti
 
 
 @contextmanager
-def member(broker: Broker, group: str, topic: str) -> Iterator[None]:
-    """Run a member of a group during the block."""
-    config = {"bootstrap.servers": broker.bootstrap, "group.id": group, "enable.auto.commit": False}
+def member(broker: Broker, group: str, topic: str, *, protocol: str = "classic") -> Iterator[None]:
+    """Run a member of a group during the block; ``protocol``: classic, or consumer (KIP-848)."""
+    own = {"group.id": group, "group.protocol": protocol, "enable.auto.commit": False}
+    config = {"bootstrap.servers": broker.bootstrap, **own}
     consumer = Consumer({**config, "auto.offset.reset": "latest"})
     consumer.subscribe([topic])
     try:

@@ -39,6 +39,7 @@ class Connector:
     at: Positions = field(default_factory=dict)
     stored: Sequence[tuple[JsonMap, JsonMap | None]] = ()
     failed: bool = False
+    state: str = "RUNNING"
 
     @property
     def family(self) -> Family:
@@ -52,7 +53,7 @@ class Connector:
             "connector_type": self.type.value,
             "connector_class": self.java_class,
             "family": self.family.name,
-            "state": "RUNNING",
+            "state": self.state,
             "tasks": json.dumps([task]),
             "config": canonical(self.config),
             "group_id": None,

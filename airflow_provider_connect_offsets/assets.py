@@ -1,0 +1,71 @@
+"""Airflow's assets for what is changed: the offsets of a connector or a consumer group.
+
+Each applied change is an event of such an asset, so a DAG whose ``schedule`` is one of them runs after it::
+
+    DAG("totals_again", schedule=connector_asset("Jf2C…", "orders-sink"))
+
+An asset's name is its URI: Airflow takes assets of the same URI and different names for different ones.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import SplitResult, quote, unquote
+
+from airflow.sdk import Asset, AssetAlias
+
+#: The scheme of the URIs; ``get_provider_info`` registers it.
+SCHEME = "connect-offsets"
+#: Every applied change belongs to it: a DAG with ``schedule=ANY_CHANGE`` runs after each.
+ANY_CHANGE = AssetAlias("connect-offsets")
+_GROUPS = "groups"
+_ALL = "*"
+
+
+def connector_asset(cluster: str, connector: str) -> Asset:
+    """Return the asset of a connector's offsets, ``connect-offsets://<cluster>/<connector>``.
+
+    Args:
+        cluster: Name of the Connect cluster as in datasets: the id of the Kafka cluster that its workers use; of a
+            standalone worker that is changed in its storage, the path of its offsets file.
+        connector: The connector's name.
+    """
+    return _asset(cluster, _encoded(connector))
+
+
+def group_asset(kafka_cluster: str, group: str) -> Asset:
+    """Return the asset of a consumer group's offsets, ``connect-offsets://<cluster>/groups/<group>``.
+
+    Args:
+        kafka_cluster: Id of the Kafka cluster.
+        group: The group's name.
+    """
+    return _asset(kafka_cluster, f"{_GROUPS}/{_encoded(group)}")
+
+
+def moved_groups_asset(kafka_cluster: str) -> Asset:
+    """Return the asset of all groups that failovers commit on a cluster, ``connect-offsets://<cluster>/groups/*``."""
+    return _asset(kafka_cluster, f"{_GROUPS}/{_ALL}")
+
+
+def normalized(uri: SplitResult) -> SplitResult:
+    """Return ``uri`` with exactly those characters percent-encoded that the other functions encode.
+
+    Airflow calls it for each asset with this scheme. Raises :class:`ValueError` for a URI that names no connector and
+    no group.
+    """
+    parts = [part if part == _ALL else _encoded(unquote(part)) for part in uri.path.split("/")[1:]]
+    is_group = len(parts) == 2 and parts[0] == _GROUPS
+    if not uri.netloc or not (is_group or len(parts) == 1) or not all(parts):
+        raise ValueError(
+            f"{uri.geturl()!r}: an asset of this provider is {SCHEME}://<cluster>/<connector>, or "
+            f"{SCHEME}://<cluster>/{_GROUPS}/<group>, with names percent-encoded."
+        )
+    return uri._replace(netloc=_encoded(unquote(uri.netloc)), path=f"/{'/'.join(parts)}")
+
+
+def _asset(cluster: str, path: str) -> Asset:
+    return Asset(uri=f"{SCHEME}://{_encoded(cluster)}/{path}")
+
+
+def _encoded(name: str) -> str:
+    return quote(name, safe="")

@@ -1,0 +1,130 @@
+"""Consumer groups of plain applications behind the two protocols of connectors, so that a change of both is the same.
+
+A group takes the place of a connector: it is STOPPED while it has no members. Nothing here starts or stops a member.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from airflow_provider_connect_offsets.connect.protocols import (
+    ConnectorInfo,
+    ConnectorStatus,
+    State,
+    TaskStatus,
+    WriteReply,
+)
+from airflow_provider_connect_offsets.exceptions import NotStopped, OutcomeUnknown, UnknownConnector
+from airflow_provider_connect_offsets.kafka.groups import Committed, ConsumerGroups, GroupStatus
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.families import ConnectorType, ConsumerGroup, TopicPartition
+
+log = logging.getLogger(__name__)
+_FAMILY = ConsumerGroup()
+
+
+class GroupOffsets:
+    """The committed offsets of the consumer groups of one Kafka cluster, as a store and as a control.
+
+    Args:
+        groups: Client of the groups; whoever opened it closes it.
+    """
+
+    def __init__(self, groups: ConsumerGroups) -> None:
+        self._groups = groups
+
+    def require_offset_changes(self) -> None:
+        """Do nothing: every supported broker can set the offsets of a group without members."""
+
+    def connectors(self) -> list[str]:
+        """Return the names of all consumer groups, sorted."""
+        return self._groups.list_groups()
+
+    def info(self, connector: str) -> ConnectorInfo:
+        """Return the topics of which the group has a committed offset, as the setting ``topics``.
+
+        Raises :class:`UnknownConnector` for a group that does not exist, and store errors.
+        """
+        topics = sorted({where.topic for where in self._groups.offsets(connector)})
+        if not topics and connector not in self.connectors():
+            raise UnknownConnector(f"There is no consumer group {connector!r}.")
+        return ConnectorInfo(connector, ConnectorType.GROUP, {"topics": ",".join(topics)} if topics else {})
+
+    def status(self, connector: str) -> ConnectorStatus:
+        """Return STOPPED for a group without members or one that does not exist, else RUNNING, a task per member."""
+        return _status(self._groups.state(connector))
+
+    def stop(self, connector: str) -> None:
+        """Require that the group has no members; raises :class:`NotStopped`."""
+        group = self._groups.state(connector)
+        if not group.inactive:
+            raise NotStopped(
+                f"Nothing was written: consumer group {connector!r} is {group.state} with {group.members} members, "
+                "which would commit over what is written. Stop its applications first."
+            )
+
+    def pause(self, connector: str) -> None:
+        """Do nothing: nothing was stopped."""
+
+    def resume(self, connector: str) -> None:
+        """Do nothing: nothing was stopped."""
+
+    def read_offsets(self, connector: str) -> Offsets:
+        """Return the committed offsets of a group; none for one that does not exist. Raises store errors."""
+        committed = self._groups.offsets(connector)
+        return Offsets.of(
+            Entry.of(_FAMILY.partition_of(where, {}), _FAMILY.offset_at(offset)) for where, offset in committed.items()
+        )
+
+    def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
+        """Commit the listed offsets, and remove those that are None; the group must have no members.
+
+        Partitions that already have their offset keep its metadata. librdkafka can't remove the offset of one
+        partition (Kafka's request OffsetDelete), so for a removal the group is deleted, and all offsets that stay are
+        committed again, with their metadata. Whoever calls this must have made all offsets durable before.
+
+        Raises:
+            NotStopped: The group has members.
+            OutcomeUnknown: Kafka did not confirm every offset.
+            StoreError: Kafka does not answer, or refuses, before anything is written.
+        """
+        self.stop(connector)
+        present = self._groups.offsets_of([connector])[connector]
+        requested = {_where(entry): _committed(entry) for entry in changes}
+        removed = {where for where, offset in requested.items() if offset is None and where in present}
+        offsets = {where: one for where, one in requested.items() if one is not None and not _same(one, present, where)}
+        if removed:
+            self._groups.delete(connector)
+            offsets = {where: one for where, one in present.items() if where not in removed} | offsets
+        refused = self._groups.commit({connector: offsets}) if offsets else {}
+        if refused:
+            self.stop(connector)  # members that have joined meanwhile are the usual reason
+            raise OutcomeUnknown(f"The offsets of consumer group {connector!r}: {refused[connector]}")
+        return WriteReply("")
+
+    def reset_offsets(self, connector: str) -> WriteReply:
+        """Remove all offsets of a group without members."""
+        return self.write_offsets(connector, self.read_offsets(connector).removed())
+
+
+def _status(group: GroupStatus) -> ConnectorStatus:
+    if group.inactive:
+        return ConnectorStatus(State.STOPPED, "")
+    members = tuple(TaskStatus(number, State.RUNNING, "") for number in range(max(1, group.members)))
+    return ConnectorStatus(State.RUNNING, "", members)
+
+
+def _where(entry: Entry) -> TopicPartition:
+    where = _FAMILY.topic_partition(parse_map(entry.partition))
+    if where is None:
+        raise ValueError(f"{entry.partition} is no partition of a consumer group; plans have none such")
+    return where
+
+
+def _committed(entry: Entry) -> Committed | None:
+    position = None if entry.offset is None else _FAMILY.position(parse_map(entry.offset))
+    return None if position is None else Committed(position)
+
+
+def _same(committed: Committed, present: dict[TopicPartition, Committed], where: TopicPartition) -> bool:
+    return where in present and present[where].offset == committed.offset

@@ -1,0 +1,28 @@
+"""The clients of a change of consumer groups: the same as of connectors, with other stores behind them."""
+
+from __future__ import annotations
+
+from airflow_provider_connect_offsets.connect.group_offsets import GroupOffsets
+from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
+from airflow_provider_connect_offsets.observe.clients import Clients, Logs, Origin
+
+_CLUSTER = "groups of "
+
+
+def group_clients(groups: ConsumerGroups, logs: Logs, *, timeout: float = 120.0) -> Clients:
+    """Return clients of the consumer groups of a Kafka cluster; raises store errors.
+
+    Args:
+        groups: The groups.
+        logs: The logs of the same cluster.
+        timeout: Seconds to wait for Kafka.
+    """
+    offsets = GroupOffsets(groups)
+    # A group may have the name of a connector whose workers use this Kafka: the journals must differ.
+    cluster = f"{_CLUSTER}{groups.cluster_id()}"
+    return Clients(offsets, offsets, logs, timeout=timeout, origin=Origin.GROUP, cluster=cluster)
+
+
+def kafka_cluster_of(clients: Clients) -> str:
+    """Return the id of the Kafka cluster of a change of consumer groups."""
+    return clients.cluster.removeprefix(_CLUSTER)

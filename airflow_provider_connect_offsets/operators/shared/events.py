@@ -1,0 +1,114 @@
+"""Asset events of applied changes (``assets``), which start other DAGs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_connect_offsets.assets import ANY_CHANGE, connector_asset, group_asset
+from airflow_provider_connect_offsets.operators.shared.common import run_key
+
+if TYPE_CHECKING:
+    from airflow.sdk import Asset, Context
+
+    from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
+    from airflow_provider_connect_offsets.operations.stages.captured import Alteration
+    from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+    from airflow_provider_connect_offsets.workspace.outcome import Outcome
+
+log = logging.getLogger(__name__)
+
+
+class ChangeKind(StrEnum):
+    """What was done: ``kind`` in the extra of an event."""
+
+    CHANGED = "offsets_changed"
+    FLOW_RESET = "flow_reset"
+    ALTERED = "offsets_altered"
+    REMOVED = "offsets_removed"
+    CREATED = "connector_created"
+    DELETED = "connector_deleted"
+    GROUPS_MOVED = "groups_moved"
+
+
+class TellsChanges:
+    """A mixin for operators that apply changes: their events belong to the alias ``ANY_CHANGE``, one of its outlets.
+
+    Airflow registers the events of a task that succeeds, and no others.
+    """
+
+    outlets: list[Any]
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.outlets = [*self.outlets, ANY_CHANGE]
+
+    def tell(self, context: Context, extra: dict[str, Any], *, of: Callable[[], Asset]) -> None:
+        """Add an event of the asset ``of``; that must not fail a change that is applied, so an error is logged."""
+        try:
+            context["outlet_events"][ANY_CHANGE].add(of(), extra=extra)
+        except Exception:
+            log.warning("The change is applied, but its asset event could not be made: %s", extra, exc_info=True)
+
+    def tell_outcome(
+        self,
+        context: Context,
+        connect: ConnectCluster,
+        outcome: Outcome,
+        run: RunDirectory,
+        *,
+        kind: ChangeKind = ChangeKind.CHANGED,
+    ) -> None:
+        """Add the event of a change with a plan, if it was applied and read back."""
+        from airflow_provider_connect_offsets.operations.connector.event_summary import summary_of
+        from airflow_provider_connect_offsets.workspace.outcome import Result
+
+        if outcome.result is not Result.APPLIED:
+            return
+        extra = {
+            "kind": kind.value,
+            "name": outcome.connector,
+            "run": outcome.run,
+            "run_uri": run.uri,
+            "plan_uri": run.offset_plan,
+            "digest": outcome.digest,
+            **summary_of(outcome.offsets),
+        }
+        self.tell(context, extra, of=lambda: asset_of(connect, outcome.connector))
+
+    def tell_step(
+        self, context: Context, connect: ConnectCluster, name: str, alteration: Alteration, *, kind: ChangeKind
+    ) -> None:
+        """Add the event of offsets that were written without a plan, if there were any."""
+        from airflow_provider_connect_offsets.operations.connector.event_summary import moved_by, summary_of
+
+        if not len(alteration.changes):
+            return
+        family = connect.clients.control.info(name).family
+        extra = {"kind": kind.value, "name": name, "run": run_key(context), **summary_of(moved_by(alteration, family))}
+        self.tell(context, extra, of=lambda: asset_of(connect, name))
+
+
+def asset_of(connect: ConnectCluster, name: str) -> Asset:
+    """Return the asset of a connector, or of the consumer group that takes its place."""
+    from airflow_provider_connect_offsets.observe.clients import Origin
+    from airflow_provider_connect_offsets.operations.groups.group_clients import kafka_cluster_of
+
+    if connect.clients.origin is Origin.GROUP:
+        return group_asset(kafka_cluster_of(connect.clients), name)
+    return connector_asset(connect.cluster, name)
+
+
+def has_failed_before(context: Context, task_ids: set[str]) -> bool:
+    """True if one of these tasks of the run has not succeeded, so that Airflow has not registered its events."""
+    instance: Any = context["ti"]
+    found = instance.get_task_states(
+        dag_id=instance.dag_id,
+        map_index=instance.map_index if (instance.map_index or -1) >= 0 else None,
+        task_ids=sorted(task_ids),
+        run_ids=[instance.run_id],
+    )
+    states = [state for by_task in found.values() for state in by_task.values()]
+    return any(state != "success" for state in states)

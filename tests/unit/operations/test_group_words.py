@@ -1,0 +1,40 @@
+"""What is written to a consumer group, so that an interrupted removal can be repaired."""
+
+from __future__ import annotations
+
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.operations.stages.group_words import has_gone_on, whole_changes
+
+STORED = Offsets.of([Entry("a", "1"), Entry("b", "2")])
+
+
+def test_offsets_that_are_replaced_are_written_alone() -> None:
+    """Neither the change nor its undo removes one, so no other offset is touched."""
+    changes = Offsets.of([Entry("a", "5")])
+
+    assert whole_changes(changes, STORED) == changes
+
+
+def test_a_removal_is_part_of_all_offsets() -> None:
+    """The change deletes the group to remove one: all that stay are written again."""
+    changes = whole_changes(Offsets.of([Entry("a", None)]), STORED)
+
+    assert {one.partition: one.offset for one in changes} == {"a": None, "b": "2"}
+
+
+def test_a_first_offset_is_part_of_all_offsets() -> None:
+    """Its undo removes it."""
+    changes = whole_changes(Offsets.of([Entry("c", "3")]), STORED)
+
+    assert {one.partition: one.offset for one in changes} == {"a": "1", "b": "2", "c": "3"}
+
+
+def test_only_offsets_of_the_change_are_undone() -> None:
+    """A half-made change has prior and new offsets, and lacks some; any other offset is the application's."""
+    after = STORED.updated(Offsets.of([Entry("a", "5")]))
+
+    assert not has_gone_on(STORED, STORED, after)
+    assert not has_gone_on(after, STORED, after)
+    assert not has_gone_on(Offsets(), STORED, after)
+    assert has_gone_on(STORED.updated(Offsets.of([Entry("a", "6")])), STORED, after)
+    assert has_gone_on(STORED.updated(Offsets.of([Entry("c", "1")])), STORED, after)
