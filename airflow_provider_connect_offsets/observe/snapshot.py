@@ -21,6 +21,7 @@ from airflow_provider_connect_offsets.exceptions import (
     Unreachable,
     UnreadablePattern,
 )
+from airflow_provider_connect_offsets.observe import slots
 from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Logs, Origin, Retained
 from airflow_provider_connect_offsets.observe.partitions import partitions_of
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
@@ -31,7 +32,12 @@ from airflow_provider_connect_offsets.offsets.requests.request import Request, T
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, CONNECTORS, LOG_BOUNDS
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CONNECTOR_OFFSETS,
+    CONNECTORS,
+    LOG_BOUNDS,
+    REPLICATION_SLOTS,
+)
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +58,8 @@ def take_snapshot(
     request: Request, clients: Clients, run: RunDirectory, *, cluster: str, also: Iterable[str] = ()
 ) -> Snapshot:
     """Write ``request.json`` and the datasets ``connectors``, ``connector_offsets`` and ``log_bounds``; change nothing.
+
+    With a connection of the database that a Debezium connector for PostgreSQL reads, also ``replication_slots``.
 
     Args:
         request: The change; the connector that it takes offsets from is observed as well.
@@ -78,6 +86,9 @@ def take_snapshot(
     servers = clients.logs.servers if clients.logs else ""
     retention = _retention_of(request, requested, clients.logs, bounds, observed_at) if clients.logs else {}
     write_dataset(run.log_bounds, LOG_BOUNDS, bounds_rows(bounds, servers, moment=request.moment, retention=retention))
+    slot = slots.observe(clients, requested.info)
+    if slot is not None:
+        write_dataset(run.replication_slots, REPLICATION_SLOTS, [slot.row(request.connector, observed_at)])
     return Snapshot(request.connector, len(requested.offsets), observed_at)
 
 

@@ -18,6 +18,11 @@ KEPT = frozenset(
         "consumer.override.auto.offset.reset",
         "consumer.override.max.poll.records",
         "file",
+        # Which log of a database a connector reads, by which replication slot.
+        "database.dbname",
+        "database.server.name",
+        "slot.name",
+        "topic.prefix",
         "offsets.storage.topic",
         "source.consumer.auto.offset.reset",
         "topic.filter.class",
