@@ -15,9 +15,9 @@ from airflow_provider_connect_offsets.exceptions import Drift, InvalidRequest
 from airflow_provider_connect_offsets.observe.clients import Clients, Database
 from airflow_provider_connect_offsets.offsets.document import parse_map
 from airflow_provider_connect_offsets.offsets.families import DebeziumPostgres
+from airflow_provider_connect_offsets.offsets.families.postgres import lsn_text, parse_lsn, slot_of
 from airflow_provider_connect_offsets.offsets.family import whole_field
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
-from airflow_provider_connect_offsets.offsets.postgres import lsn_text, parse_lsn, slot_of
 
 # One row in any case; a standby has no current position, but one up to which it has replayed the log.
 _STATEMENT = """\

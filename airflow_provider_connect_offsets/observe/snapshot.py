@@ -119,7 +119,7 @@ def observe_connector(clients: Clients, name: str) -> ObservedConnector:
 
 def connector_row(observed: ObservedConnector, cluster: str, observed_at: datetime) -> dict[str, Any]:
     """Return a row of the dataset ``connectors``; it holds only the settings that ``kept_config`` keeps."""
-    config = kept_config(observed.info.config)
+    config = kept_config(observed.info.config, also=observed.info.family.settings)
     return {
         "connect_cluster": cluster,
         "connector": observed.info.name,

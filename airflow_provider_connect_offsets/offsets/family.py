@@ -56,6 +56,8 @@ class Family:
     Attributes:
         name: The family's name in datasets.
         classes: Fully qualified classes of its source connectors.
+        settings: Names of settings that its rules read, beside those in ``kept_config.KEPT``; never one with a secret,
+            as datasets and reports have their values.
         partition_keys: Keys of a source partition and the type of each; None if unknown.
         offset_keys: Keys of a source offset, likewise.
         optional_keys: Keys that an offset may have beside ``offset_keys``, and the type of each; any other key is then
@@ -69,6 +71,7 @@ class Family:
 
     name: ClassVar[str] = "generic_source"
     classes: ClassVar[tuple[str, ...]] = ()
+    settings: ClassVar[tuple[str, ...]] = ()
     partition_keys: ClassVar[Keys | None] = None
     offset_keys: ClassVar[Keys | None] = None
     optional_keys: ClassVar[Keys | None] = None

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
-from airflow_provider_connect_offsets.offsets.own_families import GROUP, family_points
+from airflow_provider_connect_offsets.offsets.families.own import GROUP, family_points
 
 # A job of seconds ends before the JVM's second compiler pays off: without it, the job takes about three quarters.
 QUICK_START = "-XX:TieredStopAtLevel=1"
@@ -28,6 +28,7 @@ _SHIPPED = (
     "__init__.py",
     "exceptions.py",
     "offsets/*.py",
+    "offsets/families/*.py",
     "offsets/requests/*.py",
     "pipeline/*.py",
     "pipeline/*/*.py",

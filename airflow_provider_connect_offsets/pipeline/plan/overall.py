@@ -8,13 +8,13 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.offsets.elsewhere import kept_elsewhere
 from airflow_provider_connect_offsets.offsets.families import (
     ConnectorType,
     Family,
     MirrorSource,
     OffsetReset,
 )
+from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
 from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, Subject, matches_whole

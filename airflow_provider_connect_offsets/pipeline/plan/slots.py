@@ -11,8 +11,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.families import DebeziumPostgres
+from airflow_provider_connect_offsets.offsets.families.postgres import slot_of
 from airflow_provider_connect_offsets.offsets.plan import Action
-from airflow_provider_connect_offsets.offsets.postgres import slot_of
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
 from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, Subject, shaped
 from airflow_provider_connect_offsets.pipeline.plan.findings import finding

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from airflow_provider_connect_offsets.offsets.document import JsonMap
+from airflow_provider_connect_offsets.offsets.families.postgres import check_server
 from airflow_provider_connect_offsets.offsets.family import Config, Family, Keys, error
-from airflow_provider_connect_offsets.offsets.postgres import check_server
 from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule
 
 _DEBEZIUM = "io.debezium.connector"

@@ -16,14 +16,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.offsets.databases import (
+from airflow_provider_connect_offsets.offsets.document import JsonMap, Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.families.databases import (
     DebeziumMongoDb,
     DebeziumMySql,
     DebeziumOracle,
     DebeziumSqlServer,
     JdbcSource,
 )
-from airflow_provider_connect_offsets.offsets.document import JsonMap, Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.families.mirror import MirrorCheckpoint, MirrorHeartbeat, MirrorSource
+from airflow_provider_connect_offsets.offsets.families.own import GROUP, own_families
+from airflow_provider_connect_offsets.offsets.families.postgres import DebeziumPostgres
 from airflow_provider_connect_offsets.offsets.family import (
     MAX_INT,
     MAX_LONG,
@@ -38,9 +41,6 @@ from airflow_provider_connect_offsets.offsets.family import (
     topic_partition,
     whole_field,
 )
-from airflow_provider_connect_offsets.offsets.mirror import MirrorCheckpoint, MirrorHeartbeat, MirrorSource
-from airflow_provider_connect_offsets.offsets.own_families import GROUP, own_families
-from airflow_provider_connect_offsets.offsets.postgres import DebeziumPostgres
 from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule
 
 __all__ = [
@@ -142,7 +142,8 @@ FAMILIES: Mapping[str, Family] = {
         JdbcSource(),
     )
 }
-#: Families whose keys occur in no other one: a partition alone says which connector it belongs to.
+_NAMES = frozenset(FAMILIES)
+# Families whose keys occur in no other one: a partition alone says which connector it belongs to.
 _TOLD_BY_KEYS = (MirrorSource(), MirrorCheckpoint(), MirrorHeartbeat(), FileStreamSource())
 
 
@@ -160,7 +161,7 @@ def family_of(connector_type: ConnectorType, connector_class: str) -> Family:
         return FAMILIES[Sink.name]
     of_class = (family for family in FAMILIES.values() if _covers(family, connector_class))
     return next(of_class, None) or next(
-        (family for family in own_families() if _covers(family, connector_class)), FAMILIES[Family.name]
+        (family for family in own_families(_NAMES) if _covers(family, connector_class)), FAMILIES[Family.name]
     )
 
 
@@ -173,7 +174,7 @@ def family_named(name: str) -> Family:
     """
     if name in FAMILIES:
         return FAMILIES[name]
-    own = {family.name: family for family in own_families()}
+    own = {family.name: family for family in own_families(_NAMES)}
     if name not in own:
         raise InvalidInput(
             f"There is no family {name!r} of connectors here: the distribution that brings it, by an entry point of "

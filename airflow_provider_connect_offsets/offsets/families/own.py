@@ -18,12 +18,24 @@ GROUP = "connect_offsets.families"
 
 
 @cache
-def own_families() -> tuple[Family, ...]:
-    """Load all families that other distributions bring; raises :class:`BrokenFamily`.
+def own_families(taken: frozenset[str]) -> tuple[Family, ...]:
+    """Load all families that other distributions bring.
 
     They are loaded once per process, and not before a connector is of a class that this package does not know.
+
+    Args:
+        taken: Names of other families.
+
+    Raises:
+        BrokenFamily: One can't be loaded, or has a name that is taken.
     """
-    return tuple(_loaded(point) for point in family_points())
+    loaded: dict[str, Family] = {}
+    for point in family_points():
+        family = _loaded(point)
+        if family.name in {*loaded, *taken}:
+            raise _broken(point, f"there is another family named {family.name!r}")
+        loaded[family.name] = family
+    return tuple(loaded.values())
 
 
 def family_points() -> Iterator[EntryPoint]:
