@@ -13,7 +13,7 @@ from sandbox.errors import SandboxError
 from sandbox.process import ServerProcess
 
 #: Who owns the database, and the password that is not checked: only this machine reaches the server.
-USER, PASSWORD, DATABASE = "postgres", "postgres", "postgres"
+USER, PASSWORD, DATABASE = "postgres", "s3cret-word", "postgres"
 # Debian keeps the server's programs off the path.
 _DEBIAN = "/usr/lib/postgresql"
 _WITHIN = 30.0  # seconds for one statement

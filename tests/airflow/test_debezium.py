@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from pyspark.sql import SparkSession
@@ -15,7 +17,8 @@ from airflow_provider_connect_offsets.offsets.families import family_named
 from airflow_provider_connect_offsets.offsets.families.postgres import lsn_text, parse_lsn
 from sandbox import ConnectWorker, Sandbox, wait_for, wait_until
 from sandbox.jars import connector_plugins
-from sandbox.postgres import Postgres, postgres_programs
+from sandbox.postgres import DATABASE, PASSWORD, USER, Postgres, postgres_programs
+from tests.support.airflow.dag_runs import Ran
 from tests.support.flows.debezium import DatabaseChanger, OrdersConnector
 
 pytestmark = [
@@ -145,4 +148,49 @@ def test_what_postgresql_does_with_an_lsn_before_the_confirmed_one(
     assert set(again) < {1, 2, 3, 4}
     assert 1 not in again
     assert worker.status(orders.name)["tasks"][0]["state"] == "RUNNING"
+    orders.remove()
+
+
+@pytest.mark.skipif(
+    find_spec("airflow.providers.postgres") is None, reason="Airflow's postgres provider is not installed: make setup"
+)
+def test_the_dag_compares_by_a_connection_of_airflow(
+    sandbox: Sandbox,
+    worker: ConnectWorker,
+    postgres: Postgres,
+    run_dag: Callable[..., Ran],
+    connection: Callable[..., None],
+) -> None:
+    """What the slot does not allow fails with its plan, and touches nothing; anything else is done."""
+    orders = OrdersConnector.start(worker, sandbox.target, postgres, lsn_flush_mode="manual")
+    lsn = orders.end_of_log()
+    orders.insert(1, 2)
+    wait_for(orders.delivered, [0, 1, 2], 60, "it does not deliver")
+    orders.wait_stored(lsn)
+    rest = urlsplit(worker.url)
+    connection("orders_connect", host=rest.hostname, port=rest.port)
+    connection(
+        "orders_database",
+        conn_type="postgres",
+        host="127.0.0.1",
+        port=postgres.port,
+        login=USER,
+        password=PASSWORD,
+        schema=DATABASE,
+    )
+    params = {"connector": orders.name, "connect_conn_id": "orders_connect", "database_conn_id": "orders_database"}
+
+    refused = run_dag(**params, to="offset", value="0/1")
+    assert (refused.state, refused.tasks["plan"]) == ("failed", "failed")
+    assert f"lies before what the replication slot `{orders.name}` has confirmed" in refused.output
+
+    changed = run_dag(**params, to="offset", value=lsn)
+    assert changed.state == "success"
+    assert PASSWORD not in refused.output + changed.output
+    wait_for(orders.delivered, [0, 1, 2, 1, 2], 60, "it does not deliver again")
+
+    connection("orders_database", conn_type="postgres", host="127.0.0.1", port=1, login=USER, schema=DATABASE)
+    unreachable = run_dag(**params, to="offset", value=lsn)
+    assert unreachable.tasks["snapshot"] == "failed"
+    assert "The database of Airflow connection 'orders_database' failed: " in unreachable.output
     orders.remove()
