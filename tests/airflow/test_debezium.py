@@ -82,10 +82,7 @@ def test_an_lsn_outside_of_what_the_slot_delivers_is_refused(
 ) -> None:
     """Before the connector is stopped: behind what the slot has confirmed, beyond the log, and no LSN at all."""
     orders = OrdersConnector.start(worker, sandbox.target, postgres)
-    before = orders.end_of_log()
-    orders.insert(1, 2, 3)
-    wait_for(orders.delivered, [0, 1, 2, 3], 60, "it does not deliver")
-    orders.wait_confirmed(lsn_text(parse_lsn(before) + 1))
+    before = orders.deliver_confirmed(1, 2, 3)
     beyond = lsn_text(parse_lsn(orders.end_of_log()) + 2**30)
 
     for value, rule, said in (
@@ -106,13 +103,10 @@ def test_a_slot_that_has_confirmed_more_since_the_plan_is_drift(
 ) -> None:
     """The plan was right when it was made; at the stop it would lose changes, so nothing is written."""
     orders = OrdersConnector.start(worker, sandbox.target, postgres)
-    orders.wait_confirmed(lsn_text(orders.confirmed()))
     lsn = orders.end_of_log()
     run, summary = changer.plan(orders.name, to="offset", value=lsn)
     assert summary["errors"] == []
-    orders.insert(1, 2, 3)
-    wait_for(orders.delivered, [0, 1, 2, 3], 60, "it does not deliver")
-    orders.wait_confirmed(lsn_text(parse_lsn(lsn) + 1))
+    orders.deliver_confirmed(1, 2, 3)
 
     with pytest.raises(Drift, match=f"Nothing was written: .*'{orders.name}' has confirmed everything up to"):
         changer.apply(run)
@@ -128,10 +122,7 @@ def test_what_postgresql_does_with_an_lsn_before_the_confirmed_one(
 ) -> None:
     """Without a check, changes in between are never delivered, and the connector runs as if all were well."""
     orders = OrdersConnector.start(worker, sandbox.target, postgres)
-    lsn = orders.end_of_log()
-    orders.insert(1, 2, 3)
-    wait_for(orders.delivered, [0, 1, 2, 3], 60, "it does not deliver")
-    orders.wait_confirmed(lsn_text(parse_lsn(lsn) + 1))
+    lsn = orders.deliver_confirmed(1, 2, 3)
     worker.stop(orders.name)
     confirmed = orders.confirmed()
     assert parse_lsn(lsn) < confirmed

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.offsets.families.postgres import parse_lsn
+from airflow_provider_connect_offsets.offsets.families.postgres import lsn_text, parse_lsn
 from sandbox import ConnectWorker, Kafka, wait_for, wait_until
 from sandbox.postgres import DATABASE, PASSWORD, USER, Postgres
 from tests.support.flows.flows import Changer
@@ -114,6 +114,14 @@ class OrdersConnector:
     def wait_confirmed(self, lsn: str) -> None:
         """Wait until its slot has confirmed an LSN."""
         wait_until(lambda: self.confirmed() >= parse_lsn(lsn), 60, f"the slot of {self.name} does not confirm {lsn}")
+
+    def deliver_confirmed(self, *numbers: int) -> str:
+        """Insert rows into the new table, wait until the slot has confirmed a part of them; returns the LSN before."""
+        lsn = self.end_of_log()
+        self.insert(*numbers)
+        wait_for(self.delivered, [0, *numbers], 60, f"{self.name} does not deliver")
+        self.wait_confirmed(lsn_text(parse_lsn(lsn) + 1))
+        return lsn
 
     def wait_stored(self, lsn: str) -> None:
         """Wait until Connect has stored an offset at or after an LSN."""
