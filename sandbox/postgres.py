@@ -118,6 +118,6 @@ max_replication_slots = 10
 max_wal_senders = 10
 fsync = off
 shared_buffers = 16MB
-# A slot that nobody reads is told apart from one in use soon.
+# The slot of a reader that is gone is soon not active any more.
 wal_sender_timeout = 5s
 """
