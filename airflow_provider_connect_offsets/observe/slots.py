@@ -60,6 +60,11 @@ class Slot:
         }
 
 
+def has_slot(connector: ConnectorInfo) -> bool:
+    """Whether a connector reads a replication slot."""
+    return connector.family.name == DebeziumPostgres.name
+
+
 def observe(clients: Clients, connector: ConnectorInfo) -> Slot | None:
     """Read the slot of a connector; None if it reads none, or ``clients`` have no database.
 
@@ -67,7 +72,7 @@ def observe(clients: Clients, connector: ConnectorInfo) -> Slot | None:
         InvalidRequest: Its name can't be read from the configuration.
         StoreError: The database does not answer, or refuses.
     """
-    if clients.database is None or connector.family.name != DebeziumPostgres.name:
+    if clients.database is None or not has_slot(connector):
         return None
     name = slot_of(connector.config)
     if name is None:

@@ -59,7 +59,7 @@ def take_snapshot(
 ) -> Snapshot:
     """Write ``request.json`` and the datasets ``connectors``, ``connector_offsets`` and ``log_bounds``; change nothing.
 
-    With a connection of the database that a Debezium connector for PostgreSQL reads, also ``replication_slots``.
+    For a Debezium connector for PostgreSQL also ``replication_slots``, without rows if ``clients`` have no database.
 
     Args:
         request: The change; the connector that it takes offsets from is observed as well.
@@ -86,9 +86,11 @@ def take_snapshot(
     servers = clients.logs.servers if clients.logs else ""
     retention = _retention_of(request, requested, clients.logs, bounds, observed_at) if clients.logs else {}
     write_dataset(run.log_bounds, LOG_BOUNDS, bounds_rows(bounds, servers, moment=request.moment, retention=retention))
-    slot = slots.observe(clients, requested.info)
-    if slot is not None:
-        write_dataset(run.replication_slots, REPLICATION_SLOTS, [slot.row(request.connector, observed_at)])
+    if slots.has_slot(requested.info):
+        # Without rows if no database is given: a retry must not leave those of an attempt that had one.
+        slot = slots.observe(clients, requested.info)
+        slot_rows = [] if slot is None else [slot.row(request.connector, observed_at)]
+        write_dataset(run.replication_slots, REPLICATION_SLOTS, slot_rows)
     return Snapshot(request.connector, len(requested.offsets), observed_at)
 
 

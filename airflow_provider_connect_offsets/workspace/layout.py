@@ -68,7 +68,7 @@ class RunDirectory(Directory):
     connectors = MemberPath(CONNECTORS.name)
     connector_offsets = MemberPath(CONNECTOR_OFFSETS.name)
     log_bounds = MemberPath(LOG_BOUNDS.name)
-    #: Dataset ``replication_slots``, if a connection of the connector's database is given.
+    #: Dataset ``replication_slots``, of a connector that reads one.
     replication_slots = MemberPath(REPLICATION_SLOTS.name)
     offset_plan = MemberPath(OFFSET_PLAN.name)
     verdicts = MemberPath(VERDICTS.name)
