@@ -1,7 +1,7 @@
 """Families of connectors that read other databases than PostgreSQL: their offsets are checked, and taken whole.
 
-Of Debezium the keys are those of the classes ``…OffsetContext`` and ``…Partition``, of the JDBC source connector those of
-``TimestampIncrementingOffset`` and ``OffsetProtocols``. None was tried on a real database (docs/supported.md).
+Of Debezium the keys are those of the classes ``…OffsetContext`` and ``…Partition``, of the JDBC source connector those
+of ``TimestampIncrementingOffset`` and ``OffsetProtocols``. None was tried on a real database (docs/supported.md).
 """
 
 from __future__ import annotations
