@@ -64,6 +64,8 @@ test-mirror: setup  ## flows of MirrorMaker 2 as a whole: failovers at full scal
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m mirror
 
 test-jobs: setup  ## the jobs that people come with, from end to end: schedules, poison records, replays, databases
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v initdb >/dev/null || \
+	  (apt-get update -qq && apt-get install -qq --yes --no-install-recommends postgresql)
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m jobs
 
 test-steps: setup  ## changes that are broken on purpose, at every step, with one kind of connector each

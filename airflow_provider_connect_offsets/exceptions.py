@@ -7,12 +7,14 @@ Callers catch by meaning, never by status code:
     │   ├── InvalidRequest
     │   ├── UnreadablePattern
     │   ├── InvalidDocument
+    │   ├── BrokenFamily
     │   └── PlanRefused
     ├── StoreError
     │   ├── Unreachable
     │   │   ├── ConnectionRefused
     │   │   └── NotReady
     │   ├── AccessDenied
+    │   ├── DatabaseFailed
     │   ├── UnknownConnector
     │   ├── RebalanceInProgress
     │   ├── NotStopped
@@ -62,6 +64,10 @@ class InvalidDocument(InvalidInput):
     """A text is no valid offset document."""
 
 
+class BrokenFamily(InvalidInput):
+    """A distribution brings a family of connectors that can't be loaded; the message names the distribution."""
+
+
 class PlanRefused(InvalidInput):
     """The plan has an ``error`` verdict, or is not the one that was approved; nothing was stopped."""
 
@@ -84,6 +90,10 @@ class NotReady(Unreachable):
 
 class AccessDenied(StoreError):
     """Credentials are missing or insufficient (HTTP 401 and 403, ACLs)."""
+
+
+class DatabaseFailed(StoreError):
+    """The database that a connector reads does not answer, or refuses a query."""
 
 
 class UnknownConnector(StoreError):

@@ -1,4 +1,4 @@
-"""Kafka's jars, fetched once per user by the Ivy that PySpark ships, and shared by all sandboxes."""
+"""Jars of Kafka and of connectors, fetched once per user by the Ivy that PySpark ships, and shared by all sandboxes."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ _MODULES = ("kafka_2.13", "connect-runtime", "connect-mirror", "connect-file", "
 _LOG4J2 = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"  # of the log4j that Kafka itself asks for
 _RELOAD4J = "org.slf4j:slf4j-reload4j:1.7.36"  # of the slf4j that Kafka itself asks for
 
+# Connectors that tests run: name → modules. Ivy can not resolve Debezium 3.5.2 and 3.7.1 (docs/seen.md).
+CONNECTORS = {"debezium-postgres-3.4.3": ("io.debezium:debezium-connector-postgres:3.4.3.Final",)}
+
 _MANIFEST = "manifest.json"
 _ATTEMPTS = 3
 
@@ -42,10 +45,14 @@ def modules(version: str) -> tuple[str, ...]:
 
 def cache_directory(version: str = KAFKA_VERSION) -> Path:
     """Where the jars of a version of Kafka are kept."""
+    return _cache() / f"kafka-{version}"
+
+
+def _cache() -> Path:
     # The XDG specification calls a relative path invalid, to be ignored.
     configured = Path(os.environ.get("XDG_CACHE_HOME", ""))
     base = configured if configured.is_absolute() else Path.home() / ".cache"
-    return base / "airflow-provider-connect-offsets" / f"kafka-{version}"
+    return base / "airflow-provider-connect-offsets"
 
 
 def kafka_jars(version: str = KAFKA_VERSION) -> Path:
@@ -53,7 +60,15 @@ def kafka_jars(version: str = KAFKA_VERSION) -> Path:
 
     It is created atomically. If several processes need it at once, one fetches and the others wait.
     """
-    directory, expected = cache_directory(version), modules(version)
+    return _ready(cache_directory(version), modules(version))
+
+
+def connector_plugins(name: str) -> Path:
+    """A directory for ``plugin.path`` with one of ``CONNECTORS``; missing jars are fetched, like Kafka's."""
+    return _ready(_cache() / f"plugins-{name}" / name, CONNECTORS[name]).parent
+
+
+def _ready(directory: Path, expected: Sequence[str]) -> Path:
     if is_complete(directory, expected):
         return directory
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +122,7 @@ def _fetch(expected: Sequence[str], into: Path, scratch: Path) -> None:
         if ended.returncode == 0:
             return
     raise SandboxError(
-        "Kafka's jars could not be fetched (if a proxy is needed, set it in JAVA_TOOL_OPTIONS). Output of Ivy:\n"
+        "Jars could not be fetched (if a proxy is needed, set it in JAVA_TOOL_OPTIONS). Output of Ivy:\n"
         + "\n".join(ended.stdout.splitlines()[-30:])
     )
 

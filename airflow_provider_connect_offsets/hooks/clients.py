@@ -79,7 +79,12 @@ class Control(StrEnum):
 
 @contextmanager
 def open_clients(
-    connect_conn_id: str, kafka_conn_id: str | None, *, control: str = Control.REST, timeout: float = 120.0
+    connect_conn_id: str,
+    kafka_conn_id: str | None,
+    *,
+    database_conn_id: str | None = None,
+    control: str = Control.REST,
+    timeout: float = 120.0,
 ) -> Iterator[ConnectCluster]:
     """Open the clients of a change.
 
@@ -87,6 +92,8 @@ def open_clients(
         connect_conn_id: Connection of the Connect cluster.
         kafka_conn_id: Connection of the Kafka cluster whose logs the positions refer to; of a sink also the cluster of
             its consumer group. None: without logs and groups.
+        database_conn_id: Connection of the PostgreSQL that a Debezium connector reads. None: offsets are not
+            compared with its replication slot.
         control: A :class:`Control`; ``storage`` is the topic or file that the Connect connection names, and ``groups``
             needs ``kafka_conn_id`` alone.
         timeout: Seconds to wait for each state of a connector.
@@ -96,14 +103,20 @@ def open_clients(
         StoreError: Connect or Kafka does not answer, or refuses.
     """
     # Imported late: the Kafka provider's hook imports confluent_kafka, which parsing a DAG does not need.
+    from airflow_provider_connect_offsets.hooks.database import open_database
     from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_logs
     from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
     from airflow_provider_connect_offsets.hooks.storage import open_storage
     from airflow_provider_connect_offsets.observe.clients import Clients, Origin
     from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 
-    given = {"connect_conn_id": connect_conn_id, "kafka_conn_id": kafka_conn_id}
+    given = {
+        "connect_conn_id": connect_conn_id,
+        "kafka_conn_id": kafka_conn_id,
+        "database_conn_id": database_conn_id,
+    }
     connections = {name: conn_id for name, conn_id in given.items() if conn_id}
+    database = open_database(database_conn_id) if database_conn_id else None
     with ExitStack() as stack:
         logs = stack.enter_context(kafka_logs(kafka_conn_id)) if kafka_conn_id else None
         if _control(control) is Control.GROUPS:
@@ -119,7 +132,7 @@ def open_clients(
             connect = stack.enter_context(KafkaConnectHook(connect_conn_id).get_conn())
             groups = stack.enter_context(consumer_groups(kafka_conn_id)) if kafka_conn_id else None
             clients = Clients(connect, connect, logs, groups, cluster=connect.version().kafka_cluster_id)
-        yield ConnectCluster(replace(clients, timeout=timeout, connections=connections))
+        yield ConnectCluster(replace(clients, database=database, timeout=timeout, connections=connections))
 
 
 def _control(name: str) -> Control:

@@ -132,6 +132,13 @@ class Groups(Protocol):
         """Read the state of ``group``."""
 
 
+class Database(Protocol):
+    """The database that a connector reads (``hooks.database``)."""
+
+    def first(self, statement: str, *values: str) -> tuple[Any, ...]:
+        """Return the first row of a query; ``values`` replace each ``%s``. Raises :class:`StoreError`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Clients:
     """The clients of one Connect cluster, and of the Kafka clusters that its connectors use.
@@ -144,6 +151,7 @@ class Clients:
         groups: The consumer groups of a sink's cluster. None: Connect itself refuses a change until the group is empty.
         timeout: Seconds to wait for each state of a connector.
         origin: Which store ``offsets`` reads.
+        database: The database that a source connector reads. None: its log can't be compared with offsets.
         clock: Measures ``timeout``, and sleeps.
         clusters: Both clusters of a MirrorMaker 2 flow, for its reset; empty for other operations.
         cluster: Id of the Kafka cluster that the workers use. Journals name a Connect cluster by it.
@@ -156,6 +164,7 @@ class Clients:
     groups: Groups | None = None
     timeout: float = 120.0
     origin: Origin = Origin.REST
+    database: Database | None = None
     clock: Clock = SYSTEM_CLOCK
     clusters: Mapping[Side, FlowCluster] = field(default_factory=lambda: MappingProxyType({}))
     cluster: str = ""

@@ -21,6 +21,7 @@ from airflow_provider_connect_offsets.exceptions import (
     Unreachable,
     UnreadablePattern,
 )
+from airflow_provider_connect_offsets.observe import slots
 from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Logs, Origin, Retained
 from airflow_provider_connect_offsets.observe.partitions import partitions_of
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
@@ -31,7 +32,12 @@ from airflow_provider_connect_offsets.offsets.requests.request import Request, T
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, CONNECTORS, LOG_BOUNDS
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CONNECTOR_OFFSETS,
+    CONNECTORS,
+    LOG_BOUNDS,
+    REPLICATION_SLOTS,
+)
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +58,8 @@ def take_snapshot(
     request: Request, clients: Clients, run: RunDirectory, *, cluster: str, also: Iterable[str] = ()
 ) -> Snapshot:
     """Write ``request.json`` and the datasets ``connectors``, ``connector_offsets`` and ``log_bounds``; change nothing.
+
+    For a Debezium connector for PostgreSQL also ``replication_slots``, without rows if ``clients`` have no database.
 
     Args:
         request: The change; the connector that it takes offsets from is observed as well.
@@ -78,6 +86,11 @@ def take_snapshot(
     servers = clients.logs.servers if clients.logs else ""
     retention = _retention_of(request, requested, clients.logs, bounds, observed_at) if clients.logs else {}
     write_dataset(run.log_bounds, LOG_BOUNDS, bounds_rows(bounds, servers, moment=request.moment, retention=retention))
+    if slots.has_slot(requested.info):
+        # Without rows if no database is given: a retry must not leave those of an attempt that had one.
+        slot = slots.observe(clients, requested.info)
+        slot_rows = [] if slot is None else [slot.row(request.connector, observed_at)]
+        write_dataset(run.replication_slots, REPLICATION_SLOTS, slot_rows)
     return Snapshot(request.connector, len(requested.offsets), observed_at)
 
 
@@ -108,7 +121,7 @@ def observe_connector(clients: Clients, name: str) -> ObservedConnector:
 
 def connector_row(observed: ObservedConnector, cluster: str, observed_at: datetime) -> dict[str, Any]:
     """Return a row of the dataset ``connectors``; it holds only the settings that ``kept_config`` keeps."""
-    config = kept_config(observed.info.config)
+    config = kept_config(observed.info.config, also=observed.info.family.settings)
     return {
         "connect_cluster": cluster,
         "connector": observed.info.name,

@@ -63,21 +63,32 @@ class Family:
 
     Attributes:
         name: The family's name in datasets.
+        classes: Fully qualified classes of its source connectors.
+        settings: Names of settings that its rules read, beside those in ``kept_config.KEPT``; never one with a secret,
+            as datasets and reports have their values.
         partition_keys: Keys of a source partition and the type of each; None if unknown.
         offset_keys: Keys of a source offset, likewise.
+        optional_keys: Keys that an offset may have beside ``offset_keys``, and the type of each; any other key is then
+            left unchecked, as releases of such connectors differ. None: an offset has exactly ``offset_keys``.
         has_positions: Whether offsets are positions in a Kafka log.
         why_no_position: The reason if they are not, as part of a message.
         without_offset: What the connector does without a stored offset, as part of a message.
         lists_topics: Whether ``consumed_topics`` are all topics that are read; if not, others may be read too.
+        source_position: What ``to=offset`` takes if offsets are positions in the log of another system, as part of a
+            message: ``an LSN, like 0/16B3748``. None: ``to=offset`` takes positions in a Kafka log, or nothing.
     """
 
     name: ClassVar[str] = "generic_source"
+    classes: ClassVar[tuple[str, ...]] = ()
+    settings: ClassVar[tuple[str, ...]] = ()
     partition_keys: ClassVar[Keys | None] = None
     offset_keys: ClassVar[Keys | None] = None
+    optional_keys: ClassVar[Keys | None] = None
     has_positions: ClassVar[bool] = False
     why_no_position: ClassVar[str] = "what its offsets mean is known to the connector alone"
     lists_topics: ClassVar[bool] = True
     without_offset: ClassVar[str] = "the connector itself decides where it starts, as a rule from the beginning"
+    source_position: ClassVar[str | None] = None
 
     def position(self, offset: JsonMap | None) -> int | None:
         """Return the position of an offset; None if it has none or can't be read."""
@@ -87,6 +98,22 @@ class Family:
     def offset_at(self, position: int) -> dict[str, int] | None:
         """Return the offset to store so that ``position`` is read next; None if no offset must be stored for that."""
         raise NotImplementedError(f"{self.name} offsets are no positions: {self.why_no_position}")
+
+    def offset_from(self, value: str) -> JsonMap:
+        """Return the offset to store so that the connector resumes at a position in the log of its source system.
+
+        Args:
+            value: What ``source_position`` describes, as a person typed it.
+
+        Raises:
+            InvalidRequest: It is something else.
+        """
+        raise NotImplementedError(f"{self.name} offsets are no positions of a source system, so {value} is none")
+
+    def only_partition(self, config: Config) -> JsonMap | None:
+        """Return the partition of a connector that has one only; None if it may have more, or it is unknown."""
+        del config
+        return None
 
     def topic_partition(self, partition: JsonMap) -> TopicPartition | None:
         """Return the Kafka partition of a source partition; None if it has none."""
@@ -118,7 +145,7 @@ class Family:
         yield from check_map(partition, self.partition_keys, "partition")
         yield from self.check_partition(partition, config)
         if offset is not None:
-            yield from check_map(offset, self.offset_keys, "offset")
+            yield from check_map(offset, self.offset_keys, "offset", optional=self.optional_keys)
             yield from self.check_offset(offset)
 
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
@@ -132,17 +159,28 @@ class Family:
         yield from ()
 
 
-def check_map(value: JsonMap, keys: Keys | None, what: str) -> Iterator[Finding]:
-    """Yield the findings on the keys and types of a partition or offset (``what``); none if ``keys`` is None."""
+def check_map(value: JsonMap, keys: Keys | None, what: str, *, optional: Keys | None = None) -> Iterator[Finding]:
+    """Yield the findings on the keys and types of a partition or offset.
+
+    Args:
+        value: The partition or offset.
+        keys: Keys that it must have, and their types; None: nothing is checked.
+        what: ``partition`` or ``offset``.
+        optional: Keys that it may have, and their types; others are then left unchecked. None: it has only ``keys``.
+    """
     if keys is None:
         return
-    if set(value) != set(keys):
+    misses, exceeds = set(keys) - set(value), set(value) - set(keys)
+    if misses or (exceeds and optional is None):
         expected, actual = ", ".join(sorted(keys)), ", ".join(sorted(value)) or "none"
-        word = "key" if len(keys) == 1 else "keys"
-        message = f"the {what} must have the {word} {expected} and no other, but has {actual}; nothing would read it"
+        word, alone = "key" if len(keys) == 1 else "keys", " and no other" if optional is None else ""
+        message = f"the {what} must have the {word} {expected}{alone}, but has {actual}; nothing would read it"
         yield error(Rule.WRONG_KEYS, message)
     for field, kind in keys.items():
         if field in value:
+            yield from _check_field(f"{what} field '{field}'", value[field], kind, _limit(what))
+    for field, kind in (optional or {}).items():
+        if value.get(field) is not None:
             yield from _check_field(f"{what} field '{field}'", value[field], kind, _limit(what))
 
 
@@ -181,6 +219,8 @@ def _check_field(named: str, content: object, kind: type, limit: int) -> Iterato
     text = json.dumps(content, ensure_ascii=False)
     if kind is str and (not isinstance(content, str) or not content):
         yield error(Rule.WRONG_TYPE, f"{named} must be a text, not {text}")
+    if kind is bool and not isinstance(content, bool):
+        yield error(Rule.WRONG_TYPE, f"{named} must be true or false, not {text}")
     if kind is int and (not _is_whole(content) or content > limit):
         yield error(Rule.WRONG_TYPE, f"{named} must be a whole number up to {limit}, not {text}")
     elif kind is int and _is_whole(content) and content < 0:

@@ -6,6 +6,7 @@ This is a list of settings to keep, because secrets can't be listed: each connec
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from airflow_provider_connect_offsets.offsets.family import Config
 
@@ -18,6 +19,11 @@ KEPT = frozenset(
         "consumer.override.auto.offset.reset",
         "consumer.override.max.poll.records",
         "file",
+        # Which log of a database a connector reads, by which replication slot.
+        "database.dbname",
+        "database.server.name",
+        "slot.name",
+        "topic.prefix",
         "offsets.storage.topic",
         "source.consumer.auto.offset.reset",
         "topic.filter.class",
@@ -48,12 +54,12 @@ KEPT = frozenset(
 _CREDENTIALS = re.compile(r"(?<=://)[^\s,]*(?=@)|(?<![^\s,;=])[^\s,:/@]+:(?:(?!//)[^\s,@])*(?=@)")
 
 
-def kept_config(config: Config) -> dict[str, str]:
-    """Return the settings in ``KEPT``, with the credentials of any address in them masked.
+def kept_config(config: Config, *, also: Iterable[str] = ()) -> dict[str, str]:
+    """Return the settings in ``KEPT`` and ``also``, with the credentials of any address in them masked.
 
     A reference to a config provider (``${file:…}``) is no secret, and rules need it.
     """
-    return {name: without_credentials(value) for name, value in config.items() if name in KEPT}
+    return {name: without_credentials(value) for name, value in config.items() if name in KEPT.union(also)}
 
 
 def without_credentials(text: str) -> str:

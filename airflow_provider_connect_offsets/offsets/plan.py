@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical, parse_map
-from airflow_provider_connect_offsets.offsets.families import FAMILIES, Family, TopicPartition
+from airflow_provider_connect_offsets.offsets.families import Family, TopicPartition, family_named
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 
 
@@ -106,7 +106,7 @@ class OffsetPlan:
     @property
     def family(self) -> Family:
         """Family of the connector."""
-        return FAMILIES[self.rows[0].family] if self.rows else FAMILIES[Family.name]
+        return family_named(self.rows[0].family if self.rows else Family.name)
 
     def changed_rows(self) -> tuple[PlanRow, ...]:
         """Return the rows that change an offset."""

@@ -48,7 +48,10 @@ class Rule(StrEnum):
         "A position is not beyond the end of the log: the consumer would fall back to auto.offset.reset.",
     )
     DUPLICATE = "duplicate", "Each partition occurs once."
-    NO_POSITION = "no_position", "Only families whose offsets are positions in a Kafka log can be moved to a position."
+    NO_POSITION = (
+        "no_position",
+        "Only families whose offsets are positions in a log can be moved to a position, and only to one of that log.",
+    )
     NO_STORED_ZERO = (
         "no_stored_zero",
         "MirrorSource can't be told to resume at 0 while its consumer starts new partitions at the end.",
@@ -72,6 +75,13 @@ class Rule(StrEnum):
     )
     ACTIVE_GROUP = "active_group", "A consumer group whose offsets are changed has no members."
     CONNECTORS_GROUP = "connectors_group", "The consumer group of a sink connector is changed by its connector."
+    BEFORE_SLOT = (
+        "before_slot",
+        "A PostgreSQL replication slot still delivers all changes from the LSN that a connector resumes at.",
+    )
+    BEYOND_WAL = "beyond_wal", "An LSN is not beyond the end of PostgreSQL's write-ahead log."
+    SLOT_LOST = "slot_lost", "The connector's replication slot exists, and PostgreSQL still has the log that it needs."
+    SLOT_UNCHECKED = "slot_unchecked", "The connector's replication slot was observed before its offsets are changed."
     NOTHING_SELECTED = "nothing_selected", "A selection selects something."
     NOTHING_TO_CHANGE = "nothing_to_change", "The plan changes something."
     UNREADABLE = (

@@ -28,7 +28,7 @@ TO: dict[str | None, str] = {
     "datetime": "datetime: the first record at or after a moment",
     "duration": "duration: so long ago",
     "shift": "shift: so many records back or on",
-    "offset": "offset: that very record",
+    "offset": "offset: that very record, or an LSN",
     "skip": "skip: after so many records",
     "clear": "clear: store nothing, so that auto.offset.reset decides",
     "file": "file: what a file says",

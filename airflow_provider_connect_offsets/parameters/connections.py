@@ -51,6 +51,13 @@ class ConnectorConnectionParams(Parameters):
         example="kafka_source",
         default="kafka_default",
     )
+    database_conn_id: Text = optional(
+        "Database connection",
+        "Airflow connection (type postgres) of the PostgreSQL that a Debezium connector reads, so that an LSN is "
+        "compared with its replication slot before anything is stopped. May be empty.",
+        section=Section.CONNECTIONS,
+        example="orders_database",
+    )
 
 
 class GroupConnectionParams(Parameters):

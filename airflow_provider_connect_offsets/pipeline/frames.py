@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
-from airflow_provider_connect_offsets.offsets.families import FAMILIES, ConnectorType, Family
+from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, family_named
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -21,6 +21,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
     CONNECTORS,
     LOG_BOUNDS,
+    REPLICATION_SLOTS,
     VERDICTS,
     ColumnKind,
     Schema,
@@ -102,19 +103,25 @@ class PlanFrames:
         connectors: dataset ``connectors``
         offsets: dataset ``connector_offsets``
         bounds: dataset ``log_bounds`` of all topics in the cluster; a topic that it lacks does not exist
+        slots: dataset ``replication_slots``; without rows if no database was observed
     """
 
     connectors: DataFrame
     offsets: DataFrame
     bounds: DataFrame
+    slots: DataFrame
 
     @classmethod
     def read(cls, spark: SparkSession, directory: RunDirectory) -> PlanFrames:
         """Read the datasets of a run."""
+        observed = is_finished(spark, directory.replication_slots)
         return cls(
             connectors=read_dataset(spark, directory.connectors, CONNECTORS),
             offsets=read_dataset(spark, directory.connector_offsets, CONNECTOR_OFFSETS),
             bounds=read_dataset(spark, directory.log_bounds, LOG_BOUNDS),
+            slots=read_dataset(spark, directory.replication_slots, REPLICATION_SLOTS)
+            if observed
+            else few_rows(spark, [], struct_type(REPLICATION_SLOTS)),
         )
 
 
@@ -155,7 +162,7 @@ class Subject:
             name=name,
             type=ConnectorType(row["connector_type"]),
             connector_class=row["connector_class"],
-            family=FAMILIES[row["family"]],
+            family=family_named(row["family"]),
             config=json.loads(row["config"]),
             failed_tasks=sum(1 for task in json.loads(row["tasks"]) if task["state"] == "FAILED"),
             state=row["state"],

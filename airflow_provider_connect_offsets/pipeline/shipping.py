@@ -1,15 +1,22 @@
 """The arguments of ``spark-submit``: the file it runs, and the zip of modules that driver and executors import.
 
+Families of connectors that other distributions bring are in the zip, too, with the entry points that name them: Python
+finds both in a zip on its path as it does in an installation.
+
 Standard library only: an Airflow task imports this module and need not have pyspark.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
+
+from airflow_provider_connect_offsets.offsets.families.own import GROUP, family_points
 
 # A job of seconds ends before the JVM's second compiler pays off: without it, the job takes about three quarters.
 QUICK_START = "-XX:TieredStopAtLevel=1"
@@ -21,6 +28,7 @@ _SHIPPED = (
     "__init__.py",
     "exceptions.py",
     "offsets/*.py",
+    "offsets/families/*.py",
     "offsets/requests/*.py",
     "pipeline/*.py",
     "pipeline/*/*.py",
@@ -52,12 +60,51 @@ def write_py_files(target: Path) -> Path:
     Returns:
         ``target``
     """
+    content = {Path(PACKAGE.name) / module.relative_to(PACKAGE): module for module in shipped_modules()}
+    points = list(family_points())
+    for point in points:
+        content |= _modules_of(point)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for module in shipped_modules():
-            entry = zipfile.ZipInfo((Path(PACKAGE.name) / module.relative_to(PACKAGE)).as_posix(), _LONG_AGO)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, module.read_bytes())
+        for name, module in content.items():
+            _write(archive, name, module.read_bytes())
+        for path, text in _metadata(points).items():
+            _write(archive, Path(path), text.encode())
     return target
+
+
+def _write(archive: zipfile.ZipFile, name: Path, content: bytes) -> None:
+    entry = zipfile.ZipInfo(name.as_posix(), _LONG_AGO)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(entry, content)
+
+
+def _modules_of(point: EntryPoint) -> dict[Path, Path]:
+    """Name in the zip → file, of all modules of an entry point's top-level module or package, which is not imported."""
+    top = point.module.partition(".")[0]
+    spec = importlib.util.find_spec(top)
+    if spec is None:
+        return {}  # loading it says what is wrong, and names its distribution
+    folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
+    if not folders:
+        return {Path(f"{top}.py"): Path(spec.origin)} if spec.origin else {}
+    return {
+        Path(top) / module.relative_to(folder): module for folder in folders for module in sorted(folder.rglob("*.py"))
+    }
+
+
+def _metadata(points: Iterable[EntryPoint]) -> dict[str, str]:
+    """Name in the zip → text, of what Python needs to find entry points: those of families, and no others."""
+    by_distribution: dict[tuple[str, str], list[EntryPoint]] = {}
+    for point in points:
+        if point.dist is not None:
+            by_distribution.setdefault((point.dist.name, point.dist.version), []).append(point)
+    texts = {}
+    for (name, version), theirs in by_distribution.items():
+        folder = f"{name.replace('-', '_')}-{version}.dist-info"
+        lines = "".join(f"{point.name} = {point.value}\n" for point in theirs)
+        texts[f"{folder}/METADATA"] = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        texts[f"{folder}/entry_points.txt"] = f"[{GROUP}]\n{lines}"
+    return texts
 
 
 def shipped_modules() -> Iterator[Path]:

@@ -61,7 +61,7 @@ def _target(request: Request) -> str:
         To.DATETIME: f"Resume {name} at the first record of {since} or later",
         To.DURATION: f"Resume {name} at the first record of {since} or later ({request.value} back)",
         To.SHIFT: f"Move {name} {count(abs(amount), 'record')} {'back' if amount < 0 else 'forward'}",
-        To.OFFSET: f"Resume {name} at position {amount:,}",
+        To.OFFSET: f"Resume {name} at position {request.value if request.amount is None else f'{amount:,}'}",
         To.SKIP: f"Skip {'the next record' if amount == 1 else f'the next {amount:,} records'} of {name}",
         To.FILE: f"Set the offsets of {name} to those in {request.reference}",
         To.CONNECTOR: f"Set the offsets of {name} to those of {request.noun} `{request.reference}`",

@@ -29,6 +29,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     LOG_BOUNDS,
     OFFSET_PLAN,
     ORPHANS,
+    REPLICATION_SLOTS,
     STORED_RECORDS,
     VERDICTS,
 )
@@ -67,6 +68,8 @@ class RunDirectory(Directory):
     connectors = MemberPath(CONNECTORS.name)
     connector_offsets = MemberPath(CONNECTOR_OFFSETS.name)
     log_bounds = MemberPath(LOG_BOUNDS.name)
+    #: Dataset ``replication_slots``, of a connector that reads one.
+    replication_slots = MemberPath(REPLICATION_SLOTS.name)
     offset_plan = MemberPath(OFFSET_PLAN.name)
     verdicts = MemberPath(VERDICTS.name)
 

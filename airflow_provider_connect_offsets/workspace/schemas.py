@@ -102,6 +102,19 @@ LOG_BOUNDS = dataset_schema(
     expiring_offset="long?",
 )
 
+# A replication slot of PostgreSQL that a connector reads, and the end of the log; LSNs as numbers. The columns that
+# allow null are null if there is no such slot.
+REPLICATION_SLOTS = dataset_schema(
+    "replication_slots",
+    connector="string",
+    slot="string",
+    restart_lsn="long?",
+    confirmed_flush_lsn="long?",
+    current_wal_lsn="long",
+    wal_status="string?",
+    observed_at="timestamp",
+)
+
 OFFSET_PLAN = dataset_schema(
     "offset_plan",
     connector="string",

@@ -60,11 +60,15 @@ _EXPECTED = {
     To.DATETIME: "an ISO 8601 date and time with its offset from UTC, like 2026-01-31T03:00:00+01:00",
     To.DURATION: "an ISO 8601 duration, counted back from now, like PT2H or P1D",
     To.SHIFT: "a signed number of records, like -100",
-    To.OFFSET: "a position, 0 or greater",
+    To.OFFSET: "a position, 0 or greater, or of a connector that reads a database one in its log, like 0/16B3748",
     To.SKIP: "how many records to skip, 1 or more",
     To.FILE: "the URI of a KIP-199 JSON, REST JSON, CSV or Parquet file",
     To.CONNECTOR: "the name of another {noun}",
 }
+
+
+# A position in the log of another system than Kafka has parts: an LSN is 0/16B3748.
+_IN_ANOTHER_LOG = re.compile(r"[\w.-]+(?:[:/][\w.-]+)+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,8 @@ class Request(JsonRecord):
         value: The value as it was typed; empty if ``to`` takes none.
         topics: Pattern for whole topic names; None: all.
         partitions: Partition numbers; None: all.
-        amount: Number of records of ``shift`` and ``skip``, position of ``offset``; else None.
+        amount: Number of records of ``shift`` and ``skip``, position of ``offset``; else None, also for an ``offset``
+            in another system's notation (``0/16B3748``), which the connector's family reads from ``value``.
         moment: Moment (UTC) of ``datetime`` and ``duration``; else None.
         reference: URI of ``file``, name of ``connector``; else None.
         noun: What ``connector`` is: a connector, or a consumer group.
@@ -207,7 +212,7 @@ def _ranges(text: str) -> Iterator[tuple[int, int]]:
 
 def _parse_amount(to: To, text: str) -> int | None:
     pattern = {To.SHIFT: r"[+-]?\d+", To.OFFSET: r"\d+", To.SKIP: r"\+?[1-9]\d*"}.get(to)
-    if pattern is None:
+    if pattern is None or (to is To.OFFSET and _IN_ANOTHER_LOG.fullmatch(text)):
         return None
     if not re.fullmatch(pattern, text, re.ASCII) or abs(int(text)) > MAX_LONG:
         raise _unfit(to, text)

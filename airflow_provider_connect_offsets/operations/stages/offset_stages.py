@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
     UnknownConnector,
 )
-from airflow_provider_connect_offsets.observe import log_positions
+from airflow_provider_connect_offsets.observe import log_positions, slots
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
@@ -102,6 +102,7 @@ class AlterOffsets(Stage):
         at_stop = self._clients.offsets.read_offsets(self.subject)
         plan = steps.rebase(self._plan, self._clients, at_stop, moving=before.state is State.RUNNING)
         positions = log_positions.observe(self._clients, plan, at_stop)
+        slots.refuse_unsent(self._clients, plan)
         if self._at_stop is not None:
             self._at_stop(at_stop, plan)
         self.fitted = plan

@@ -62,6 +62,7 @@ def open_connect(
     return open_clients(
         connections.connect_conn_id,
         connections.kafka_conn_id or None,
+        database_conn_id=connections.database_conn_id or None,
         control=connections.control,
         timeout=(waiting or WaitingParams()).timeout,
     )

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.advice import mirrored_groups
-from airflow_provider_connect_offsets.offsets.families import FAMILIES, MirrorSource
+from airflow_provider_connect_offsets.offsets.families import MirrorSource
 from airflow_provider_connect_offsets.offsets.family import OffsetReset
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
@@ -204,7 +204,7 @@ def _observed_logs(job: ReadinessRun, flow: Flow, source: FlowConnector, syncs: 
         source=flow.source_alias,
         target=flow.target_alias,
         observed_at=job.observed_at,
-        from_latest=FAMILIES[MirrorSource.name].offset_reset(source.config) is OffsetReset.LATEST,
+        from_latest=MirrorSource().offset_reset(source.config) is OffsetReset.LATEST,
     )
 
 

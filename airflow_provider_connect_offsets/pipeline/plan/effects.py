@@ -36,7 +36,8 @@ def with_stuck(rows: DataFrame, request: Request, subject: Subject) -> DataFrame
     # Kafka can't remove a group's offset of a partition that doesn't exist; source offsets are records of a topic.
     removable = F.lit(subject.type is ConnectorType.SOURCE) | F.col("log_end").isNotNull()
     unreachable = F.lit(subject.family.has_positions) & is_astray() & ~(F.col("removes") & removable)
-    nowhere = F.lit(request.to.needs_position and request.to is not To.CURRENT) & F.col("after_position").isNull()
+    needs_position = subject.family.has_positions and request.to.needs_position and request.to is not To.CURRENT
+    nowhere = F.lit(needs_position) & F.col("after_position").isNull()
     stuck = F.col("selected") & (unreachable | nowhere)
     return (
         rows.withColumn("named", F.lit(request.to.by_list or request.to is To.OFFSET))

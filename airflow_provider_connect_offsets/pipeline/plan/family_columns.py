@@ -17,7 +17,7 @@ from pyspark.sql import types as T
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.document import JsonMap, canonical, parse_map, parse_text
-from airflow_provider_connect_offsets.offsets.families import FAMILIES, MAX_INT, MAX_LONG, TopicPartition
+from airflow_provider_connect_offsets.offsets.families import MAX_INT, MAX_LONG, TopicPartition, family_named
 from airflow_provider_connect_offsets.pipeline.frames import Subject
 
 ColumnFunction = Callable[..., Column]
@@ -52,7 +52,7 @@ def target(subject: Subject) -> ColumnFunction:
     def target_of(
         partition: str | None, topic: str | None, number: int | None, position: int | None
     ) -> tuple[str | None, str | None, Problems]:
-        family = FAMILIES[family_name]
+        family = family_named(family_name)
         offset = None if position is None else family.offset_at(position)
         after = None if offset is None else canonical(offset)
         if partition is not None:
@@ -76,7 +76,7 @@ def position(subject: Subject) -> ColumnFunction:
     def position_of(
         partition_text: str, offset_text: str | None
     ) -> tuple[str | None, int | None, int | None, Problems]:
-        family = FAMILIES[family_name]
+        family = family_named(family_name)
         partition = parse_map(partition_text)
         offset = None if offset_text is None else parse_map(offset_text)
         problems = _problems(family_name, config, partition, offset)
@@ -90,7 +90,8 @@ def position(subject: Subject) -> ColumnFunction:
 
 
 def _problems(family_name: str, config: dict[str, str], partition: JsonMap, offset: JsonMap | None) -> Problems:
-    return [(problem.rule.value, problem.message) for problem in FAMILIES[family_name].check(partition, offset, config)]
+    found = family_named(family_name).check(partition, offset, config)
+    return [(problem.rule.value, problem.message) for problem in found]
 
 
 def document_entries(connector: str) -> ColumnFunction:
@@ -130,7 +131,7 @@ def position_entry(subject: Subject) -> ColumnFunction:
         number = _whole_number(partition, MAX_INT)
         if not topic or not topic.strip() or number is None:
             return None, None, f"the row {shown} names no topic and partition"
-        family = FAMILIES[family_name]
+        family = family_named(family_name)
         key = canonical(family.partition_of(TopicPartition(topic.strip(), number), config) or {})
         if position is None or not position.strip():
             return key, None, None

@@ -1,6 +1,6 @@
-"""Read the offsets that ``to=file`` and ``to=connector`` set, from a file or from another connector.
+"""Read the offsets that a request sets whole: from a file, from another connector, or a position in a source system.
 
-Both functions return these columns::
+All functions return these columns::
 
     partition string  canonical JSON
     after     string  canonical JSON, null: remove
@@ -16,7 +16,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
-from airflow_provider_connect_offsets.pipeline.frames import Subject
+from airflow_provider_connect_offsets.offsets.document import canonical
+from airflow_provider_connect_offsets.pipeline.frames import Subject, few_rows
 from airflow_provider_connect_offsets.pipeline.jvm import JVM_ERRORS, root_cause
 from airflow_provider_connect_offsets.pipeline.plan import family_columns
 
@@ -65,6 +66,22 @@ def from_connector(offsets: DataFrame, other: str, subject: Subject) -> DataFram
             f"({subject.family.name}), so they can't be taken"
         )
     return listed.select("partition", F.col("offset").alias("after"), F.lit(None).cast("string").alias("problem"))
+
+
+def at_source_position(spark: SparkSession, offsets: DataFrame, value: str, subject: Subject) -> DataFrame:
+    """Give the connector's only partition, else all with an offset, the offset of a position in its source system.
+
+    Raises:
+        InvalidRequest: the value is no such position
+    """
+    after = canonical(subject.family.offset_from(value))
+    only = subject.family.only_partition(subject.config)
+    if only is None:
+        partitions = offsets.where((F.col("connector") == subject.name) & F.col("offset").isNotNull())
+    else:
+        one = T.StructType([T.StructField("partition", T.StringType())])
+        partitions = few_rows(spark, [(canonical(only),)], one)
+    return partitions.select("partition", F.lit(after).alias("after"), F.lit(None).cast("string").alias("problem"))
 
 
 def _read(spark: SparkSession, uri: str, subject: Subject) -> DataFrame:

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.families import (
     ConnectorType,
     Family,
     MirrorSource,
     OffsetReset,
-    external_offsets,
 )
+from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
 from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, Subject, matches_whole
@@ -34,17 +35,38 @@ OF_SINK = "connect-"
 
 def refusal(spark: SparkSession, request: Request, subject: Subject) -> Verdict | None:
     """The verdict on a request that can't be planned; None if it can."""
-    if not subject.family.has_positions and request.to.needs_position:
-        message = (
-            f"to={request.to} needs positions in a Kafka log, and this connector ({subject.connector_class}) has none: "
-            f"{subject.family.why_no_position}. Use to=clear, to=file or to=connector."
-        )
-        return _verdict(Rule.NO_POSITION, Severity.ERROR, subject, message)
+    misfit = _misfit(request, subject)
+    if misfit is not None:
+        return _verdict(Rule.NO_POSITION, Severity.ERROR, subject, misfit)
     problem = None if request.topics is None else pattern_problem(spark, request.topics)
     if problem is not None:
         message = f"topics={request.topics} is no regular expression of Java, which matches names: {problem}."
         return _verdict(Rule.NOTHING_SELECTED, Severity.ERROR, subject, message)
     return None
+
+
+def is_in_source(request: Request, subject: Subject) -> bool:
+    """Whether a request names a position in the log of the system that the connector reads."""
+    return request.to is To.OFFSET and subject.family.source_position is not None
+
+
+def _misfit(request: Request, subject: Subject) -> str | None:
+    """Say why the connector can't resume at such a position; None if it can."""
+    if is_in_source(request, subject):
+        try:
+            subject.family.offset_from(request.value)
+        except InvalidRequest as error:
+            return f"to=offset: {error}."
+        return None
+    if request.to is To.OFFSET and request.amount is None and subject.family.has_positions:
+        return f"to=offset: {request.value!r} is no position in a Kafka log, which is a number, 0 or greater."
+    if subject.family.has_positions or not request.to.needs_position:
+        return None
+    also = f"to=offset with {subject.family.source_position}, " if subject.family.source_position else ""
+    return (
+        f"to={request.to} needs positions in a Kafka log, and this connector ({subject.connector_class}) has none: "
+        f"{subject.family.why_no_position}. Use {also}to=clear, to=file or to=connector."
+    )
 
 
 def unreadable(subject: Subject, problem: str) -> Verdict:
@@ -145,11 +167,11 @@ def _nothing_to_change(subject: Subject, counts: Counts) -> Verdict:
 
 
 def _external(subject: Subject) -> list[Verdict]:
-    where = external_offsets(subject.connector_class)
-    if where is not None:
+    elsewhere = kept_elsewhere(subject.connector_class)
+    if elsewhere is not None:
         message = (
-            f"{subject.connector_class} also keeps its position in {where}, so Connect's offsets alone may not move "
-            "it. Read its manual before you go on."
+            f"{subject.connector_class} also keeps its position in {elsewhere.where}, so Connect's offsets alone may "
+            f"not move it: {elsewhere.effect}"
         )
         return [_verdict(Rule.EXTERNAL_OFFSETS, Severity.WARNING, subject, message)]
     if subject.type is ConnectorType.SOURCE and subject.family.name == Family.name:

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.pipeline.frames import (
     struct_type,
     verdict_frame,
 )
-from airflow_provider_connect_offsets.pipeline.plan import lists, overall, rules, targets
+from airflow_provider_connect_offsets.pipeline.plan import lists, overall, rules, slots, targets
 from airflow_provider_connect_offsets.pipeline.plan.counts import Counts, count
 from airflow_provider_connect_offsets.pipeline.plan.effects import with_effects
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_PLAN
@@ -47,7 +47,7 @@ def plan(spark: SparkSession, snapshot: PlanFrames, request: Request) -> Planned
     refusal = overall.refusal(spark, request, subject)
     if refusal is not None:
         return _no_plan(spark, refusal)
-    if not request.to.by_list:
+    if not (request.to.by_list or overall.is_in_source(request, subject)):
         return _judge(spark, snapshot, request, subject, targets.target_rows(snapshot, request, subject))
     try:
         listed = _listed(spark, snapshot, request, subject)
@@ -60,6 +60,8 @@ def plan(spark: SparkSession, snapshot: PlanFrames, request: Request) -> Planned
 
 
 def _listed(spark: SparkSession, snapshot: PlanFrames, request: Request, subject: Subject) -> DataFrame:
+    if overall.is_in_source(request, subject):
+        return lists.at_source_position(spark, snapshot.offsets, request.value, subject)
     if request.to is To.FILE:
         return lists.from_file(spark, request.reference or "", subject)
     return lists.from_connector(snapshot.offsets, request.reference or "", subject)
@@ -74,6 +76,8 @@ def _judge(
     counts = count(decided)
     similar = overall.similar_topics(snapshot, subject, overall.unknown_topics(decided, counts))
     verdicts = rules.row_verdicts(decided, request, subject, similar)
+    if slots.are_concerned(subject):
+        verdicts = verdicts.unionByName(slots.slot_verdicts(snapshot, subject, decided))
     whole = overall.whole_verdicts(snapshot, request, subject, counts, flawed=flawed)
     if whole:
         verdicts = verdicts.unionByName(verdict_frame(spark, whole))

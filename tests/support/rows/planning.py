@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_provider_connect_offsets.observe.slots import Slot
 from airflow_provider_connect_offsets.offsets.document import Entry, JsonMap, canonical
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, TopicPartition, family_of
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow
@@ -175,7 +176,7 @@ class Planner:
 
     spark: SparkSession
 
-    def snapshot(self, connectors: Iterable[Connector], logs: Logs) -> PlanFrames:
+    def snapshot(self, connectors: Iterable[Connector], logs: Logs, slots: Iterable[Slot] = ()) -> PlanFrames:
         listed = list(connectors)
         bounds = [
             {
@@ -197,6 +198,7 @@ class Planner:
             self._frame(schemas.CONNECTORS, [connector.row() for connector in listed]),
             self._frame(schemas.CONNECTOR_OFFSETS, [row for connector in listed for row in connector.offset_rows()]),
             self._frame(schemas.LOG_BOUNDS, bounds),
+            self._frame(schemas.REPLICATION_SLOTS, [slot.row(listed[0].name, NOW) for slot in slots]),
         )
 
     def _frame(self, schema: schemas.Schema, rows: list[dict[str, Any]]) -> DataFrame:
@@ -207,13 +209,14 @@ class Planner:
         connector: Connector,
         *others: Connector,
         logs: Logs = ORDERS,
+        slots: Any = (),
         to: str,
         only_back: Any = False,
         **asked: str,
     ) -> Plan:
         """Plan a request for the first connector."""
         request = replace(Request.parse(connector=connector.name, to=to, now=NOW, **asked), only_back=only_back)
-        planned = plan(self.spark, self.snapshot([connector, *others], logs), request)
+        planned = plan(self.spark, self.snapshot([connector, *others], logs, slots), request)
         # Rows and verdicts of a plan are few; the order of either means nothing.
         rows = sorted((row.asDict() for row in planned.rows.collect()), key=lambda row: str(row["partition"]))
         found = planned.verdicts.collect()

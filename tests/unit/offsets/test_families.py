@@ -21,7 +21,6 @@ from airflow_provider_connect_offsets.offsets.families import (
     OffsetReset,
     Sink,
     TopicPartition,
-    external_offsets,
     family_of,
 )
 from airflow_provider_connect_offsets.offsets.family import MAX_OFFSET
@@ -256,9 +255,3 @@ MIRROR, FILE = "org.apache.kafka.connect.mirror", "org.apache.kafka.connect.file
 def test_family_of(connector_type: ConnectorType, java_class: str, name: str) -> None:
     """By class name or the alias that Connect allows; a class of another package has no special family."""
     assert family_of(connector_type, java_class) is FAMILIES[name]
-
-
-def test_external_offsets() -> None:
-    """Some connectors are known to keep their position elsewhere too."""
-    assert external_offsets("io.debezium.connector.postgresql.PostgresConnector") == "its PostgreSQL replication slot"
-    assert external_offsets(f"{MIRROR}.MirrorSourceConnector") is None

@@ -32,6 +32,7 @@ from tests.support.rows.written import asking
             {"to": "offset", "value": "40", "topics": "a", "partitions": "2"},
             "Resume `flow` at position 40, in partition 2 of topics that match `a`.",
         ),
+        ({"to": "offset", "value": "0/16B3748"}, "Resume `flow` at position 0/16B3748, in all its partitions."),
         ({"to": "skip"}, "Skip the next record of `flow`, in all its partitions."),
         ({"to": "skip", "value": "3"}, "Skip the next 3 records of `flow`, in all its partitions."),
         (

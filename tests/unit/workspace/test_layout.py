@@ -98,6 +98,6 @@ def test_run_directory() -> None:
     assert part.uri == f"s3://bucket/offsets/change/{segment}/{unique_segment('flow a')}"
     attributes = {name: value for kind in RunDirectory.__mro__ for name, value in vars(kind).items()}
     uris = [getattr(run, name) for name, value in attributes.items() if isinstance(value, MemberPath)]
-    assert len(set(uris)) == len(uris) == 9
+    assert len(set(uris)) == len(uris) == 10
     assert all(uri.startswith(run.uri + "/") for uri in uris)
     assert journal_root("s3://bucket/offsets") == "s3://bucket/offsets/_journal"

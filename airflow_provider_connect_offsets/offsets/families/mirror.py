@@ -36,6 +36,7 @@ class MirrorSource(Family):
     """
 
     name: ClassVar[str] = "mirror_source"
+    classes: ClassVar[tuple[str, ...]] = ("org.apache.kafka.connect.mirror.MirrorSourceConnector",)
     partition_keys: ClassVar[Keys] = {"cluster": str, "topic": str, "partition": int}
     offset_keys: ClassVar[Keys] = {"offset": int}
     has_positions: ClassVar[bool] = True
@@ -99,6 +100,7 @@ class MirrorCheckpoint(Family):
     """MirrorCheckpointConnector stores offsets that its task never reads; only 0 is accepted."""
 
     name: ClassVar[str] = "mirror_checkpoint"
+    classes: ClassVar[tuple[str, ...]] = ("org.apache.kafka.connect.mirror.MirrorCheckpointConnector",)
     partition_keys: ClassVar[Keys] = {"group": str, "topic": str, "partition": int}
     offset_keys: ClassVar[Keys] = {"offset": int}
     why_no_position: ClassVar[str] = "a MirrorCheckpointConnector stores offsets and never reads them"
@@ -118,6 +120,7 @@ class MirrorHeartbeat(Family):
     """MirrorHeartbeatConnector stores offsets that its task never reads; only 0 is accepted."""
 
     name: ClassVar[str] = "mirror_heartbeat"
+    classes: ClassVar[tuple[str, ...]] = ("org.apache.kafka.connect.mirror.MirrorHeartbeatConnector",)
     partition_keys: ClassVar[Keys] = {"sourceClusterAlias": str, "targetClusterAlias": str}
     offset_keys: ClassVar[Keys] = {"offset": int}
     why_no_position: ClassVar[str] = "a MirrorHeartbeatConnector stores offsets and never reads them"

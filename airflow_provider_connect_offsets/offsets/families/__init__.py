@@ -2,7 +2,8 @@
 
 Every rule about *one* offset is in a family and nowhere else; the pipeline calls it. People name positions (the next
 record to be read); a family converts a position to what its connector stores, and back. ``family`` has what all
-families share, ``mirror`` those of MirrorMaker 2.
+families share, ``mirror`` those of MirrorMaker 2, ``postgres`` and ``databases`` those of connectors that read
+databases, and ``own_families`` those that other distributions bring.
 
 Sources: ``SinkUtils`` (Connect runtime), ``FileStreamSourceConnector.alterOffsets`` (connect-file), KIP-875.
 """
@@ -14,7 +15,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.offsets.document import JsonMap, Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.families.databases import (
+    DebeziumMongoDb,
+    DebeziumMySql,
+    DebeziumOracle,
+    DebeziumSqlServer,
+    JdbcSource,
+)
+from airflow_provider_connect_offsets.offsets.families.mirror import MirrorCheckpoint, MirrorHeartbeat, MirrorSource
+from airflow_provider_connect_offsets.offsets.families.own import GROUP, own_families
+from airflow_provider_connect_offsets.offsets.families.postgres import DebeziumPostgres
 from airflow_provider_connect_offsets.offsets.family import (
     MAX_INT,
     MAX_LONG,
@@ -29,7 +41,6 @@ from airflow_provider_connect_offsets.offsets.family import (
     topic_partition,
     whole_field,
 )
-from airflow_provider_connect_offsets.offsets.mirror import MirrorCheckpoint, MirrorHeartbeat, MirrorSource
 from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule
 
 __all__ = [
@@ -39,6 +50,7 @@ __all__ = [
     "Config",
     "ConnectorType",
     "ConsumerGroup",
+    "DebeziumPostgres",
     "Family",
     "FileStreamSource",
     "MirrorCheckpoint",
@@ -49,7 +61,7 @@ __all__ = [
     "TopicPartition",
     "are_of_sink",
     "config_told_by",
-    "external_offsets",
+    "family_named",
     "family_of",
 ]
 
@@ -113,6 +125,7 @@ class FileStreamSource(Family):
     """FileStreamSource stores how many bytes of its file it has read."""
 
     name: ClassVar[str] = "file_stream_source"
+    classes: ClassVar[tuple[str, ...]] = ("org.apache.kafka.connect.file.FileStreamSourceConnector",)
     partition_keys: ClassVar[Keys] = {"filename": str}
     offset_keys: ClassVar[Keys] = {"position": int}
     why_no_position: ClassVar[str] = "its offsets count bytes of a file, not records of a Kafka log"
@@ -139,16 +152,17 @@ FAMILIES: Mapping[str, Family] = {
         MirrorCheckpoint(),
         MirrorHeartbeat(),
         FileStreamSource(),
+        DebeziumPostgres(),
+        DebeziumMySql(),
+        DebeziumSqlServer(),
+        DebeziumMongoDb(),
+        DebeziumOracle(),
+        JdbcSource(),
     )
 }
-
-_MIRROR, _FILE = "org.apache.kafka.connect.mirror", "org.apache.kafka.connect.file"
-_SOURCES: Mapping[str, tuple[str, str]] = {
-    "MirrorSource": (_MIRROR, MirrorSource.name),
-    "MirrorCheckpoint": (_MIRROR, MirrorCheckpoint.name),
-    "MirrorHeartbeat": (_MIRROR, MirrorHeartbeat.name),
-    "FileStreamSource": (_FILE, FileStreamSource.name),
-}
+_NAMES = frozenset(FAMILIES)
+# Families whose keys occur in no other one: a partition alone says which connector it belongs to.
+_TOLD_BY_KEYS = (MirrorSource(), MirrorCheckpoint(), MirrorHeartbeat(), FileStreamSource())
 
 
 def family_of(connector_type: ConnectorType, connector_class: str) -> Family:
@@ -157,14 +171,45 @@ def family_of(connector_type: ConnectorType, connector_class: str) -> Family:
     Args:
         connector_type: Source, sink, or a consumer group.
         connector_class: Fully qualified class name, or the alias that Connect allows.
+
+    Raises:
+        BrokenFamily: No family of this package has the class, and one that another distribution brings can't be loaded.
     """
     if connector_type is ConnectorType.GROUP:
         return FAMILIES[ConsumerGroup.name]
     if connector_type is ConnectorType.SINK:
         return FAMILIES[Sink.name]
+    of_class = (family for family in FAMILIES.values() if _covers(family, connector_class))
+    return next(of_class, None) or next(
+        (family for family in own_families(_NAMES) if _covers(family, connector_class)), FAMILIES[Family.name]
+    )
+
+
+def family_named(name: str) -> Family:
+    """Return a family by its name in datasets.
+
+    Raises:
+        BrokenFamily: A distribution brings a family that can't be loaded.
+        InvalidInput: No installed distribution brings a family of that name.
+    """
+    if name in FAMILIES:
+        return FAMILIES[name]
+    own = {family.name: family for family in own_families(_NAMES)}
+    if name not in own:
+        raise InvalidInput(
+            f"There is no family {name!r} of connectors here: the distribution that brings it, by an entry point of "
+            f"the group {GROUP!r}, is not installed."
+        )
+    return own[name]
+
+
+def _covers(family: Family, connector_class: str) -> bool:
+    """Whether a class, its simple name, or that without ``Connector`` is one of the family's."""
     package, _, simple = connector_class.rpartition(".")
-    home, name = _SOURCES.get(simple.removesuffix("Connector"), ("", Family.name))
-    return FAMILIES[name if package in {"", home} else Family.name]
+    if package:
+        return connector_class.removesuffix("Connector") in {name.removesuffix("Connector") for name in family.classes}
+    ours = {name.rpartition(".")[2].removesuffix("Connector") for name in family.classes}
+    return simple.removesuffix("Connector") in ours
 
 
 def are_of_sink(offsets: Offsets) -> bool:
@@ -179,29 +224,13 @@ def config_told_by(partition: JsonMap) -> dict[str, str]:
     Returns:
         ``connector.class``, by the partition's keys (empty if unknown), and the file or source alias in the partition.
     """
-    named = next((name for name, (_, family) in _SOURCES.items() if _has_keys(FAMILIES[family], partition)), "")
-    config = {"connector.class": f"{named}Connector" if named else ""}
-    fields = {"file": "filename", "source.cluster.alias": "cluster"} if named else {}
+    family = next((family for family in _TOLD_BY_KEYS if _has_keys(family, partition)), None)
+    if family is None:
+        return {"connector.class": ""}
+    config = {"connector.class": family.classes[0].rpartition(".")[2]}
+    fields = {"file": "filename", "source.cluster.alias": "cluster"}
     return config | {setting: str(partition[field]) for setting, field in fields.items() if field in partition}
 
 
 def _has_keys(family: Family, partition: JsonMap) -> bool:
     return family.partition_keys is not None and set(family.partition_keys) == set(partition)
-
-
-# Parts of class names of connectors that also keep their position outside Connect's offsets, and where.
-_EXTERNAL = (
-    ("iceberg", "the snapshot summaries of its Iceberg tables and its control topic"),
-    ("couchbase", "the stream offsets that Couchbase's DCP keeps"),
-    ("io.debezium.connector.postgresql", "its PostgreSQL replication slot"),
-    ("io.debezium.connector.mysql", "its schema history topic"),
-    ("io.debezium.connector.sqlserver", "its schema history topic"),
-    ("io.confluent.connect.hdfs", "the file names it has written"),
-    ("io.confluent.connect.s3", "the object names it has written"),
-)
-
-
-def external_offsets(connector_class: str) -> str | None:
-    """Return where else a connector of this class keeps its position; None if unknown."""
-    name = connector_class.lower()
-    return next((where for part, where in _EXTERNAL if part in name), None)

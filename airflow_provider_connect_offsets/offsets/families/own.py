@@ -1,0 +1,67 @@
+"""Families of connectors that other distributions bring, by entry points of the group ``connect_offsets.families``.
+
+An entry point names a subclass of :class:`~airflow_provider_connect_offsets.offsets.family.Family` in a module that
+imports nothing but ``offsets`` and the standard library: Spark's driver and executors import it too. Standard library
+only, for the same reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from airflow_provider_connect_offsets.exceptions import BrokenFamily
+from airflow_provider_connect_offsets.offsets.family import Family
+
+GROUP = "connect_offsets.families"
+
+
+@cache
+def own_families(taken: frozenset[str]) -> tuple[Family, ...]:
+    """Load all families that other distributions bring.
+
+    They are loaded once per process, and not before a connector is of a class that this package does not know.
+
+    Args:
+        taken: Names of other families.
+
+    Raises:
+        BrokenFamily: One can't be loaded, or has a name that is taken.
+    """
+    loaded: dict[str, Family] = {}
+    for point in family_points():
+        family = _loaded(point)
+        if family.name in {*loaded, *taken}:
+            raise _broken(point, f"there is another family named {family.name!r}")
+        loaded[family.name] = family
+    return tuple(loaded.values())
+
+
+def family_points() -> Iterator[EntryPoint]:
+    """Yield the entry points of all families, always in the same order; loads none."""
+    yield from sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value))
+
+
+def distribution_of(point: EntryPoint) -> str:
+    """Name and version of the distribution that brings an entry point."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "of an unknown name"
+
+
+def _loaded(point: EntryPoint) -> Family:
+    try:
+        loaded = point.load()
+    except Exception as error:
+        raise _broken(point, f"{type(error).__name__}: {error}") from error
+    if not (isinstance(loaded, type) and issubclass(loaded, Family)):
+        raise _broken(point, f"{point.value} is no subclass of {Family.__module__}.{Family.__qualname__}")
+    if loaded.name == Family.name or not loaded.classes:
+        raise _broken(point, f"{point.value} needs a name and classes of its own")
+    return loaded()
+
+
+def _broken(point: EntryPoint, problem: str) -> BrokenFamily:
+    return BrokenFamily(
+        f"The distribution {distribution_of(point)} brings the family {point.name!r} of connectors, which can't be "
+        f"loaded: {problem}. Correct the distribution, or uninstall it; nothing was changed."
+    )

@@ -1,0 +1,122 @@
+"""Rules on LSNs and replication slots, for connectors of the family ``debezium_postgres``.
+
+PostgreSQL sends a slot's reader nothing from before ``confirmed_flush_lsn``: a request for an earlier LSN is forwarded
+to that without an error ("START_REPLICATION SLOT", PostgreSQL's manual). For an LSN beyond the log it sends nothing
+until the log gets there.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.offsets.families import DebeziumPostgres
+from airflow_provider_connect_offsets.offsets.families.postgres import slot_of
+from airflow_provider_connect_offsets.offsets.plan import Action
+from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
+from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, Subject, shaped
+from airflow_provider_connect_offsets.pipeline.plan.findings import finding
+from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
+
+
+def are_concerned(subject: Subject) -> bool:
+    """Whether the connector reads a replication slot."""
+    return subject.family.name == DebeziumPostgres.name
+
+
+def slot_verdicts(snapshot: PlanFrames, subject: Subject, rows: DataFrame) -> DataFrame:
+    """Judge the LSNs that a plan sets, by the slot that the snapshot observed.
+
+    Args:
+        snapshot: the snapshot; its ``slots`` has at most one row for the connector
+        subject: the connector
+        rows: the frame of ``effects``
+
+    Returns:
+        dataset ``verdicts``
+    """
+    lsns = rows.where(F.col("action") == Action.SET.value).select("partition", _lsn("before"), _lsn("after"))
+    slot = snapshot.slots.where(F.col("connector") == subject.name).drop("connector")
+    # At most one row on the right.
+    judged = lsns.join(slot, F.expr("true"), "left")
+    message = F.concat(F.lit(f"`{subject.name}`, partition `"), "partition", F.lit("`: "), F.col("finding.message"))
+    return shaped(
+        judged.withColumn("finding", F.explode(F.array_compact(F.array(*_findings(subject)))))
+        .withColumn("rule", F.col("finding.rule"))
+        .withColumn("severity", F.col("finding.severity"))
+        .withColumn("connector", F.lit(subject.name))
+        .withColumn("message", message),
+        VERDICTS,
+    )
+
+
+def _lsn(column: str) -> Column:
+    return F.get_json_object(column, "$.lsn").cast("long").alias(f"{column}_lsn")
+
+
+def _findings(subject: Subject) -> list[Column]:
+    slot = f"the replication slot `{slot_of(subject.config) or 'in slot.name'}`"
+    asked, stored = F.col("after_lsn"), F.col("before_lsn")
+    confirmed, current = F.col("confirmed_flush_lsn"), F.col("current_wal_lsn")
+    observed = current.isNotNull()
+    lost = observed & (confirmed.isNull() | F.coalesce(F.col("wal_status") == "lost", F.expr("false")))
+    behind, ahead = observed & (asked < confirmed), observed & (asked > current)
+    return [
+        finding(
+            Rule.SLOT_UNCHECKED,
+            Severity.WARNING,
+            ~observed,
+            f"no database connection is given (database_conn_id), so it is unknown whether {slot} still delivers the "
+            "changes from LSN ",
+            _text(asked),
+            " on. If it has confirmed more than that, the changes in between are never delivered, without any error.",
+        ),
+        finding(
+            Rule.SLOT_LOST,
+            Severity.ERROR,
+            lost,
+            f"{slot} does not exist, or PostgreSQL has removed the log that it needs, so a connector that resumes "
+            "misses all changes until now. Take a new snapshot instead: to=clear, with snapshot.mode=initial.",
+        ),
+        finding(
+            Rule.BEFORE_SLOT,
+            Severity.ERROR,
+            behind & ~lost,
+            "LSN ",
+            _text(asked),
+            f" lies before what {slot} has confirmed (confirmed_flush_lsn), which is ",
+            _text(confirmed),
+            ": PostgreSQL would send nothing from in between, without any error. Ask for that LSN or a later one; "
+            "for earlier changes take a new snapshot (to=clear, or an incremental one by a signal).",
+        ),
+        finding(
+            Rule.BEYOND_WAL,
+            Severity.ERROR,
+            ahead,
+            "LSN ",
+            _text(asked),
+            " lies beyond the end of PostgreSQL's write-ahead log, which is ",
+            _text(current),
+            ": the connector would run and deliver nothing until the log gets there. Ask for that LSN or an earlier "
+            "one.",
+        ),
+        finding(
+            Rule.REWIND,
+            Severity.WARNING,
+            (asked < stored) & ~F.coalesce(behind | lost, F.expr("false")),
+            *("the changes of all transactions that committed between LSN ", _text(asked), " and ", _text(stored)),
+            " are delivered again.",
+        ),
+        finding(
+            Rule.SKIP,
+            Severity.WARNING,
+            (asked > stored) & ~F.coalesce(ahead | lost, F.expr("false")),
+            *("the changes of transactions that committed between LSN ", _text(stored), " and ", _text(asked)),
+            " are never delivered.",
+        ),
+    ]
+
+
+def _text(lsn: Column) -> Column:
+    """An LSN as PostgreSQL writes it."""
+    return F.concat(F.hex(F.shiftright(lsn, 32)), F.lit("/"), F.hex(lsn.bitwiseAND(F.lit(0xFFFFFFFF))))

@@ -1,0 +1,150 @@
+"""Families of connectors that read databases: keys, types, LSNs, and the class names that they cover."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.offsets.document import JsonMap
+from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_named, family_of
+from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
+from airflow_provider_connect_offsets.offsets.families.postgres import DebeziumPostgres, lsn_text, parse_lsn, slot_of
+from airflow_provider_connect_offsets.offsets.family import MAX_OFFSET
+
+DEBEZIUM = "io.debezium.connector"
+CONFIG = {"topic.prefix": "db"}
+SERVER: JsonMap = {"server": "db"}
+JDBC_TABLE: JsonMap = {"protocol": "1", "table": "public.orders"}
+# As real connectors store them (docs/seen.md), and as their documentation has them.
+SOUND: list[tuple[str, JsonMap, JsonMap]] = [
+    (
+        "debezium_postgres",
+        SERVER,
+        {"lsn": 9, "lsn_proc": 9, "lsn_commit": 8, "txId": 732, "ts_usec": 1, "messageType": "INSERT"},
+    ),
+    ("debezium_postgres", SERVER, {"lsn": 1, "snapshot": "INITIAL", "last_snapshot_record": True, "txId": None}),
+    ("debezium_mysql", SERVER, {"file": "mysql-bin.000003", "pos": 154, "row": 1, "event": 2, "ts_sec": 1}),
+    ("debezium_mysql", SERVER, {"file": "b.1", "pos": 4, "gtids": "a-b:1-5", "transaction_id": "x"}),
+    (
+        "debezium_sqlserver",
+        {"server": "db", "database": "orders"},
+        {"commit_lsn": "00000027:00000ac0:0003", "change_lsn": "00000027:00000AC0:0002", "event_serial_no": 1},
+    ),
+    ("debezium_sqlserver", {"server": "db", "database": "orders"}, {"commit_lsn": "NULL", "change_lsn": None}),
+    ("debezium_mongodb", {"server_id": "db"}, {"resume_token": "8265E5", "sec": 1, "ord": 2}),
+    ("debezium_mongodb", {"server_id": "db", "rs": "rs0"}, {"sec": 1, "ord": 2, "initsync": True}),
+    ("debezium_oracle", SERVER, {"scn": "123", "commit_scn": "124:1:", "snapshot_scn": "1"}),
+    ("jdbc_source", JDBC_TABLE, {"incrementing": 7}),
+    ("jdbc_source", {"query": "query"}, {"timestamp": 5, "timestamp_nanos": 999_999_999, "incrementing": 7}),
+]
+BROKEN: list[tuple[str, JsonMap, JsonMap, list[str]]] = [
+    ("debezium_postgres", SERVER, {"lsn_proc": 5}, ["wrong_keys"]),
+    ("debezium_postgres", SERVER, {"lsn": "0/5"}, ["wrong_type"]),
+    ("debezium_postgres", SERVER, {"lsn": -5}, ["negative"]),
+    ("debezium_postgres", SERVER, {"lsn": 5, "last_snapshot_record": "yes"}, ["wrong_type"]),
+    ("debezium_postgres", {"server": "other"}, {"lsn": 5}, ["not_consumed"]),
+    ("debezium_postgres", {"sever": "db"}, {"lsn": 5}, ["wrong_keys"]),
+    ("debezium_mysql", SERVER, {"file": "b.1"}, ["wrong_keys"]),
+    ("debezium_mysql", SERVER, {"file": "b.1", "pos": "4"}, ["wrong_type"]),
+    ("debezium_sqlserver", SERVER, {"commit_lsn": "NULL"}, ["wrong_keys"]),
+    ("debezium_sqlserver", {"server": "db", "database": "o"}, {"commit_lsn": "27:ac0:3"}, ["wrong_type"]),
+    ("debezium_mongodb", SERVER, {"sec": 1}, ["wrong_keys"]),
+    ("debezium_mongodb", {"server_id": "x"}, {"sec": 1}, ["not_consumed"]),
+    ("debezium_mongodb", {"server_id": "db"}, {"ord": 1}, ["wrong_keys"]),
+    ("debezium_oracle", SERVER, {"scn": 123}, ["wrong_type"]),
+    ("debezium_oracle", SERVER, {"scn": "12x"}, ["wrong_type"]),
+    ("debezium_oracle", SERVER, {}, ["wrong_keys"]),
+    ("jdbc_source", {"table": "t", "schema": "s"}, {"incrementing": 7}, ["wrong_keys"]),
+    ("jdbc_source", {"query": 1}, {"incrementing": 7}, ["wrong_type"]),
+    ("jdbc_source", JDBC_TABLE, {"timestamp_nanos": 7}, ["wrong_keys"]),
+    ("jdbc_source", JDBC_TABLE, {"timestamp": 1, "timestamp_nanos": 1_000_000_000}, ["wrong_type"]),
+]
+
+
+@pytest.mark.parametrize(("name", "partition", "offset"), SOUND)
+def test_what_connectors_store_is_sound(name: str, partition: JsonMap, offset: JsonMap) -> None:
+    """No finding, also on keys that only some releases write; removing the offset is sound as well."""
+    assert list(family_named(name).check(partition, offset, CONFIG)) == []
+    assert list(family_named(name).check(partition, None, CONFIG)) == []
+
+
+@pytest.mark.parametrize(("name", "partition", "offset", "rules"), BROKEN)
+def test_what_a_connector_could_not_read_is_found(
+    name: str, partition: JsonMap, offset: JsonMap, rules: list[str]
+) -> None:
+    """By the rule that it breaks."""
+    assert [found.rule.value for found in family_named(name).check(partition, offset, CONFIG)] == rules
+
+
+def test_a_prefix_that_a_config_provider_hides_is_not_compared() -> None:
+    """Only workers resolve it."""
+    assert list(DebeziumPostgres().check(SERVER, {"lsn": 5}, {"topic.prefix": "${env:PREFIX}"})) == []
+    assert DebeziumPostgres().only_partition({"topic.prefix": "${env:PREFIX}"}) is None
+    assert DebeziumPostgres().only_partition(CONFIG) == SERVER
+    assert DebeziumPostgres().only_partition({"database.server.name": "old"}) == {"server": "old"}
+    assert (slot_of({}), slot_of({"slot.name": "s"}), slot_of({"slot.name": "${x:y}"})) == ("debezium", "s", None)
+
+
+@given(lsn=st.integers(1, MAX_OFFSET))
+def test_an_lsn_is_the_same_in_both_notations(lsn: int) -> None:
+    """PostgreSQL's text, in any case, and Debezium's number; the offset of it is sound and has that LSN."""
+    assert parse_lsn(lsn_text(lsn)) == parse_lsn(lsn_text(lsn).lower()) == parse_lsn(str(lsn)) == lsn
+    offset = DebeziumPostgres().offset_from(lsn_text(lsn))
+    assert offset == {"lsn": lsn}
+    assert list(DebeziumPostgres().check(SERVER, offset, CONFIG)) == []
+
+
+@pytest.mark.parametrize("text", ["", "0/", "/1", "0/G", "0/123456789", "-5", "5.0", "0/0", "0", "F0000000/0", "٣"])
+def test_anything_else_is_no_lsn(text: str) -> None:
+    """Zero is PostgreSQL's word for no LSN, and an LSN beyond a long can't be stored."""
+    with pytest.raises(InvalidRequest, match="LSN"):
+        parse_lsn(text)
+
+
+@pytest.mark.parametrize(
+    ("java_class", "name"),
+    [
+        (f"{DEBEZIUM}.postgresql.PostgresConnector", "debezium_postgres"),
+        ("PostgresConnector", "debezium_postgres"),
+        ("Postgres", "debezium_postgres"),
+        (f"{DEBEZIUM}.mysql.MySqlConnector", "debezium_mysql"),
+        (f"{DEBEZIUM}.mariadb.MariaDbConnector", "debezium_mysql"),
+        (f"{DEBEZIUM}.sqlserver.SqlServerConnector", "debezium_sqlserver"),
+        (f"{DEBEZIUM}.mongodb.MongoDbConnector", "debezium_mongodb"),
+        (f"{DEBEZIUM}.oracle.OracleConnector", "debezium_oracle"),
+        ("io.aiven.connect.jdbc.JdbcSourceConnector", "jdbc_source"),
+        ("io.confluent.connect.jdbc.JdbcSourceConnector", "jdbc_source"),
+        ("JdbcSource", "jdbc_source"),
+        ("com.example.PostgresConnector", "generic_source"),
+    ],
+)
+def test_classes_of_connectors_that_read_databases(java_class: str, name: str) -> None:
+    """By class name or the alias that Connect allows; a class of another package has no special family."""
+    assert family_of(ConnectorType.SOURCE, java_class) is family_named(name)
+
+
+@pytest.mark.parametrize(
+    ("java_class", "where"),
+    [
+        (f"{DEBEZIUM}.postgresql.PostgresConnector", "its PostgreSQL replication slot"),
+        (f"{DEBEZIUM}.mysql.MySqlConnector", "its schema history topic"),
+        (f"{DEBEZIUM}.jdbc.JdbcSinkConnector", "the rows of its tables"),
+        ("io.confluent.connect.s3.S3SinkConnector", "the object names it has written"),
+        ("io.confluent.connect.hdfs.HdfsSinkConnector", "the file names it has written"),
+        (
+            "org.apache.iceberg.connect.IcebergSinkConnector",
+            "the snapshot summaries of its Iceberg tables and its control topic",
+        ),
+        ("com.wepay.kafka.connect.bigquery.BigQuerySinkConnector", "the rows of its BigQuery tables"),
+        ("io.aiven.connect.jdbc.JdbcSinkConnector", "the rows of its tables"),
+    ],
+)
+def test_positions_kept_elsewhere(java_class: str, where: str) -> None:
+    """It is said where, and in whole sentences what a change of the offsets alone does."""
+    elsewhere = kept_elsewhere(java_class)
+    assert elsewhere is not None
+    assert elsewhere.where == where
+    assert elsewhere.effect.endswith(".")
+    assert kept_elsewhere("org.apache.kafka.connect.mirror.MirrorSourceConnector") is None
