@@ -69,16 +69,23 @@ def create(new: NewConnector, clients: Clients, journal: Journal, owner: Owner) 
         NotApplied: It could not be created, its offsets could not be proved, or it failed right after its start;
             nothing is left of it.
     """
-    exists = new.name in clients.control.connectors()
-    if exists and (done := _earlier(journal, owner, CREATE)):
-        return _stored(done)
-    _refuse_invalid(new, clients)
+    if (done := created_by(journal, clients, owner)) is not None:
+        return done
+    refuse_invalid(new, clients)
     stages: list[Stage] = [
         CreateConnector(new.name, clients, new.config),
         StartingOffsets(new, clients),
         *([] if new.state is State.STOPPED else [StartConnector(new.name, clients, new.state)]),
     ]
     return _stored(_made(stages, clients, journal, owner, title=CREATE, how=_Created(new.name)))
+
+
+def created_by(journal: Journal, clients: Clients, owner: Owner) -> int | None:
+    """Return the result of an earlier attempt of this task to create the journal's connector; None if it has none."""
+    if journal.connector not in clients.control.connectors():
+        return None
+    done = _earlier(journal, owner, CREATE)
+    return None if done is None else _stored(done)
 
 
 def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, kept: str) -> int:
@@ -194,7 +201,7 @@ class _Created(AsItIs):
         )
 
 
-def _refuse_invalid(new: NewConnector, clients: Clients) -> None:
+def refuse_invalid(new: NewConnector, clients: Clients) -> None:
     """Raise :class:`InvalidRequest` for what can be refused before anything is created."""
     class_name = new.config.get("connector.class", "")
     named = new.config.get("name", new.name)

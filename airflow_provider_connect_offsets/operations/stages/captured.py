@@ -19,8 +19,9 @@ log = logging.getLogger(__name__)
 STOP, ALTER, RESUME, CHECK = "stop_connector", "alter_offsets", "resume_connector", "look_at_records"
 EMPTY = "empty_topics"
 CREATE, DELETE = "create_connector", "delete_connector"
-# Key of a stage's specification: the Airflow connections of what it changes.
-CONNECTIONS = "connections"
+# Keys of a stage's specification: the Airflow connections of what it changes, the connector whose state another one
+# gets, and whether a connector's offsets are removed with it.
+CONNECTIONS, STATE_OF, WITH_OFFSETS = "connections", "state_of", "with_offsets"
 
 
 @dataclass(frozen=True, slots=True)
