@@ -1,15 +1,20 @@
-"""Connectors that are created at offsets, and deleted with their offsets."""
+"""Connectors that are created at offsets, copied or renamed with their offsets, and deleted with them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.connector import ConnectorOperator
+from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
 from airflow_provider_connect_offsets.operators.shared.common import owner_of
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
-from airflow_provider_connect_offsets.parameters.taking import Models
-from airflow_provider_connect_offsets.parameters.tasks import NewConnectorParams, WaitingParams
+from airflow_provider_connect_offsets.parameters.copying import CheckOnlyParams, CopyParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import NewConnectorParams, QuestionParams, WaitingParams
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -46,6 +51,72 @@ class CreateConnectorOperator(ConnectorOperator):
         count = create(new, connect.clients, connect.journal(new.name), owner_of(context))
         self.log.info("%r was created, and is %s; %d partitions have an offset.", new.name, new.state, count)
         return count
+
+
+class CopyConnectorOperator(ConnectorOperator):
+    """Create a connector with the settings and offsets of another one; with ``rename`` it takes that one's place.
+
+    The copy is created STOPPED, gets the offsets of the original, which are read back, and then the state that the
+    original has. If anything fails before the original is deleted or resumed, the original is as it was, and nothing is
+    left of the copy. Needs Kafka 3.7 or later. Returns in one sentence what was done; with ``dry_run``, what would be.
+    """
+
+    parameters: ClassVar[Models] = (CopyParams, CheckOnlyParams, StepConnectionParams, WaitingParams)
+    template_fields_renderers: ClassVar[dict[str, str]] = {"config": "json"}
+    ui_color = "#e3f3d3"
+
+    def step(self, connect: ConnectCluster, context: Context) -> str:
+        """Check, and copy."""
+        from airflow_provider_connect_offsets.operations.connector import copying
+
+        given = self.given(CopyParams)
+        what = copying.Copying(
+            given.connector,
+            given.new_name,
+            given.overrides,
+            rename=given.rename,
+            stop_original=given.stop_original,
+        )
+        if self.given(CheckOnlyParams).dry_run:
+            checked = copying.check(what, connect.clients)
+            sentence = copying.described(what, checked)
+        else:
+            count = copying.copy(what, connect.clients, connect.journal(given.connector), owner_of(context))
+            sentence = copying.done(what, count)
+        self.log.info("%s", sentence)
+        return sentence
+
+
+class RenameConnectorOperator(CopyConnectorOperator):
+    """Give a connector another name: a ``CopyConnectorOperator`` that deletes the original."""
+
+    preset: ClassVar[dict[str, Any]] = {"rename": True}
+
+
+class ApproveCopyOperator(TakesParameters, AskOperator):
+    """Ask a person whether a connector is to be copied or renamed, in the words of the ``dry_run`` (``summary``).
+
+    Without ``approval`` the run goes on at once; with ``plan_only``, and after a rejection, what follows is skipped.
+    """
+
+    parameters: ClassVar[Models] = (QuestionParams,)
+    preset: ClassVar[dict[str, Any]] = {"subject": "Copy a connector with its offsets?"}
+    summary: Any
+
+    def execute(self, context: Context) -> Any:
+        """Ask, go on, or skip the rest."""
+        with failing_clearly():
+            question = self.given(QuestionParams)
+        if question.plan_only:
+            raise AirflowSkipException(f"Dry run: nothing is changed. {self.summary}")
+        if not question.approval:
+            return None
+        self.body = str(self.summary)
+        return super().execute(context)
+
+    def record_rejection(self) -> None:
+        """Record the rejection in the log."""
+        self.log.warning("Rejected, so nothing was changed: %s", self.summary)
 
 
 class DeleteConnectorOperator(ConnectorOperator):

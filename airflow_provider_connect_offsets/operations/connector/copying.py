@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -20,6 +21,8 @@ from airflow_provider_connect_offsets.operations.stages.connector_stages import 
 from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, DeleteConnector
 from airflow_provider_connect_offsets.operations.stages.explained import CopyExplained
 from airflow_provider_connect_offsets.saga import Executor, Journal, Owner, SagaRecord, SagaState, Stage, Toward
+
+log = logging.getLogger(__name__)
 
 # A source partition, to find out whether another alias renames those of a MirrorSource.
 _ANY: JsonMap = {"cluster": "", "topic": "", "partition": 0}
@@ -86,7 +89,10 @@ def check(copying: Copying, clients: Clients) -> Copied:
     state = steps.intended_state(steps.lasting_status(clients, original.name))
     new = NewConnector(info.name, config, taken, state)
     existence.refuse_invalid(new, clients)
-    return Copied(original, new, tuple(_warnings(original, info, len(offsets.stored()) - len(taken))))
+    warnings = tuple(_warnings(original, info, len(offsets.stored()) - len(taken)))
+    for warning in warnings:
+        log.warning("%s", warning)
+    return Copied(original, new, warnings)
 
 
 def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> int:
@@ -129,6 +135,33 @@ def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> 
             raise _not_running(copying, error) from error
 
 
+def described(copying: Copying, checked: Copied) -> str:
+    """Describe what :func:`copy` would do."""
+    new, original = checked.new, checked.original
+    settings = ", ".join(sorted(copying.overrides)) or "none"
+    made = (
+        f"Create {new.name!r} with the settings of {original.name!r} (other ones: {settings}) and its offsets of "
+        f"{len(new.offsets)} partitions; it will be {new.state}."
+    )
+    return " ".join((made, _fate(copying), *checked.warnings))
+
+
+def done(copying: Copying, count: int) -> str:
+    """Describe what :func:`copy` has done."""
+    made = f"renamed to {copying.new_name!r}" if copying.rename else f"copied as {copying.new_name!r}"
+    return f"{copying.connector!r} was {made}, which has offsets of {count} partitions."
+
+
+def _fate(copying: Copying) -> str:
+    """Describe what becomes of the original."""
+    if copying.rename:
+        return f"{copying.connector!r} is stopped meanwhile, and then deleted with its offsets, which can't be undone."
+    both = "Then both run: what both read and write alike is delivered twice."
+    if copying.stop_original:
+        return f"{copying.connector!r} is stopped meanwhile, and resumed. {both}"
+    return f"{copying.connector!r} keeps running. {both}"
+
+
 class CopiedOffsets(StartingOffsets):
     """Write the offsets at which the original is stopped as those of its copy."""
 
@@ -169,7 +202,7 @@ def _beside(copying: Copying, clients: Clients, journal: Journal, owner: Owner) 
 
 
 def _again(record: SagaRecord, copying: Copying, clients: Clients) -> int:
-    """Request the states once more for a copy that an earlier attempt of this task has made: it may not have started."""
+    """Request the states once more, for a copy of an earlier attempt of this task: it may not have started."""
     try:
         for resumed in (one for one in record.stages if one.title == RESUME):
             wanted = PriorState.from_json(resumed.captured)
