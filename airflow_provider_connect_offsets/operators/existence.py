@@ -17,9 +17,12 @@ from airflow_provider_connect_offsets.parameters.taking import Models, TakesPara
 from airflow_provider_connect_offsets.parameters.tasks import NewConnectorParams, QuestionParams, WaitingParams
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
+    from airflow_provider_connect_offsets.offsets.document import Offsets
 
 
 class CreateConnectorOperator(ConnectorOperator):
@@ -36,17 +39,14 @@ class CreateConnectorOperator(ConnectorOperator):
     def step(self, connect: ConnectCluster, context: Context) -> int:
         """Create, write, prove, start."""
         from airflow_provider_connect_offsets.connect.protocols import State
-        from airflow_provider_connect_offsets.offsets.document import parse_rest
-        from airflow_provider_connect_offsets.operations.connector.existence import NewConnector, create
+        from airflow_provider_connect_offsets.operations.connector.existence import create
+        from airflow_provider_connect_offsets.operations.connector.new_connector import NewConnector
 
         given = self.given(NewConnectorParams)
         if given.state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
             raise InvalidRequest(f"{given.connector!r}: state {given.state!r} is none of RUNNING, PAUSED and STOPPED.")
-        try:
-            offsets = parse_rest({"offsets": list(given.offsets or [])})
-        except InvalidDocument as error:
-            raise InvalidRequest(f"Nothing was created: {given.connector!r}: {error}.") from error
         config = {str(name): str(value) for name, value in dict(given.config).items()}
+        offsets = _starting_offsets(given, config, connect)
         new = NewConnector(given.connector, config, offsets, State(given.state), given.inherit)
         count = create(new, connect.clients, connect.journal(new.name), owner_of(context))
         self.log.info("%r was created, and is %s; %d partitions have an offset.", new.name, new.state, count)
@@ -139,3 +139,21 @@ class DeleteConnectorOperator(ConnectorOperator):
         count = delete(name, connect.clients, connect.journal(name), owner_of(context), kept=kept)
         self.log.info("%r was deleted with its offsets of %d partitions, which are kept in %s", name, count, kept)
         return kept
+
+
+def _starting_offsets(given: NewConnectorParams, config: Mapping[str, str], connect: ConnectCluster) -> Offsets:
+    """Return the offsets that are given, or computed for ``start_at``; raises :class:`InvalidRequest`."""
+    from airflow_provider_connect_offsets.offsets.document import parse_rest
+    from airflow_provider_connect_offsets.operations.connector.new_connector import StartAt, log_offsets
+
+    if given.start_at:
+        if given.offsets or given.start_at not in set(StartAt):
+            raise InvalidRequest(
+                f"Nothing was created: {given.connector!r}: start_at={given.start_at!r} must be earliest or latest, "
+                "and goes without offsets."
+            )
+        return log_offsets(given.connector, config, StartAt(given.start_at), connect.clients)
+    try:
+        return parse_rest({"offsets": list(given.offsets or [])})
+    except InvalidDocument as error:
+        raise InvalidRequest(f"Nothing was created: {given.connector!r}: {error}.") from error

@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_kip199, parse_rest
 from airflow_provider_connect_offsets.operations.connector import existence
-from airflow_provider_connect_offsets.operations.connector.existence import NewConnector
+from airflow_provider_connect_offsets.operations.connector.new_connector import NewConnector
 from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.saga.executor import Toward
 from sandbox import Sandbox, wait_for

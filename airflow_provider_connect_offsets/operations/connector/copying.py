@@ -14,7 +14,13 @@ from airflow_provider_connect_offsets.offsets.copied import copied, stale_settin
 from airflow_provider_connect_offsets.offsets.document import JsonMap, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, MirrorSource, external_offsets
 from airflow_provider_connect_offsets.operations.connector import existence
-from airflow_provider_connect_offsets.operations.connector.existence import NewConnector, StartingOffsets
+from airflow_provider_connect_offsets.operations.connector.existence import StartingOffsets
+from airflow_provider_connect_offsets.operations.connector.new_connector import (
+    NewConnector,
+    installed,
+    latest_warning,
+    refuse_invalid,
+)
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
 from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
@@ -53,18 +59,15 @@ class Copied:
 
     Attributes:
         original: The original.
+        info: The copy as a connector.
         new: The copy, with the offsets that the original has committed so far.
         warnings: Sentences for people.
     """
 
     original: ConnectorInfo
+    info: ConnectorInfo
     new: NewConnector
     warnings: tuple[str, ...]
-
-    @property
-    def info(self) -> ConnectorInfo:
-        """The copy as a connector."""
-        return ConnectorInfo(self.new.name, self.original.type, self.new.config)
 
 
 def check(copying: Copying, clients: Clients) -> Copied:
@@ -81,18 +84,20 @@ def check(copying: Copying, clients: Clients) -> Copied:
     if copying.new_name in clients.control.connectors():
         raise _refused(copying, f"a connector {copying.new_name!r} exists. Choose another name, or delete it first")
     config = _config(original, copying)
-    info = ConnectorInfo(copying.new_name, original.type, config)
+    info = installed(copying.new_name, config, clients)
     _refuse_misfit(original, info, copying)
     offsets = clients.offsets.read_offsets(original.name)
     taken = _taken(original, info, offsets)
     _refuse_unfound(taken, original, info, copying)
     state = steps.intended_state(steps.lasting_status(clients, original.name))
     new = NewConnector(info.name, config, taken, state)
-    existence.refuse_invalid(new, clients)
+    refuse_invalid(new, clients)
     warnings = tuple(_warnings(original, info, len(offsets.stored()) - len(taken)))
+    if copying.rename or copying.stop_original:  # otherwise the creation says so
+        warnings += tuple(filter(None, [latest_warning(info, taken, clients)]))
     for warning in warnings:
         log.warning("%s", warning)
-    return Copied(original, new, warnings)
+    return Copied(original, info, new, warnings)
 
 
 def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> int:

@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.operations.connector import existence
-from airflow_provider_connect_offsets.operations.connector.existence import NewConnector
+from airflow_provider_connect_offsets.operations.connector.new_connector import NewConnector
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 from sandbox.connectors import file_sink_config
