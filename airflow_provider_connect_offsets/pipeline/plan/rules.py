@@ -108,8 +108,8 @@ def _duplicate(request: Request) -> Column:
         "it is listed ",
         F.col("times"),
         " times, ",
-        F.when(F.col("conflicting"), "with different offsets. ").otherwise("always with the same offset. "),
-        F.when(conflict, "Keep one of them.").otherwise(""),
+        F.when(F.col("conflicting"), "with different offsets.").otherwise("always with the same offset."),
+        F.when(conflict, " Keep one of them.").otherwise(""),
     )
 
 

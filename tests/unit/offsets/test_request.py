@@ -12,7 +12,6 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.requests.columns import TableColumns
 from airflow_provider_connect_offsets.offsets.requests.request import PartitionSet, Request, To
 
-
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
