@@ -67,10 +67,10 @@ class CopyConnectorOperator(ConnectorOperator):
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
         """Check, and copy."""
-        from airflow_provider_connect_offsets.operations.connector import copying
+        from airflow_provider_connect_offsets.operations.connector import copy_check, copying
 
         given = self.given(CopyParams)
-        what = copying.Copying(
+        what = copy_check.Copying(
             given.connector,
             given.new_name,
             given.overrides,
@@ -78,11 +78,11 @@ class CopyConnectorOperator(ConnectorOperator):
             stop_original=given.stop_original,
         )
         if self.given(CheckOnlyParams).dry_run:
-            checked = copying.check(what, connect.clients)
-            sentence = copying.described(what, checked)
+            checked = copy_check.check(what, connect.clients)
+            sentence = copy_check.described(what, checked)
         else:
             count = copying.copy(what, connect.clients, connect.journal(given.connector), owner_of(context))
-            sentence = copying.done(what, count)
+            sentence = copy_check.done(what, count)
         self.log.info("%s", sentence)
         return sentence
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -18,6 +20,8 @@ from tests.support.airflow.dag_runs import Ran
 
 pytestmark = pytest.mark.jobs
 RunDag = Callable[..., Ran]
+DAGS = Path(__file__).parent / "dags"
+PAGE = Path(__file__).parents[2] / "docs" / "use-cases" / "copy-or-rename.md"
 RECORDS = 20
 
 
@@ -57,6 +61,26 @@ def test_it_says_what_it_will_do_and_renames(sandbox: Sandbox, run_dag: RunDag, 
     assert [one for one in sandbox.connect.connectors() if one.startswith(name)] == [f"{name}-2"]
     assert sandbox.connect.config(f"{name}-2")["errors.tolerance"] == "all"
     assert sandbox.connect.stored(f"{name}-2") == [{"kafka_offset": RECORDS}]
+
+
+def test_the_dag_of_the_page(sandbox: Sandbox, run_dag: RunDag, name: str) -> None:
+    """It is shown line by line, and splits a sink of two topics: each copy has its own topic's offset."""
+    shown = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert shown == [(DAGS / "split_orders.py").read_text()]
+    topics = [f"{name}-eu", f"{name}-us"]
+    for topic in topics:
+        sandbox.target.create_topic(topic)
+        sandbox.target.produce(topic, ["one", "two"])
+    sandbox.connect.update_config(name, file_sink_config(",".join(topics), sandbox.data / f"{name}.txt"))
+    wait_for(lambda: sandbox.connect.stored(name).count({"kafka_offset": 2}), 2, 60, "it commits nothing")
+
+    ran = run_dag("split_orders", DAGS, connector=name)
+
+    assert ran.state == "success", ran.output
+    [entry] = sandbox.connect.offsets(f"{name}-us")
+    assert entry == {"partition": {"kafka_topic": topics[1], "kafka_partition": 0}, "offset": {"kafka_offset": 2}}
+    states = [sandbox.connect.wait_state(f"{name}-{part}", "RUNNING", tasks=1) for part in ("eu", "us")]
+    assert len(states) == 2
 
 
 @pytest.mark.usefixtures("connections")

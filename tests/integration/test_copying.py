@@ -11,8 +11,8 @@ import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotApplied, NotRunning, UnknownConnector
-from airflow_provider_connect_offsets.operations.connector import copying
-from airflow_provider_connect_offsets.operations.connector.copying import Copying
+from airflow_provider_connect_offsets.operations.connector import copy_check, copying
+from airflow_provider_connect_offsets.operations.connector.copy_check import Copying
 from sandbox import Sandbox, wait_for
 from sandbox.connectors import file_source_config, mirror_source_config
 from tests.support.flows.copying import CopiedSink
@@ -88,7 +88,7 @@ def test_a_mirror_source_is_copied_to_another_alias_and_fewer_topics(sandbox: Sa
     how = Copying(name, f"{name}-copy", {"topics": topics[0], "source.cluster.alias": f"other{mark}"}, rename=True)
 
     with source_changer.clients() as clients:
-        checked = copying.check(how, clients)
+        checked = copy_check.check(how, clients)
         assert copying.copy(how, clients, source_changer.journal(name), owner()) == 1
 
     assert [text for text in checked.warnings if text.startswith("1 partitions of")]

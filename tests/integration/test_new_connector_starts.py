@@ -77,6 +77,19 @@ def test_a_sink_that_begins_at_the_end_or_the_start(sandbox: Sandbox, target_cha
     assert starts == {StartAt.EARLIEST: at(sink.topic, 0), StartAt.LATEST: at(sink.topic, RECORDS)}
 
 
+def test_the_first_record_is_out_of_reach_of_a_setting(sandbox: Sandbox, source_changer: Changer) -> None:
+    """A MirrorSource resumes at 0 by having no offset, and then auto.offset.reset=latest would start it at the end."""
+    topic = f"created-{uuid4().hex[:8]}"
+    sandbox.source.create_topic(topic)
+    config = mirror_source_config(sandbox, topic, overrides={"consumer.auto.offset.reset": "latest"})
+
+    with (
+        source_changer.clients() as clients,
+        pytest.raises(InvalidRequest, match="can't begin at earliest: no offset can be stored for the first record of"),
+    ):
+        log_offsets("new", config, StartAt.EARLIEST, clients)
+
+
 def test_what_has_no_log_to_begin_in(sandbox: Sandbox, target_changer: Changer) -> None:
     """A file is no log; and a topic that does not exist has no end."""
     sink = NewSink.ready(sandbox, target_changer)

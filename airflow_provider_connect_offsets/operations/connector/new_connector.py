@@ -65,9 +65,17 @@ def log_offsets(name: str, config: Mapping[str, str], start_at: StartAt, clients
 
 
 def _entries(info: ConnectorInfo, start_at: StartAt, bounds: Mapping[TopicPartition, Bounds]) -> Iterator[Entry]:
+    reset = info.family.offset_reset(info.config)
     for where, log in sorted(bounds.items()):
         partition = info.family.partition_of(where, info.config)
         offset = info.family.offset_at(log.log_end if start_at is StartAt.LATEST else log.log_start)
+        if offset is None and start_at is StartAt.EARLIEST and reset is not OffsetReset.EARLIEST:
+            raise _no_start(
+                info.name,
+                start_at,
+                f"no offset can be stored for the first record of {where.topic!r}, partition {where.partition}, and "
+                f"without one auto.offset.reset={reset} decides; leave that setting out",
+            )
         if partition is not None and offset is not None:
             yield Entry.of(partition, offset)
 
