@@ -74,8 +74,7 @@ class Rule(StrEnum):
     NOTHING_TO_CHANGE = "nothing_to_change", "The plan changes something."
     UNREADABLE = (
         "unreadable",
-        "The file, query or connector that offsets are taken from can be read, and has some for this connector; each row "
-        "of a table has a topic, a partition and a position.",
+        "The file, query or connector that offsets are taken from can be read, and has some for this connector.",
     )
     FOREIGN_SYNCS = (
         "foreign_syncs",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -14,21 +14,12 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotAppli
 from airflow_provider_connect_offsets.operations.connector import copy_check, copying
 from airflow_provider_connect_offsets.operations.connector.copy_check import Copying
 from sandbox import Sandbox, wait_for
-from sandbox.connectors import file_source_config, mirror_source_config
+from sandbox.connectors import mirror_source_config
 from tests.support.flows.copying import CopiedSink
-from tests.support.flows.existence import RECORDS, NewSink, owner
+from tests.support.flows.existence import RECORDS, NewSink, file_source, owner
 from tests.support.flows.flows import Changer, text
 
-pytestmark = pytest.mark.jobs
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left(sandbox: Sandbox) -> Iterator[None]:
-    """Other tests count which connectors of the sandbox are stopped."""
-    yield
-    for name in sandbox.connect.connectors():
-        if name.startswith("created-"):
-            sandbox.connect.delete(name)
+pytestmark = [pytest.mark.jobs, pytest.mark.usefixtures("nothing_created_left")]
 
 
 def running(sandbox: Sandbox, changer: Changer, **overrides: str) -> NewSink:
@@ -131,11 +122,7 @@ def test_a_source_keeps_its_state_and_its_place_in_the_file(
     sandbox: Sandbox, target_changer: Changer, tmp_path: Path
 ) -> None:
     """STOPPED before, STOPPED afterwards; nothing is left under the old name."""
-    name, file = f"created-{uuid4().hex[:8]}", tmp_path / "lines.txt"
-    file.write_text("one\ntwo\n")
-    config = file_source_config(name, file)
-    sandbox.connect.create(name, config)
-    wait_for(lambda: len(sandbox.connect.stored(name)), 1, 60, "it stores no offset")
+    name, config = file_source(sandbox, tmp_path)
     sandbox.connect.stop(name)
     sandbox.connect.wait_state(name, "STOPPED")
     before = sandbox.connect.offsets(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
@@ -17,17 +16,8 @@ from sandbox.connectors import file_source_config, mirror_source_config
 from tests.support.flows.existence import RECORDS, NewSink, at, owner
 from tests.support.flows.flows import Changer, text
 
-pytestmark = pytest.mark.jobs
+pytestmark = [pytest.mark.jobs, pytest.mark.usefixtures("nothing_created_left")]
 OLD = 5
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left(sandbox: Sandbox) -> Iterator[None]:
-    """Other tests count which connectors of the sandbox are stopped."""
-    yield
-    for name in sandbox.connect.connectors():
-        if name.startswith("created-"):
-            sandbox.connect.delete(name)
 
 
 @pytest.mark.parametrize(
