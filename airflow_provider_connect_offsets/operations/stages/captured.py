@@ -77,6 +77,12 @@ def alteration_in(record: SagaRecord) -> Alteration | None:
     return None if stage is None or stage.progress is Progress.PENDING else Alteration.from_json(stage.captured)
 
 
+def alteration_of(record: SagaRecord, connector: str) -> Alteration | None:
+    """Return the same if they are the offsets of ``connector``: a dead copy of it has altered those of another one."""
+    stage = record.of_title(ALTER)
+    return alteration_in(record) if stage is not None and stage.subject == connector else None
+
+
 def is_applied(record: SagaRecord) -> bool:
     """True if a saga has changed something, and is done."""
     alteration = alteration_in(record)
