@@ -47,7 +47,10 @@ def left(state: SagaState, *, stopped: bool = True, rename: bool = False) -> Sag
     ("record", "said"),
     [
         (left(SagaState.UNDONE), "was undone: nothing is left of 'new', and the connector is RUNNING again."),
-        (left(SagaState.UNDONE, stopped=False), "nothing is left of 'new', and the connector was not touched."),
+        (
+            left(SagaState.UNDONE, stopped=False),
+            "was undone: nothing is left of 'new', and the connector was not touched.",
+        ),
         (left(SagaState.DONE), "was finished: 'new' has its offsets, and the connector has its prior state."),
         (left(SagaState.DONE, rename=True), "was finished: 'new' has its offsets, and the connector is deleted."),
         (left(SagaState.ABANDONED), "was given up. Someone else has changed it."),
