@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from itertools import product
 
@@ -16,6 +15,7 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 from tests.support.faults.fault_table import Ending, Note
 from tests.support.faults.faulty_clients import Fault, Faults, Killed
+from tests.support.faults.moments import each_call
 from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.flows.copying import CopiedSink
 from tests.support.flows.existence import NewSink, owner
@@ -55,13 +55,8 @@ def test_broken_at_each_call(
     """Original and copy are as before, or as requested; the next attempt ends what was begun."""
     counted, place = Faults(), CELLS.index((action, fault))
     _act(_ready(sandbox, creator, action), counted, owner())
-    moments = list(product(range(len(counted.calls)), (False, True)))
-    if not whole:
-        moments = moments[(place + int(os.environ["FAULT_SEED"])) % SHARE :: SHARE]
     endings: set[Ending] = set()
-    for number, (at, after) in enumerate(moments):
-        successor = (RecoveredBy.RETRY, RecoveredBy.PERSON)[(number + place) % 2]
-        faults = Faults(fault, at, after)
+    for faults, successor in each_call(fault, counted, place=place, share=1 if whole else SHARE):
         with faults.naming(action, successor), faults.files(monkeypatch):
             endings |= _cell(_ready(sandbox, creator, action), action, faults, successor)
     for ending in sorted(endings):
