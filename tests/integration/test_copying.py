@@ -10,7 +10,13 @@ from uuid import uuid4
 import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotApplied, NotRunning, UnknownConnector
+from airflow_provider_connect_offsets.exceptions import (
+    InvalidRequest,
+    NotApplied,
+    NotRunning,
+    Overlap,
+    UnknownConnector,
+)
 from airflow_provider_connect_offsets.operations.connector import copy_check, copying
 from airflow_provider_connect_offsets.operations.connector.copy_check import Copying
 from sandbox import Sandbox, wait_for
@@ -201,3 +207,19 @@ def test_an_unknown_connector_is_not_copied(sandbox: Sandbox, target_changer: Ch
     """One that never was."""
     with pytest.raises(UnknownConnector):
         CopiedSink.of(NewSink.ready(sandbox, target_changer), rename=True).copy()
+
+
+@pytest.mark.parametrize("rename", [False, True])
+def test_a_connector_that_another_run_changes_is_not_copied(
+    sandbox: Sandbox, target_changer: Changer, *, rename: bool
+) -> None:
+    """It may be at offsets that are about to be undone; nothing is created meanwhile, and nothing is left claimed."""
+    sink = NewSink.ready(sandbox, target_changer, state=State.STOPPED)
+    sink.create()
+    copied = CopiedSink.of(sink, rename=rename)
+
+    with target_changer.journal(sink.new.name).claim(owner()), pytest.raises(Overlap, match=sink.new.name):
+        copied.copy()
+
+    assert (sink.exists, copied.exists) == (True, False)
+    assert copied.copy() == 1

@@ -22,6 +22,8 @@ from airflow_provider_connect_offsets.operations.connector.new_connector import 
 from airflow_provider_connect_offsets.operations.stages import steps
 
 log = logging.getLogger(__name__)
+# A property of source connectors: the topic that their offsets are stored in, in place of the worker's.
+_OWN_TOPIC = "offsets.storage.topic"
 # A source partition, to find out whether another alias renames those of a MirrorSource.
 _ANY: JsonMap = {"cluster": "", "topic": "", "partition": 0}
 
@@ -60,6 +62,16 @@ class Copied:
     info: ConnectorInfo
     new: NewConnector
     warnings: tuple[str, ...]
+
+    @property
+    def removes_offsets(self) -> bool:
+        """Whether a rename removes the original's offsets: not from a group that the copy takes over.
+
+        Nor from an offsets topic of its own: where workers run with ``exactly.once.source.support``, Kafka answers such
+        a removal only after 90 s, and leaves it half done.
+        """
+        is_shared = self.original.group_id is not None and self.original.group_id == self.info.group_id
+        return not is_shared and _OWN_TOPIC not in self.original.config
 
 
 def check(copying: Copying, clients: Clients) -> Copied:

@@ -81,12 +81,11 @@ class CopiedOffsets(StartingOffsets):
 def _stages(copying: Copying, checked: Copied, clients: Clients) -> list[Stage]:
     """Return the stages; the original is stopped only once Connect has accepted the copy's settings."""
     original, new = checked.original, checked.new
-    is_shared = original.group_id is not None and original.group_id == checked.info.group_id
     return [
         CreateConnector(new.name, clients, new.config),
         StopConnector(original.name, clients, optional=copying.rename),
         CopiedOffsets(checked, clients, copying),
-        DeleteConnector(original.name, clients, with_offsets=not is_shared)
+        DeleteConnector(original.name, clients, with_offsets=checked.removes_offsets)
         if copying.rename
         else ResumeConnector(original.name, clients),
         ResumeConnector(new.name, clients, state_of=original.name),
@@ -94,11 +93,13 @@ def _stages(copying: Copying, checked: Copied, clients: Clients) -> list[Stage]:
 
 
 def _beside(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> int:
-    """Copy a connector that keeps running: as any other new connector."""
+    """Copy a connector that keeps running: as any other new connector, while no other run may change the original."""
     of_copy = journal.sibling(copying.new_name)
     if (done := existence.created_by(of_copy, clients, owner)) is not None:
         return done
-    return existence.create(check(copying, clients).new, clients, of_copy, owner)
+    with journal.claim(owner) as entry:
+        recovery.recover(entry, Toward.BACK, clients)
+        return existence.create(check(copying, clients).new, clients, of_copy, owner)
 
 
 def _again(record: SagaRecord, copying: Copying, clients: Clients) -> int:
