@@ -13,7 +13,7 @@ from airflow_provider_connect_offsets.operations.connector.copy_check import (
     refuse_unfound,
     taken_over,
 )
-from airflow_provider_connect_offsets.operations.connector.existence import StartingOffsets
+from airflow_provider_connect_offsets.operations.connector.existence import RemovedOffsets, StartingOffsets
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
 from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
@@ -81,15 +81,17 @@ class CopiedOffsets(StartingOffsets):
 def _stages(copying: Copying, checked: Copied, clients: Clients) -> list[Stage]:
     """Return the stages; the original is stopped only once Connect has accepted the copy's settings."""
     original, new = checked.original, checked.new
-    return [
+    copied: list[Stage] = [
         CreateConnector(new.name, clients, new.config),
         StopConnector(original.name, clients, optional=copying.rename),
         CopiedOffsets(checked, clients, copying),
-        DeleteConnector(original.name, clients, with_offsets=checked.removes_offsets)
-        if copying.rename
-        else ResumeConnector(original.name, clients),
-        ResumeConnector(new.name, clients, state_of=original.name),
     ]
+    if not copying.rename:
+        last: list[Stage] = [ResumeConnector(original.name, clients)]
+    else:
+        removed = [RemovedOffsets(original.name, clients, kept="", optional=True)] if checked.removes_offsets else []
+        last = [*removed, DeleteConnector(original.name, clients)]
+    return [*copied, *last, ResumeConnector(new.name, clients, state_of=original.name)]
 
 
 def _beside(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> int:

@@ -122,17 +122,18 @@ class StartingOffsets(WriteOffsets):
 
 
 class RemovedOffsets(ResetOffsets):
-    """Remove all offsets of a connector, which are written to a file before."""
+    """Remove all offsets of a connector, which are written to a file before; ``kept``: its URI, or empty for none."""
 
-    def __init__(self, connector: str, clients: Clients, kept: str) -> None:
-        super().__init__(connector, clients)
+    def __init__(self, connector: str, clients: Clients, kept: str, *, optional: bool = False) -> None:
+        super().__init__(connector, clients, optional=optional)
         self._kept = kept
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Write the file, and return what is stored."""
         captured = super().capture(earlier)
         prior = Offsets.from_json(captured["prior_offsets"])
-        write_bytes(self._kept, kip199_document({self.subject: prior}).encode())
+        if self._kept:
+            write_bytes(self._kept, kip199_document({self.subject: prior}).encode())
         before = PriorState.before(earlier, self.subject, cluster=self.cluster)
         return {**captured, "prior_state": before.state.value}
 

@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 STOP, ALTER, RESUME, CHECK = "stop_connector", "alter_offsets", "resume_connector", "look_at_records"
 EMPTY = "empty_topics"
 CREATE, DELETE = "create_connector", "delete_connector"
-# Keys of a stage's specification: the Airflow connections of what it changes, the connector whose state another one
-# gets, and whether a connector's offsets are removed with it.
-CONNECTIONS, STATE_OF, WITH_OFFSETS = "connections", "state_of", "with_offsets"
+# Keys of a stage's specification: the Airflow connections of what it changes, and the connector whose state another one
+# gets.
+CONNECTIONS, STATE_OF = "connections", "state_of"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,9 @@ def alteration_in(record: SagaRecord) -> Alteration | None:
 
 def alteration_of(record: SagaRecord, connector: str) -> Alteration | None:
     """Return the same if they are the offsets of ``connector``: a dead copy of it has altered those of another one."""
-    stage = record.of_title(ALTER)
-    return alteration_in(record) if stage is not None and stage.subject == connector else None
+    of_connector = (one for one in record.stages if (one.title, one.subject) == (ALTER, connector))
+    stage = next(of_connector, None)
+    return None if stage is None or stage.progress is Progress.PENDING else Alteration.from_json(stage.captured)
 
 
 def is_applied(record: SagaRecord) -> bool:

@@ -20,10 +20,8 @@ from airflow_provider_connect_offsets.exceptions import (
     Unsupported,
 )
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
-from airflow_provider_connect_offsets.operations.stages import steps
-from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, CREATE, DELETE, WITH_OFFSETS
+from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, CREATE, DELETE
 from airflow_provider_connect_offsets.saga.stage import (
     Captures,
     Done,
@@ -132,51 +130,23 @@ class CreateConnector(_ExistenceStage):
 
 
 class DeleteConnector(_ExistenceStage):
-    """Delete a connector; nobody can undo it, as its configuration has secrets that the journal must not hold.
-
-    Args:
-        connector: Its name.
-        clients: Clients of the Connect cluster.
-        with_offsets: True if its offsets are removed first, as another connector has them by then.
-    """
+    """Delete a connector; nobody can undo it, as its configuration has secrets that the journal must not hold."""
 
     title = DELETE
     kind = Kind.PIVOT
 
-    def __init__(self, connector: str, clients: Clients, *, with_offsets: bool = False) -> None:
-        super().__init__(connector, clients)
-        self._with_offsets = with_offsets
-
-    def spec(self) -> JsonMap:
-        """Return also whether offsets are removed."""
-        return {**super().spec(), **({WITH_OFFSETS: True} if self._with_offsets else {})}
-
-    def capture(self, earlier: Captures) -> JsonMap:
-        """Return the offsets that are removed."""
-        del earlier
-        return self._clients.offsets.read_offsets(self.subject).as_json() if self._with_offsets else {}
-
     def do(self, captured: JsonMap) -> Done:
-        """Remove its offsets if that was requested, delete it, and wait until it is gone.
-
-        Raises :class:`NotApplied` and store errors.
-        """
-        if self._with_offsets and Offsets.from_json(captured).stored():
-            with suppress(UnknownConnector):
-                self._clients.offsets.reset_offsets(self.subject)
-                steps.prove(self._clients, self.subject, Offsets())
+        """Delete it and wait until it is gone; raises :class:`NotApplied` and store errors."""
+        del captured
         self._delete()
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE if there is no such connector; PARTIAL if it is there without its offsets."""
+        """DONE if there is no such connector."""
+        del captured
         if self._existing() is None:
             return StageState(Found.DONE)
-        found = Found.BEFORE
-        if self._with_offsets:
-            stored = self._clients.offsets.read_offsets(self.subject)
-            found = Found.PARTIAL if steps.differences(stored, Offsets.from_json(captured)) else Found.BEFORE
-        return StageState(found, NotApplied(f"{self.subject!r} is still there."))
+        return StageState(Found.BEFORE, NotApplied(f"{self.subject!r} is still there."))
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Nothing was deleted yet."""

@@ -19,7 +19,6 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     RESUME,
     STATE_OF,
     STOP,
-    WITH_OFFSETS,
     connections_of,
 )
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
@@ -43,15 +42,13 @@ log = logging.getLogger(__name__)
 
 _BUILDERS: Mapping[str, Callable[[StageRecord, Clients], Stage]] = {
     STOP: lambda record, clients: StopConnector(record.subject, clients, optional=record.spec["optional"]),
-    ALTER: lambda record, clients: AlterOffsets(record.subject, clients),
+    ALTER: lambda record, clients: AlterOffsets(record.subject, clients, optional=record.spec.get("optional", False)),
     RESUME: lambda record, clients: ResumeConnector(
         record.subject, clients, optional=record.spec["optional"], state_of=record.spec.get(STATE_OF)
     ),
     CHECK: lambda record, clients: CheckRecords(record.subject, clients),
     CREATE: lambda record, clients: CreateConnector(record.subject, clients),
-    DELETE: lambda record, clients: DeleteConnector(
-        record.subject, clients, with_offsets=record.spec.get(WITH_OFFSETS, False)
-    ),
+    DELETE: lambda record, clients: DeleteConnector(record.subject, clients),
     EMPTY: lambda record, clients: EmptyTopics.built(record.subject, clients, record.spec),
 }
 
