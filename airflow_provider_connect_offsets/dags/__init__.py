@@ -9,6 +9,7 @@
 
 from airflow_provider_connect_offsets.dags.connector_offsets_backfill import connector_offsets_backfill
 from airflow_provider_connect_offsets.dags.connector_offsets_change import connector_offsets_change
+from airflow_provider_connect_offsets.dags.connector_offsets_copy import connector_offsets_copy
 from airflow_provider_connect_offsets.dags.connector_offsets_fleet import connector_offsets_fleet
 from airflow_provider_connect_offsets.dags.connector_offsets_orphans import connector_offsets_orphans
 from airflow_provider_connect_offsets.dags.connector_offsets_stepwise import connector_offsets_stepwise
@@ -22,6 +23,7 @@ from airflow_provider_connect_offsets.dags.mirror_reset import mirror_reset
 __all__ = [
     "connector_offsets_backfill",
     "connector_offsets_change",
+    "connector_offsets_copy",
     "connector_offsets_fleet",
     "connector_offsets_orphans",
     "connector_offsets_stepwise",

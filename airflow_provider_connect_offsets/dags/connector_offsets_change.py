@@ -22,7 +22,8 @@ def connector_offsets_change(**values: Any) -> None:
     | `skip` | `1` | after so many records, for example a poison record |
     | `offset` | `4711` | the record with that offset |
     | `clear` | | wherever `auto.offset.reset` says, as no offset is stored any more |
-    | `file` | a URI | the positions in a KIP-199 JSON, REST JSON, CSV or Parquet file |
+    | `file` | a URI | the positions in a KIP-199 JSON, REST JSON, JSON lines, CSV or Parquet file |
+    | `query` | Spark SQL | the positions that a query returns, of any table that your Spark knows |
     | `connector` | a name | the position of that other connector |
     | `current` | | its position: nothing is changed, positions and log offsets are shown |
 

@@ -40,7 +40,7 @@ def connector_offsets_stepwise(**values: Any) -> None:
 
     get = SnapshotConnectorOffsetsOperator(
         task_id="get",
-        **{name: values[name] for name in ("connector", "to", "value", "topics", "partitions")},
+        **{name: values[name] for name in ("connector", "to", "value", "topics", "partitions", "columns")},
         **clients,
     )
     run_uri: Any = get.output

@@ -140,6 +140,18 @@ class Family:
         del config
         return OffsetReset.EARLIEST
 
+    def under(self, partition: JsonMap, config: Config, *, before: Config) -> JsonMap:
+        """Return the source partition as a connector with settings ``config`` names it; ``before`` named it so far.
+
+        This base class knows Debezium's connectors, whose partitions have ``topic.prefix`` as ``server`` (Java class
+        ``io.debezium.connector.common.Partition`` and its subclasses), and leaves those of all others as they are.
+        """
+        prefix, prior = plain(config, "topic.prefix"), before.get("topic.prefix")
+        is_debezium = config.get("connector.class", "").startswith("io.debezium.")
+        if is_debezium and prefix and prior and partition.get("server") == prior:
+            return {**partition, "server": prefix}
+        return partition
+
     def check(self, partition: JsonMap, offset: JsonMap | None, config: Config) -> Iterator[Finding]:
         """Yield the findings against storing ``offset`` for ``partition`` (None: removing its offset)."""
         yield from check_map(partition, self.partition_keys, "partition")

@@ -86,7 +86,7 @@ class Rule(StrEnum):
     NOTHING_TO_CHANGE = "nothing_to_change", "The plan changes something."
     UNREADABLE = (
         "unreadable",
-        "The file or connector that offsets are taken from can be read, and has some for this connector.",
+        "The file, query or connector that offsets are taken from can be read, and has some for this connector.",
     )
     FOREIGN_SYNCS = (
         "foreign_syncs",

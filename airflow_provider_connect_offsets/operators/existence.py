@@ -1,21 +1,29 @@
-"""Connectors that are created at offsets, and deleted with their offsets."""
+"""Connectors that are created at offsets, copied or renamed with their offsets, and deleted with them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.providers.common.compat.sdk import AirflowSkipException
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.connector import ConnectorOperator
-from airflow_provider_connect_offsets.operators.shared.common import owner_of, run_key
-from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges, asset_of
+from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
+from airflow_provider_connect_offsets.operators.shared.common import owner_of
+from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
-from airflow_provider_connect_offsets.parameters.taking import Models
-from airflow_provider_connect_offsets.parameters.tasks import NewConnectorParams, WaitingParams
+from airflow_provider_connect_offsets.parameters.copying import CheckOnlyParams, CopyParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import NewConnectorParams, QuestionParams, WaitingParams
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from airflow.sdk import Context
 
     from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
+    from airflow_provider_connect_offsets.offsets.document import Offsets
 
 
 class CreateConnectorOperator(TellsChanges, ConnectorOperator):
@@ -32,23 +40,89 @@ class CreateConnectorOperator(TellsChanges, ConnectorOperator):
     def step(self, connect: ConnectCluster, context: Context) -> int:
         """Create, write, prove, start."""
         from airflow_provider_connect_offsets.connect.protocols import State
-        from airflow_provider_connect_offsets.offsets.document import parse_rest
-        from airflow_provider_connect_offsets.operations.connector.existence import NewConnector, create
+        from airflow_provider_connect_offsets.operations.connector.existence import create
+        from airflow_provider_connect_offsets.operations.connector.new_connector import NewConnector
 
         given = self.given(NewConnectorParams)
         if given.state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
             raise InvalidRequest(f"{given.connector!r}: state {given.state!r} is none of RUNNING, PAUSED and STOPPED.")
-        try:
-            offsets = parse_rest({"offsets": list(given.offsets or [])})
-        except InvalidDocument as error:
-            raise InvalidRequest(f"Nothing was created: {given.connector!r}: {error}.") from error
         config = {str(name): str(value) for name, value in dict(given.config).items()}
+        offsets = _starting_offsets(given, config, connect)
         new = NewConnector(given.connector, config, offsets, State(given.state), given.inherit)
         count = create(new, connect.clients, connect.journal(new.name), owner_of(context))
         self.log.info("%r was created, and is %s; %d partitions have an offset.", new.name, new.state, count)
-        extra = {"kind": ChangeKind.CREATED.value, "name": new.name, "run": run_key(context), "partitions": count}
-        self.tell(context, extra, of=lambda: asset_of(connect, new.name))
+        self.tell_existence(context, connect, new.name, count, kind=ChangeKind.CREATED)
         return count
+
+
+class CopyConnectorOperator(TellsChanges, ConnectorOperator):
+    """Create a connector with the settings and offsets of another one; with ``rename`` it takes that one's place.
+
+    The copy is created STOPPED, gets the offsets of the original, which are read back, and then the state that the
+    original has. If anything fails before the original is deleted or resumed, the original is as it was, and nothing is
+    left of the copy. Needs Kafka 3.7 or later. Returns in one sentence what was done; with ``dry_run``, what would be.
+    The creation of the copy is an event of its asset, and so is the deletion of the original.
+    """
+
+    parameters: ClassVar[Models] = (CopyParams, CheckOnlyParams, StepConnectionParams, WaitingParams)
+    template_fields_renderers: ClassVar[dict[str, str]] = {"config": "json"}
+    ui_color = "#e3f3d3"
+
+    def step(self, connect: ConnectCluster, context: Context) -> str:
+        """Check, and copy."""
+        from airflow_provider_connect_offsets.operations.connector import copy_check, copying
+
+        given = self.given(CopyParams)
+        what = copy_check.Copying(
+            given.connector,
+            given.new_name,
+            given.overrides,
+            rename=given.rename,
+            stop_original=given.stop_original,
+        )
+        if self.given(CheckOnlyParams).dry_run:
+            checked = copy_check.check(what, connect.clients)
+            sentence = copy_check.described(what, checked)
+        else:
+            count = copying.copy(what, connect.clients, connect.journal(given.connector), owner_of(context))
+            sentence = copy_check.done(what, count)
+            self.tell_existence(context, connect, given.new_name, count, kind=ChangeKind.CREATED)
+            if given.rename:
+                self.tell_existence(context, connect, given.connector, count, kind=ChangeKind.DELETED)
+        self.log.info("%s", sentence)
+        return sentence
+
+
+class RenameConnectorOperator(CopyConnectorOperator):
+    """Give a connector another name: a ``CopyConnectorOperator`` that deletes the original."""
+
+    preset: ClassVar[dict[str, Any]] = {"rename": True}
+
+
+class ApproveCopyOperator(TakesParameters, AskOperator):
+    """Ask a person whether a connector is to be copied or renamed, in the words of the ``dry_run`` (``summary``).
+
+    Without ``approval`` the run goes on at once; with ``plan_only``, and after a rejection, what follows is skipped.
+    """
+
+    parameters: ClassVar[Models] = (QuestionParams,)
+    preset: ClassVar[dict[str, Any]] = {"subject": "Copy a connector with its offsets?"}
+    summary: Any
+
+    def execute(self, context: Context) -> Any:
+        """Ask, go on, or skip the rest."""
+        with failing_clearly():
+            question = self.given(QuestionParams)
+        if question.plan_only:
+            raise AirflowSkipException(f"Dry run: nothing is changed. {self.summary}")
+        if not question.approval:
+            return None
+        self.body = str(self.summary)
+        return super().execute(context)
+
+    def record_rejection(self) -> None:
+        """Record the rejection in the log."""
+        self.log.warning("Rejected, so nothing was changed: %s", self.summary)
 
 
 class DeleteConnectorOperator(TellsChanges, ConnectorOperator):
@@ -71,6 +145,23 @@ class DeleteConnectorOperator(TellsChanges, ConnectorOperator):
         name = self.connector
         count = delete(name, connect.clients, connect.journal(name), owner_of(context), kept=kept)
         self.log.info("%r was deleted with its offsets of %d partitions, which are kept in %s", name, count, kept)
-        extra = {"kind": ChangeKind.DELETED.value, "name": name, "run": run_key(context), "partitions": count}
-        self.tell(context, {**extra, "offsets_uri": kept}, of=lambda: asset_of(connect, name))
+        self.tell_existence(context, connect, name, count, kind=ChangeKind.DELETED, offsets_uri=kept)
         return kept
+
+
+def _starting_offsets(given: NewConnectorParams, config: Mapping[str, str], connect: ConnectCluster) -> Offsets:
+    """Return the offsets that are given, or computed for ``start_at``; raises :class:`InvalidRequest`."""
+    from airflow_provider_connect_offsets.offsets.document import parse_rest
+    from airflow_provider_connect_offsets.operations.connector.new_connector import StartAt, log_offsets
+
+    if given.start_at:
+        if given.offsets or given.start_at not in set(StartAt):
+            raise InvalidRequest(
+                f"Nothing was created: {given.connector!r}: start_at={given.start_at!r} must be earliest or latest, "
+                "and goes without offsets."
+            )
+        return log_offsets(given.connector, config, StartAt(given.start_at), connect.clients)
+    try:
+        return parse_rest({"offsets": list(given.offsets or [])})
+    except InvalidDocument as error:
+        raise InvalidRequest(f"Nothing was created: {given.connector!r}: {error}.") from error

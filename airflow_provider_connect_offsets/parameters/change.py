@@ -32,6 +32,7 @@ TO: dict[str | None, str] = {
     "skip": "skip: after so many records",
     "clear": "clear: store nothing, so that auto.offset.reset decides",
     "file": "file: what a file says",
+    "query": "query: what a query in Spark SQL returns",
     "connector": "connector: where another connector resumes",
     "current": "current: change nothing, show positions and log offsets",
 }
@@ -59,10 +60,17 @@ class PlaceParams(SelectionParams):
     to: Text = choice("Resume at", "Where to resume.", section=Section.WHERE, values=TO, default="current")
     value: Text = optional(
         "Value",
-        "What goes with it: a moment, a duration (PT2H), a number of records, a position, a URI, or a connector's "
-        "name. Empty for earliest, latest, current and clear.",
+        "What goes with it: a moment, a duration (PT2H), a number of records, a position, a URI, a query, or a "
+        "connector's name. Empty for earliest, latest, current and clear.",
         section=Section.WHERE,
         example="2026-01-31T03:00:00+01:00",
+    )
+    columns: Text = optional(
+        "Columns of the table",
+        "For file and query: which columns have topic, partition, and either position (the next offset to be read) or "
+        "last (the last one that was delivered). Empty: they are called so.",
+        section=Section.WHERE,
+        example="topic=kafka_topic,partition=part,last=max_offset",
     )
     only_back: Flag = argument(
         "Whether partitions that have not come that far stay where they are, so that nothing unread is skipped.",
@@ -78,6 +86,7 @@ class PlaceParams(SelectionParams):
             topics=self.topics,
             partitions=self.partitions,
             noun=noun,
+            columns=self.columns,
             now=now,
         )
         return replace(requested, only_back=self.only_back)

@@ -92,6 +92,11 @@ class NewConnectorParams(OneConnectorParams):
         'Where it resumes, as Connect\'s REST API takes it: a list of ``{"partition": {…}, "offset": {…}}``.',
         default=None,
     )
+    start_at: Text = argument(
+        "In place of ``offsets``: ``earliest`` or ``latest``, the log start or log end of each partition that it reads "
+        "when it is created; needs ``kafka_conn_id``.",
+        default="",
+    )
     state: Text = argument("Its state afterwards: RUNNING, PAUSED or STOPPED.", default="RUNNING")
     inherit: Flag = argument(
         "Whether offsets that an earlier connector of this name has left stay stored; else they are removed.",

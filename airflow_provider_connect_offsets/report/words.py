@@ -64,6 +64,7 @@ def _target(request: Request) -> str:
         To.OFFSET: f"Resume {name} at position {request.value if request.amount is None else f'{amount:,}'}",
         To.SKIP: f"Skip {'the next record' if amount == 1 else f'the next {amount:,} records'} of {name}",
         To.FILE: f"Set the offsets of {name} to those in {request.reference}",
+        To.QUERY: f"Set the offsets of {name} to those that the query returns: {request.value_shown}",
         To.CONNECTOR: f"Set the offsets of {name} to those of {request.noun} `{request.reference}`",
     }[request.to]
 

@@ -27,7 +27,7 @@ def test_the_page_shows_the_dags_that_are_tested() -> None:
     """Line by line."""
     shown = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
-    assert shown == [(DAGS / f"{name}.py").read_text() for name in ("new_orders_sink", "old_orders_sink")]
+    assert shown == [(DAGS / f"{name}.py").read_text() for name in ("new_orders_sink", "new_mirror", "old_orders_sink")]
 
 
 def test_the_dags_of_the_page(sandbox: Sandbox, run_dag: RunDag, tmp_path: Path) -> None:

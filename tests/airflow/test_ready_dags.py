@@ -12,6 +12,7 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Param
 
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
+from airflow_provider_connect_offsets.operators.existence import ApproveCopyOperator
 from airflow_provider_connect_offsets.operators.orphans import ApproveRemovalOperator
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
 from sandbox.airflow import DAGS, parse_dags
@@ -45,7 +46,8 @@ def test_a_task_that_is_tried_again_does_not_wait_for_minutes(file: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("operator", "asked"), [(ApproveOffsetPlanOperator, {}), (ApproveRemovalOperator, {"remove": True})]
+    ("operator", "asked"),
+    [(ApproveOffsetPlanOperator, {}), (ApproveCopyOperator, {}), (ApproveRemovalOperator, {"remove": True})],
 )
 def test_a_question_has_a_time_limit_and_no_params_of_the_dag(operator: type[AskOperator], asked: Any) -> None:
     """Whatever the standard provider calls the limit; an answer would have to repeat the Params it shows."""
@@ -57,7 +59,7 @@ def test_a_question_has_a_time_limit_and_no_params_of_the_dag(operator: type[Ask
     assert limit == timedelta(hours=1)
 
 
-@pytest.mark.parametrize("operator", [ApproveOffsetPlanOperator, ApproveRemovalOperator])
+@pytest.mark.parametrize("operator", [ApproveOffsetPlanOperator, ApproveCopyOperator, ApproveRemovalOperator])
 def test_a_rejection_is_recorded_before_the_rest_is_skipped(
     operator: type[AskOperator], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,6 +15,7 @@ from sandbox import Sandbox
 from tests.support.faults.fault_cell import STEPS, Scenes
 from tests.support.faults.fault_table import Ending, Note, table, task_table
 from tests.support.flows.flow_changer import FlowChanger
+from tests.support.flows.flows import Changer
 
 SEED = "FAULT_SEED"
 
@@ -30,6 +32,17 @@ def scenes(sandbox: Sandbox, spark: SparkSession, tmp_path_factory: pytest.TempP
 def flows(sandbox: Sandbox, spark: SparkSession, tmp_path: Path) -> FlowChanger:
     """Resets of flows on the shared sandbox."""
     return FlowChanger.on(sandbox, tmp_path.as_uri(), spark)
+
+
+@pytest.fixture
+def creator(sandbox: Sandbox, tmp_path: Path) -> Iterator[Changer]:
+    """Opens clients; nothing is planned on Spark here, and nothing is left at the end."""
+    cluster = str(sandbox.target.cluster_id())
+    spark: Any = None
+    yield Changer(spark, tmp_path.as_uri(), sandbox.connect.url, sandbox.target, cluster, timeout=20)
+    for name in sandbox.connect.connectors():
+        if name.startswith("created-"):
+            sandbox.connect.delete(name)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,3 +28,12 @@ def source_changer(sandbox: Sandbox, spark: SparkSession, workspace: str) -> Cha
 def target_changer(sandbox: Sandbox, spark: SparkSession, workspace: str) -> Changer:
     """Changes connectors whose positions refer to the worker's own cluster."""
     return Changer(spark, workspace, sandbox.connect.url, sandbox.target)
+
+
+@pytest.fixture
+def nothing_created_left(sandbox: Sandbox) -> Iterator[None]:
+    """Connectors ``created-…`` are deleted: other tests count which connectors of the sandbox are stopped."""
+    yield
+    for name in sandbox.connect.connectors():
+        if name.startswith("created-"):
+            sandbox.connect.delete(name)

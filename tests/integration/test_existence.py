@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
@@ -20,23 +19,16 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_kip199, parse_rest
 from airflow_provider_connect_offsets.operations.connector import existence
-from airflow_provider_connect_offsets.operations.connector.existence import NewConnector
+from airflow_provider_connect_offsets.operations.connector.new_connector import NewConnector
 from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.saga.executor import Toward
 from sandbox import Sandbox, wait_for
-from sandbox.connectors import file_source_config, mirror_checkpoint_config, mirror_source_config
+from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
 from tests.support.faults.faulty_clients import Fault, Faults, Killed
-from tests.support.flows.existence import RECORDS, NewSink, at, owner
+from tests.support.flows.existence import RECORDS, NewSink, at, file_source, owner
 from tests.support.flows.flows import Changer, text
 
-
-@pytest.fixture(autouse=True)
-def _nothing_left(sandbox: Sandbox) -> Iterator[None]:
-    """Other tests count which connectors of the sandbox are stopped."""
-    yield
-    for name in sandbox.connect.connectors():
-        if name.startswith("created-"):
-            sandbox.connect.delete(name)
+pytestmark = pytest.mark.usefixtures("nothing_created_left")
 
 
 def test_a_sink_begins_at_the_record_asked_for(sandbox: Sandbox, target_changer: Changer, tmp_path: Path) -> None:
@@ -83,11 +75,7 @@ def test_offsets_of_an_earlier_connector_are_removed_unless_they_are_inherited(
     sandbox: Sandbox, target_changer: Changer, tmp_path: Path
 ) -> None:
     """Connect leaves a source's offsets behind when it is deleted by hand: who creates it again may be surprised."""
-    name, file = f"created-{uuid4().hex[:8]}", tmp_path / "lines.txt"
-    file.write_text("one\ntwo\n")
-    config = file_source_config(name, file)
-    sandbox.connect.create(name, config)
-    wait_for(lambda: len(sandbox.connect.stored(name)), 1, 60, "it stores no offset")
+    name, config = file_source(sandbox, tmp_path)
     sandbox.connect.delete(name)
 
     with target_changer.clients() as clients:

@@ -6,7 +6,7 @@ Sources: ``MirrorUtils``, ``MirrorSourceConnector``, ``MirrorSourceTask`` and ``
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -90,6 +90,10 @@ class MirrorSource(Family):
         names = ("source.consumer.auto.offset.reset", "consumer.auto.offset.reset")
         return OffsetReset.of(next((config[name] for name in names if config.get(name)), None))
 
+    def under(self, partition: JsonMap, config: Config, *, before: Config) -> JsonMap:
+        """Write the source alias anew, if it is another one."""
+        return _realiased(partition, {"cluster": "source"}, config, before)
+
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
         """Require the configured source alias."""
         yield from _check_alias(partition, "cluster", config, "source")
@@ -126,6 +130,10 @@ class MirrorHeartbeat(Family):
     why_no_position: ClassVar[str] = "a MirrorHeartbeatConnector stores offsets and never reads them"
     without_offset: ClassVar[str] = "nothing changes, since it never reads its offsets"
 
+    def under(self, partition: JsonMap, config: Config, *, before: Config) -> JsonMap:
+        """Write the aliases anew that are other ones."""
+        return _realiased(partition, {"sourceClusterAlias": "source", "targetClusterAlias": "target"}, config, before)
+
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
         """Require the configured aliases."""
         yield from _check_alias(partition, "sourceClusterAlias", config, "source")
@@ -151,6 +159,12 @@ def _check_zero(offset: JsonMap) -> Iterator[Finding]:
     if value is not None and value > 0:
         message = f"the offset must be 0, not {value}: MirrorMaker 2 refuses any other here, and never reads it"
         yield error(Rule.ONLY_ZERO, message)
+
+
+def _realiased(partition: JsonMap, sides: Mapping[str, str], config: Config, before: Config) -> JsonMap:
+    """Replace aliases that ``config`` changes; ``sides``: field of the partition → source or target."""
+    changed = {field: side for field, side in sides.items() if _alias(config, side) != _alias(before, side)}
+    return {**partition, **{field: _alias(config, side) for field, side in changed.items()}}
 
 
 def _alias(config: Config, side: str) -> str:

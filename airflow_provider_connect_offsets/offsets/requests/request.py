@@ -11,6 +11,7 @@ from enum import StrEnum
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.families import MAX_INT, MAX_LONG, ConnectorType
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
+from airflow_provider_connect_offsets.offsets.requests.columns import TableColumns
 from airflow_provider_connect_offsets.offsets.requests.patterns import selection
 from airflow_provider_connect_offsets.offsets.requests.values import ago
 
@@ -28,6 +29,7 @@ class To(StrEnum):
     OFFSET = "offset"
     SKIP = "skip"
     FILE = "file"
+    QUERY = "query"
     CONNECTOR = "connector"
 
     @property
@@ -42,8 +44,8 @@ class To(StrEnum):
 
     @property
     def by_list(self) -> bool:
-        """True if it takes whole offsets from a file or another connector."""
-        return self in {To.FILE, To.CONNECTOR}
+        """True if it takes a list of offsets: from a file, a query or another connector."""
+        return self in {To.FILE, To.QUERY, To.CONNECTOR}
 
     @property
     def needs_position(self) -> bool:
@@ -56,13 +58,16 @@ class To(StrEnum):
         return self in {To.SHIFT, To.SKIP}
 
 
+# Characters of a value in messages; the URIs of files are shorter.
+_MOST_SHOWN = 1000
 _EXPECTED = {
     To.DATETIME: "an ISO 8601 date and time with its offset from UTC, like 2026-01-31T03:00:00+01:00",
     To.DURATION: "an ISO 8601 duration, counted back from now, like PT2H or P1D",
     To.SHIFT: "a signed number of records, like -100",
     To.OFFSET: "a position, 0 or greater, or of a connector that reads a database one in its log, like 0/16B3748",
     To.SKIP: "how many records to skip, 1 or more",
-    To.FILE: "the URI of a KIP-199 JSON, REST JSON, CSV or Parquet file",
+    To.FILE: "the URI of a KIP-199 JSON, REST JSON, JSON lines, CSV or Parquet file",
+    To.QUERY: "a query in Spark SQL that returns topic, partition and position",
     To.CONNECTOR: "the name of another {noun}",
 }
 
@@ -108,10 +113,11 @@ class Request(JsonRecord):
         amount: Number of records of ``shift`` and ``skip``, position of ``offset``; else None, also for an ``offset``
             in another system's notation (``0/16B3748``), which the connector's family reads from ``value``.
         moment: Moment (UTC) of ``datetime`` and ``duration``; else None.
-        reference: URI of ``file``, name of ``connector``; else None.
+        reference: URI of ``file``, ``query`` itself, name of ``connector``; else None.
         noun: What ``connector`` is: a connector, or a consumer group.
         only_back: True if a partition whose position is before the requested one is left unchanged, so that no unread
             record is skipped.
+        columns: Which columns of a ``file`` or ``query`` have topic, partition and position; None: not said.
     """
 
     connector: str
@@ -124,9 +130,10 @@ class Request(JsonRecord):
     reference: str | None = None
     noun: str = ConnectorType.SINK.noun
     only_back: bool = False
+    columns: TableColumns | None = None
 
     @classmethod
-    def parse(  # noqa: PLR0913 - the parameters of a request, and what they are of
+    def parse(  # noqa: PLR0913 - what a person typed, each by its name
         cls,
         *,
         connector: str,
@@ -135,6 +142,7 @@ class Request(JsonRecord):
         topics: str | None = None,
         partitions: str | None = None,
         noun: str = ConnectorType.SINK.noun,
+        columns: str | None = None,
         now: datetime,
     ) -> Request:
         """Parse what a person typed.
@@ -146,6 +154,7 @@ class Request(JsonRecord):
             topics: Pattern for whole topic names; empty or None: all.
             partitions: Numbers and ranges, like ``0,3-5``; empty or None: all.
             noun: What ``connector`` is: a connector, or a consumer group.
+            columns: Text that :class:`TableColumns` reads; empty or None: not said.
             now: The moment that a ``duration`` counts back from.
 
         Raises:
@@ -165,6 +174,8 @@ class Request(JsonRecord):
             raise InvalidRequest(f"to={target} takes no value, but {text!r} was given")
         if target is To.CONNECTOR and text == connector:
             raise InvalidRequest(f"to=connector: {text!r} is the {noun} itself; name another one")
+        if columns and columns.strip() and target not in {To.FILE, To.QUERY}:
+            raise InvalidRequest(f"to={target} reads no table, but columns={columns.strip()!r} was given")
         return cls(
             connector=connector,
             noun=noun,
@@ -175,6 +186,7 @@ class Request(JsonRecord):
             amount=_parse_amount(target, text),
             moment=_parse_moment(target, text, now),
             reference=text if target.by_list else None,
+            columns=TableColumns.parse(columns) if columns and columns.strip() else None,
         )
 
     def selects(self, topic: str | None, partition: int | None) -> bool:
@@ -186,10 +198,22 @@ class Request(JsonRecord):
     def __str__(self) -> str:
         """Return the typed parameters, like ``to=offset value=5 topics=or.*``."""
         words = [f"to={self.to}"]
-        words += [f"value={self.value}"] if self.value else []
+        words += [f"value={self.value_shown}"] if self.value else []
         words += [f"topics={self.topics}"] if self.topics else []
         words += [f"partitions={self.partitions}"] if self.partitions else []
+        words += [f"columns={self.columns}"] if self.columns else []
         return " ".join(words)
+
+    @property
+    def value_shown(self) -> str:
+        """The value in one line, cut off if it is a long query."""
+        line = " ".join(self.value.split())
+        return line if len(line) <= _MOST_SHOWN else f"{line[:_MOST_SHOWN]}…"
+
+    @property
+    def reads_table(self) -> bool:
+        """True if each row of what it reads is a position, and none may be empty or listed twice."""
+        return self.to is To.QUERY or self.columns is not None
 
 
 def _parse_to(to: str) -> To:

@@ -99,8 +99,8 @@ class _Explained(AsItIs):
 class WriteOffsets(AlterOffsets):
     """Writes these offsets over any that are stored."""
 
-    def __init__(self, connector: str, clients: Clients, changes: Offsets) -> None:
-        super().__init__(connector, clients)
+    def __init__(self, connector: str, clients: Clients, changes: Offsets, *, optional: bool = False) -> None:
+        super().__init__(connector, clients, optional=optional)
         self._changes = changes
 
     def capture(self, earlier: Captures) -> JsonMap:
@@ -118,8 +118,8 @@ class WriteOffsets(AlterOffsets):
 class ResetOffsets(WriteOffsets):
     """Removes all offsets, by Connect's call for that."""
 
-    def __init__(self, connector: str, clients: Clients) -> None:
-        super().__init__(connector, clients, Offsets())
+    def __init__(self, connector: str, clients: Clients, *, optional: bool = False) -> None:
+        super().__init__(connector, clients, Offsets(), optional=optional)
 
     def changes(self, prior: Offsets) -> Offsets:
         """Return the removal of all offsets."""

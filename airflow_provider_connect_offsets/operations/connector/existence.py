@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import (
@@ -14,9 +13,14 @@ from airflow_provider_connect_offsets.exceptions import (
     UnknownConnector,
 )
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_map
-from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_of
+from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document
 from airflow_provider_connect_offsets.operations.connector.direct import ResetOffsets, WriteOffsets
+from airflow_provider_connect_offsets.operations.connector.new_connector import (
+    NewConnector,
+    installed,
+    latest_warning,
+    refuse_invalid,
+)
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
 from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
@@ -34,26 +38,8 @@ from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
 from airflow_provider_connect_offsets.saga.stage import Captures, Done, JsonMap, Kind, Stage, Undoing
 from airflow_provider_connect_offsets.workspace.files import write_bytes
 
+log = logging.getLogger(__name__)
 _OPERATIONS = {CREATE: "the creation", DELETE: "the deletion"}
-
-
-@dataclass(frozen=True, slots=True)
-class NewConnector:
-    """A connector that is to be created.
-
-    Attributes:
-        name: Its name.
-        config: Its configuration, which may have secrets.
-        offsets: Where it resumes; partitions that are not listed have no offset.
-        state: State after the creation: RUNNING, PAUSED or STOPPED.
-        inherit: Whether offsets that an earlier connector of the name has left stay stored; else they are removed.
-    """
-
-    name: str
-    config: Mapping[str, str]
-    offsets: Offsets = field(default_factory=Offsets)
-    state: State = State.RUNNING
-    inherit: bool = False
 
 
 def create(new: NewConnector, clients: Clients, journal: Journal, owner: Owner) -> int:
@@ -69,16 +55,25 @@ def create(new: NewConnector, clients: Clients, journal: Journal, owner: Owner) 
         NotApplied: It could not be created, its offsets could not be proved, or it failed right after its start;
             nothing is left of it.
     """
-    exists = new.name in clients.control.connectors()
-    if exists and (done := _earlier(journal, owner, CREATE)):
-        return _stored(done)
-    _refuse_invalid(new, clients)
+    if (done := created_by(journal, clients, owner)) is not None:
+        return done
+    refuse_invalid(new, clients)
+    if (warning := latest_warning(installed(new.name, new.config, clients), new.offsets, clients)) is not None:
+        log.warning("%s", warning)
     stages: list[Stage] = [
         CreateConnector(new.name, clients, new.config),
         StartingOffsets(new, clients),
         *([] if new.state is State.STOPPED else [StartConnector(new.name, clients, new.state)]),
     ]
     return _stored(_made(stages, clients, journal, owner, title=CREATE, how=_Created(new.name)))
+
+
+def created_by(journal: Journal, clients: Clients, owner: Owner) -> int | None:
+    """Return the result of an earlier attempt of this task to create the journal's connector; None if it has none."""
+    if journal.connector not in clients.control.connectors():
+        return None
+    done = _earlier(journal, owner, CREATE)
+    return None if done is None else _stored(done)
 
 
 def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, kept: str) -> int:
@@ -127,17 +122,18 @@ class StartingOffsets(WriteOffsets):
 
 
 class RemovedOffsets(ResetOffsets):
-    """Remove all offsets of a connector, which are written to a file before."""
+    """Remove all offsets of a connector, which are written to a file before; ``kept``: its URI, or empty for none."""
 
-    def __init__(self, connector: str, clients: Clients, kept: str) -> None:
-        super().__init__(connector, clients)
+    def __init__(self, connector: str, clients: Clients, kept: str, *, optional: bool = False) -> None:
+        super().__init__(connector, clients, optional=optional)
         self._kept = kept
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Write the file, and return what is stored."""
         captured = super().capture(earlier)
         prior = Offsets.from_json(captured["prior_offsets"])
-        write_bytes(self._kept, kip199_document({self.subject: prior}).encode())
+        if self._kept:
+            write_bytes(self._kept, kip199_document({self.subject: prior}).encode())
         before = PriorState.before(earlier, self.subject, cluster=self.cluster)
         return {**captured, "prior_state": before.state.value}
 
@@ -192,31 +188,6 @@ class _Created(AsItIs):
             f"{self._connector!r} was not created: {error} It could not be removed again: {failure} If it is "
             f"there, send DELETE /connectors/{self._connector}."
         )
-
-
-def _refuse_invalid(new: NewConnector, clients: Clients) -> None:
-    """Raise :class:`InvalidRequest` for what can be refused before anything is created."""
-    class_name = new.config.get("connector.class", "")
-    named = new.config.get("name", new.name)
-    if named != new.name:
-        raise InvalidRequest(f"Nothing was created: connector is {new.name!r}, but its configuration says {named!r}.")
-    types = {kind for name, kind in registry_of(clients).plugins().items() if _is_named(name, class_name)}
-    if len(types) != 1:
-        raise InvalidRequest(
-            f"Nothing was created: connector.class {class_name!r} of {new.name!r} is not installed on the worker. "
-            "GET /connector-plugins lists the classes that are."
-        )
-    family = family_of(ConnectorType(types.pop()), class_name)
-    for entry in new.offsets:
-        offset = None if entry.offset is None else parse_map(entry.offset)
-        for finding in family.check(parse_map(entry.partition), offset, new.config):
-            raise InvalidRequest(f"Nothing was created: {new.name!r}, partition {entry.partition}: {finding.message}.")
-
-
-def _is_named(installed: str, given: str) -> bool:
-    """Whether ``given`` is a class, its simple name, or that without ``Connector`` (``PluginUtils.simpleName``)."""
-    simple = installed.rpartition(".")[2]
-    return bool(given) and given in {installed, simple, simple.removesuffix("Connector")}
 
 
 def _key(owner: Owner, title: str) -> str:

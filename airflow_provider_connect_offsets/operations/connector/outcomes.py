@@ -11,6 +11,7 @@ from airflow_provider_connect_offsets.offsets.plan import OffsetPlan, PlanRow
 from airflow_provider_connect_offsets.operations.stages.captured import (
     RESUME,
     alteration_in,
+    alteration_of,
     deleted_in,
     prior_state_in,
 )
@@ -57,7 +58,7 @@ def recovered(plan: OffsetPlan, record: SagaRecord, message: str) -> Outcome:
     """Return the outcome of a saga that was left unfinished, and settled; ``message`` describes how."""
     applied_as = Result.RECORDS_DELETED if deleted_in(record) else Result.APPLIED
     result = {SagaState.DONE: applied_as, SagaState.UNDONE: Result.RESTORED}.get(record.state, Result.UNKNOWN)
-    alteration = alteration_in(record)
+    alteration = alteration_of(record, plan.connector)
     moved: tuple[MovedOffset, ...] = ()
     if alteration is not None and result is not Result.UNKNOWN:
         stored = alteration.prior_offsets if result is Result.RESTORED else alteration.expected

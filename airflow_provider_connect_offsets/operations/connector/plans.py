@@ -12,7 +12,7 @@ from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow, plan_digest
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
-from airflow_provider_connect_offsets.operations.stages.captured import alteration_in
+from airflow_provider_connect_offsets.operations.stages.captured import alteration_of
 from airflow_provider_connect_offsets.saga import SagaRecord, SagaState
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
@@ -84,7 +84,7 @@ def refuse_planned_on(record: SagaRecord, plan: OffsetPlan, message: str) -> Non
         plan: The plan.
         message: Describes how the saga was settled.
     """
-    alteration = alteration_in(record)
+    alteration = alteration_of(record, plan.connector)
     if alteration is None or record.state is not SagaState.UNDONE:
         return
     prior = alteration.prior_offsets.stored()

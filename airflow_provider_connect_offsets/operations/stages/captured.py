@@ -20,8 +20,9 @@ log = logging.getLogger(__name__)
 STOP, ALTER, RESUME, CHECK = "stop_connector", "alter_offsets", "resume_connector", "look_at_records"
 EMPTY = "empty_topics"
 CREATE, DELETE = "create_connector", "delete_connector"
-# Key of a stage's specification: the Airflow connections of what it changes.
-CONNECTIONS = "connections"
+# Keys of a stage's specification: the Airflow connections of what it changes, and the connector whose state another one
+# gets.
+CONNECTIONS, STATE_OF = "connections", "state_of"
 # Key of its specification: which store it changes, if that is no connector's.
 ORIGIN = "origin"
 
@@ -82,6 +83,13 @@ def is_of_group(record: SagaRecord) -> bool:
 def alteration_in(record: SagaRecord) -> Alteration | None:
     """Return what a saga has captured of the offsets that it alters; None before it has captured them."""
     stage = record.of_title(ALTER)
+    return None if stage is None or stage.progress is Progress.PENDING else Alteration.from_json(stage.captured)
+
+
+def alteration_of(record: SagaRecord, connector: str) -> Alteration | None:
+    """Return the same if they are the offsets of ``connector``: a dead copy of it has altered those of another one."""
+    of_connector = (one for one in record.stages if (one.title, one.subject) == (ALTER, connector))
+    stage = next(of_connector, None)
     return None if stage is None or stage.progress is Progress.PENDING else Alteration.from_json(stage.captured)
 
 

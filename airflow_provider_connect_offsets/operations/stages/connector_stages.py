@@ -8,7 +8,7 @@ from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Interfered, NotRunning, OutcomeUnknown, UnknownConnector
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.stages import steps
-from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, RESUME, STOP, PriorState
+from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, RESUME, STATE_OF, STOP, PriorState
 from airflow_provider_connect_offsets.saga import (
     Captures,
     Done,
@@ -108,15 +108,32 @@ class StopConnector(_StageOfConnector):
 
 
 class ResumeConnector(_StageOfConnector):
-    """Restores the state that a connector had before it was stopped, and waits for it; arguments as of the stop."""
+    """Restores the state that a connector had before it was stopped, and waits for it.
+
+    Args:
+        connector: Its name.
+        clients: Clients of its Connect cluster.
+        optional: As of the stop.
+        state_of: The connector that was stopped, if this one takes its place; None: the same.
+    """
 
     title = RESUME
     kind = Kind.FORWARD
     downtime = Downtime.ENDS
 
+    def __init__(
+        self, connector: str, clients: Clients, *, optional: bool = False, state_of: str | None = None
+    ) -> None:
+        super().__init__(connector, clients, optional=optional)
+        self._state_of = state_of
+
+    def spec(self) -> JsonMap:
+        """Return also whose state it gets, if that is another connector's."""
+        return {**super().spec(), **({} if self._state_of is None else {STATE_OF: self._state_of})}
+
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture the state that it had, as :class:`PriorState`."""
-        return PriorState.before(earlier, self.subject, cluster=self.cluster).as_json()
+        return PriorState.before(earlier, self._state_of or self.subject, cluster=self.cluster).as_json()
 
     def do(self, captured: JsonMap) -> Done:
         """Restore the state, unless the connector has it already; raises :class:`NotRunning` and store errors."""

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Interfered, LeftStopped, NotApplied
+from airflow_provider_connect_offsets.exceptions import (
+    ConnectOffsetsError,
+    Interfered,
+    InvalidRequest,
+    LeftStopped,
+    NotApplied,
+)
 from airflow_provider_connect_offsets.operations.stages.captured import (
     CREATE,
     DELETE,
@@ -78,21 +84,64 @@ class ConnectorExplained:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class CopyExplained:
+    """Returns the errors of a copy ``new`` of ``connector`` that needs ``connector`` to be STOPPED."""
+
+    connector: str
+    new: str
+
+    def undone(self, error: Exception, settled: Settled) -> Exception:
+        """Return :class:`NotApplied`; the error itself if the request was invalid, which says that it was refused."""
+        if isinstance(error, InvalidRequest):
+            return error
+        state = prior_state_in(settled.record)
+        again = "was not touched" if state is None else f"is {state} again"
+        return NotApplied(
+            f"{self.new!r} was not created as a copy of {self.connector!r}: {error} Nothing is left of it, and "
+            f"{self.connector!r} {again}.{settled.lost}"
+        )
+
+    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+        """Return the failure, with the error that it follows."""
+        del record
+        return type(failure)(
+            f"{self.new!r} was not created as a copy of {self.connector!r}: {error} That could not be undone: "
+            f"{failure} Run the task again, or connect-offsets recover {self.connector}."
+        )
+
+    def stuck(self, error: Exception, record: SagaRecord) -> Exception:
+        """Return :class:`LeftStopped`: the original is being deleted."""
+        del record
+        return LeftStopped(
+            f"{self.new!r} has the offsets of {self.connector!r}, and both are STOPPED: the deletion of "
+            f"{self.connector!r} has begun, and could not continue: {error} Run the task again, which continues it."
+        )
+
+    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+        """Return the error with what is there."""
+        of_original = record.of_title(DELETE)
+        original = "may be STOPPED" if of_original is None else "is deleted"
+        return type(error)(
+            f"{error} {self.new!r} has its offsets, and may be STOPPED; {self.connector!r} {original}. Run the task "
+            "again, which continues it."
+        )
+
+
 def describe(settled: Settled) -> str:
     """Describe how a saga whose process had died was settled."""
     record = settled.record
     named = f"{record.resource!r}: {record.operation} by run {record.owner.run!r}, which ended before its time,"
+    if existence := _existence(settled):
+        return f"{named} {existence}{settled.lost}"
     more = "".join(f" {text}" for text in (*settled.warnings, deleted_in(record)) if text)
     if is_of_group(record):
         return f"{named} {_of_group(record)}{more}{settled.lost}"
-    if record.of_title(CREATE) and record.state is SagaState.UNDONE:
-        return f"{named} was undone: nothing is left of the connector.{settled.lost}"
-    if record.of_title(DELETE) and record.state is SagaState.DONE:
-        return f"{named} was finished: the connector is deleted, and its offsets are removed."
     return f"{named} {_of_connector(record, more, settled.lost)}"
 
 
 def _of_connector(record: SagaRecord, more: str, lost: str) -> str:
+    """Describe what has become of the offsets and the state of a connector."""
     states = _restored_states(record)
     if record.state is SagaState.DONE:
         return f"was applied and proved; {states}{more}"
@@ -109,6 +158,32 @@ def _of_group(record: SagaRecord) -> str:
     if record.state is SagaState.ABANDONED:
         return "was given up."
     return "had written nothing." if alteration_in(record) is None else "was undone: its prior offsets are proved."
+
+
+def _existence(settled: Settled) -> str:
+    """Describe what has become of a connector that was created, copied or deleted; empty for any other operation."""
+    record = settled.record
+    created = record.of_title(CREATE)
+    if created is not None and created.subject != record.resource:
+        return _copy_settled(settled, created.subject)
+    if created is not None and record.state is SagaState.UNDONE:
+        return "was undone: nothing is left of the connector."
+    if record.of_title(DELETE) and record.state is SagaState.DONE:
+        return "was finished: the connector is deleted, and its offsets are removed."
+    return ""
+
+
+def _copy_settled(settled: Settled, new: str) -> str:
+    """Describe what has become of a copy ``new``."""
+    record = settled.record
+    if record.state is SagaState.DONE:
+        original = "the connector is deleted" if record.of_title(DELETE) else "the connector has its prior state"
+        return f"was finished: {new!r} has its offsets, and {original}."
+    state = prior_state_in(record)
+    if record.state is SagaState.ABANDONED:
+        return " ".join(("was given up.", *settled.warnings))
+    again = "was not touched" if state is None else f"is {state} again"
+    return f"was undone: nothing is left of {new!r}, and the connector {again}."
 
 
 def _restored_states(record: SagaRecord) -> str:

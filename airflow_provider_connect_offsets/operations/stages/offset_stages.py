@@ -70,6 +70,7 @@ class AlterOffsets(Stage):
         clients: Clients of its Connect cluster.
         plan: The change; None in a later process, which reads the journal instead.
         at_stop: Called before anything is written.
+        optional: True if the stage counts as done once the connector is deleted, which a later stage does.
 
     Attributes:
         fitted: The plan fitted to the offsets at the stop; None until they are captured.
@@ -79,18 +80,26 @@ class AlterOffsets(Stage):
     kind = Kind.UNDOABLE
 
     def __init__(
-        self, connector: str, clients: Clients, plan: OffsetPlan | None = None, *, at_stop: AtStop | None = None
+        self,
+        connector: str,
+        clients: Clients,
+        plan: OffsetPlan | None = None,
+        *,
+        at_stop: AtStop | None = None,
+        optional: bool = False,
     ) -> None:
         super().__init__(connector, cluster=clients.cluster)
         self._clients = clients
         self._plan = plan
         self._at_stop = at_stop
+        self._optional = optional
         self.fitted: OffsetPlan | None = None
 
     def spec(self) -> JsonMap:
-        """The connections, and that they are a consumer group's."""
+        """The connections, whether the connector may be deleted, and whether they are a consumer group's."""
+        optional = {"optional": True} if self._optional else {}
         of_group = {ORIGIN: Origin.GROUP.value} if self._clients.origin is Origin.GROUP else {}
-        return {CONNECTIONS: dict(self._clients.connections), **of_group}
+        return {CONNECTIONS: dict(self._clients.connections), **optional, **of_group}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture an :class:`Alteration`; raises :class:`Drift` and store errors."""
@@ -126,7 +135,7 @@ class AlterOffsets(Stage):
         try:
             is_resumed = self._is_resumed(alteration)
         except UnknownConnector as error:
-            return StageState(Found.FOREIGN, deleted_by_others(error))
+            return StageState(Found.DONE) if self._optional else StageState(Found.FOREIGN, deleted_by_others(error))
         if is_resumed:
             return StageState(Found.FOREIGN, Interfered(f"{self.subject!r}: {interference(self._clients)}."))
         try:

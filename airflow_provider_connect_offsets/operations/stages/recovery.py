@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     DELETE,
     EMPTY,
     RESUME,
+    STATE_OF,
     STOP,
     connections_of,
 )
@@ -41,8 +42,10 @@ log = logging.getLogger(__name__)
 
 _BUILDERS: Mapping[str, Callable[[StageRecord, Clients], Stage]] = {
     STOP: lambda record, clients: StopConnector(record.subject, clients, optional=record.spec["optional"]),
-    ALTER: lambda record, clients: AlterOffsets(record.subject, clients),
-    RESUME: lambda record, clients: ResumeConnector(record.subject, clients, optional=record.spec["optional"]),
+    ALTER: lambda record, clients: AlterOffsets(record.subject, clients, optional=record.spec.get("optional", False)),
+    RESUME: lambda record, clients: ResumeConnector(
+        record.subject, clients, optional=record.spec["optional"], state_of=record.spec.get(STATE_OF)
+    ),
     CHECK: lambda record, clients: CheckRecords(record.subject, clients),
     CREATE: lambda record, clients: CreateConnector(record.subject, clients),
     DELETE: lambda record, clients: DeleteConnector(record.subject, clients),

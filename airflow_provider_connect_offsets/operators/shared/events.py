@@ -90,6 +90,21 @@ class TellsChanges:
         extra = {"kind": kind.value, "name": name, "run": run_key(context), **summary_of(moved_by(alteration, family))}
         self.tell(context, extra, of=lambda: asset_of(connect, name))
 
+    def tell_existence(
+        self,
+        context: Context,
+        connect: ConnectCluster,
+        name: str,
+        partitions: int,
+        *,
+        kind: ChangeKind,
+        offsets_uri: str | None = None,
+    ) -> None:
+        """Add the event of a connector that was created, or deleted with its offsets, which are at ``offsets_uri``."""
+        extra = {"kind": kind.value, "name": name, "run": run_key(context), "partitions": partitions}
+        kept = {} if offsets_uri is None else {"offsets_uri": offsets_uri}
+        self.tell(context, {**extra, **kept}, of=lambda: asset_of(connect, name))
+
 
 def asset_of(connect: ConnectCluster, name: str) -> Asset:
     """Return the asset of a connector, or of the consumer group that takes its place."""

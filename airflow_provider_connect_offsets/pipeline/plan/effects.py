@@ -91,7 +91,7 @@ def _distance(counts: Column, low: Column, high: Column) -> Column:
 
 def with_reason(rows: DataFrame, request: Request) -> DataFrame:
     """Add ``reason``, a few words for the approver."""
-    requested = F.lit(f"to={request.to}" + (f" {request.value}" if request.value else ""))
+    requested = F.lit(f"to={request.to}" + (f" {request.value_shown}" if request.value else ""))
     keeps = F.col("action") == Action.KEEP.value
     reason = (
         F.when(~F.col("selected"), F.lit("not selected"))

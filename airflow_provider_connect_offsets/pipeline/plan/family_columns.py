@@ -144,6 +144,28 @@ def position_entry(subject: Subject) -> ColumnFunction:
     return _udf(entry, _ENTRY)
 
 
+def table_entry(subject: Subject, *, is_last: bool) -> ColumnFunction:
+    """A function of topic, partition and position, as texts, that gives an entry; ``is_last``: position is one more."""
+    family_name, config = subject.family.name, dict(subject.config)
+
+    def entry(
+        topic: str | None, partition: str | None, offset: str | None
+    ) -> tuple[str | None, str | None, str | None]:
+        shown = json.dumps([topic, partition, offset], ensure_ascii=False)
+        number, value = _whole_number(partition, MAX_INT), _whole_number(offset, MAX_LONG - 1)
+        if not topic or not topic.strip() or number is None:
+            return None, None, f"the row {shown} names no topic and partition"
+        if value is None:
+            what = "last offset" if is_last else "position"
+            return None, None, f"the row {shown} has no {what} that is a whole number from 0 on"
+        family = family_named(family_name)
+        after = family.offset_at(value + 1 if is_last else value)
+        key = canonical(family.partition_of(TopicPartition(topic.strip(), number), config) or {})
+        return key, None if after is None else canonical(after), None
+
+    return _udf(entry, _ENTRY)
+
+
 def _whole_number(text: str | None, limit: int) -> int | None:
     stripped = (text or "").strip()
     # Python takes quadratic time for long numbers and refuses more than 4300 digits.

@@ -50,6 +50,11 @@ def from_file(spark: SparkSession, uri: str, subject: Subject) -> DataFrame:
     return listed
 
 
+def is_json_lines(uri: str) -> bool:
+    """Whether a file is a table of JSON lines, by its name."""
+    return uri.rstrip("/").lower().endswith(".jsonl")
+
+
 def from_connector(offsets: DataFrame, other: str, subject: Subject) -> DataFrame:
     """Take the offsets of another connector from the snapshot.
 

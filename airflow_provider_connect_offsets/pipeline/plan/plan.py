@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.pipeline.frames import (
     struct_type,
     verdict_frame,
 )
-from airflow_provider_connect_offsets.pipeline.plan import lists, overall, rules, slots, targets
+from airflow_provider_connect_offsets.pipeline.plan import lists, overall, rules, slots, tables, targets
 from airflow_provider_connect_offsets.pipeline.plan.counts import Counts, count
 from airflow_provider_connect_offsets.pipeline.plan.effects import with_effects
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_PLAN
@@ -62,6 +62,10 @@ def plan(spark: SparkSession, snapshot: PlanFrames, request: Request) -> Planned
 def _listed(spark: SparkSession, snapshot: PlanFrames, request: Request, subject: Subject) -> DataFrame:
     if overall.is_in_source(request, subject):
         return lists.at_source_position(spark, snapshot.offsets, request.value, subject)
+    if request.to is To.QUERY:
+        return tables.from_query(spark, request.reference or "", request.columns, subject)
+    if request.to is To.FILE and (request.columns or lists.is_json_lines(request.reference or "")):
+        return tables.from_table(spark, request.reference or "", request.columns, subject)
     if request.to is To.FILE:
         return lists.from_file(spark, request.reference or "", subject)
     return lists.from_connector(snapshot.offsets, request.reference or "", subject)

@@ -105,7 +105,7 @@ def _advice(correction: str) -> Column:
 def _duplicate(request: Request) -> Column:
     if not request.to.by_list:
         return F.lit(None)
-    conflict = F.col("conflicting")
+    conflict = F.col("conflicting") | F.lit(request.reads_table)
     return finding(
         Rule.DUPLICATE,
         F.when(conflict, Severity.ERROR.value).otherwise(Severity.WARNING.value),
@@ -113,7 +113,8 @@ def _duplicate(request: Request) -> Column:
         "it is listed ",
         F.col("times"),
         " times, ",
-        F.when(conflict, "with different offsets. Keep one of them.").otherwise("always with the same offset."),
+        F.when(F.col("conflicting"), "with different offsets.").otherwise("always with the same offset."),
+        F.when(conflict, " Keep one of them.").otherwise(""),
     )
 
 

@@ -12,10 +12,10 @@ from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.operations.connector import existence
-from airflow_provider_connect_offsets.operations.connector.existence import NewConnector
+from airflow_provider_connect_offsets.operations.connector.new_connector import NewConnector
 from airflow_provider_connect_offsets.saga.lease import Owner
-from sandbox import Sandbox
-from sandbox.connectors import file_sink_config
+from sandbox import Sandbox, wait_for
+from sandbox.connectors import file_sink_config, file_source_config
 from tests.support.flows.flows import Changer
 
 RECORDS = 20
@@ -86,3 +86,13 @@ def at(topic: str, position: int) -> Offsets:
     """The offset of the only partition."""
     partition = {"kafka_topic": topic, "kafka_partition": 0}
     return parse_rest({"offsets": [{"partition": partition, "offset": {"kafka_offset": position}}]})
+
+
+def file_source(sandbox: Sandbox, folder: Path) -> tuple[str, dict[str, str]]:
+    """Create a file source that has stored its offset; returns its name and its settings."""
+    name, file = f"created-{uuid4().hex[:8]}", folder / "lines.txt"
+    file.write_text("one\ntwo\n")
+    config = file_source_config(name, file)
+    sandbox.connect.create(name, config)
+    wait_for(lambda: len(sandbox.connect.stored(name)), 1, 60, "it stores no offset")
+    return name, config

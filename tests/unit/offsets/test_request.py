@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.offsets.requests.columns import TableColumns
 from airflow_provider_connect_offsets.offsets.requests.request import PartitionSet, Request, To
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -168,6 +169,7 @@ def test_invalid_partitions(text: str, sentence: str) -> None:
         parsed("offset", "5", topics="or.*", partitions="0,3-5"),
         parsed("datetime", "2026-01-31T03:00:00.5+01:00"),
         parsed("file", "/offsets.csv"),
+        replace(parsed("query", "SELECT 1"), columns=TableColumns.parse("topic=t,last=o")),
     ],
     ids=str,
 )
@@ -193,6 +195,7 @@ def test_the_json_of_a_request() -> None:
         "reference": None,
         "noun": "connector",
         "only_back": True,
+        "columns": None,
     }
     del written["only_back"], written["noun"]
     assert Request.from_json(written) == replace(request, only_back=False)
@@ -209,6 +212,47 @@ def test_a_request_as_text() -> None:
 def test_kinds_of_requests() -> None:
     """They depend on ``to`` only."""
     assert {to for to in To if to.by_time} == {To.DATETIME, To.DURATION}
-    assert {to for to in To if to.by_list} == {To.FILE, To.CONNECTOR}
+    assert {to for to in To if to.by_list} == {To.FILE, To.QUERY, To.CONNECTOR}
     assert {to for to in To if to.is_relative} == {To.SHIFT, To.SKIP}
-    assert {to for to in To if not to.needs_position} == {To.FILE, To.CONNECTOR, To.CLEAR}
+    assert {to for to in To if not to.needs_position} == {To.FILE, To.QUERY, To.CONNECTOR, To.CLEAR}
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("topic=t, partition=p ,last=max_offset", TableColumns("t", "p", last="max_offset")),
+        ("position=next", TableColumns(position="next")),
+    ],
+)
+def test_columns_of_a_table(text: str, columns: TableColumns) -> None:
+    """What is not named is called as it should be; written and read again it is the same."""
+    request = Request.parse(connector="flow", to="query", value="SELECT 1", columns=text, now=NOW)
+
+    assert request.columns == columns
+    assert TableColumns.parse(str(columns)) == columns
+    assert request.reads_table
+
+
+@pytest.mark.parametrize(
+    ("to", "text", "sentence"),
+    [
+        ("query", "t", "columns: 't' in 't' is not one of topic, partition, position, last with the name of a column"),
+        ("query", "topic=", "'topic=' in 'topic=' is not one of"),
+        ("query", "topic=a,topic=b", "'topic=b' in"),
+        ("query", "position=a,last=b", "names both position"),
+        ("offset", "topic=a", "to=offset reads no table, but columns='topic=a' was given"),
+    ],
+)
+def test_invalid_columns(to: str, text: str, sentence: str) -> None:
+    """The sentence names the part that is wrong."""
+    with pytest.raises(InvalidRequest) as caught:
+        Request.parse(connector="flow", to=to, value="5", columns=text, now=NOW)
+
+    assert sentence in str(caught.value)
+
+
+def test_a_long_query_is_shown_in_one_line() -> None:
+    """And cut off."""
+    shown = parsed("query", f"SELECT\n  {'a' * 2000}").value_shown
+
+    assert (len(shown), shown[:9], shown[-1]) == (1001, "SELECT aa", "…")

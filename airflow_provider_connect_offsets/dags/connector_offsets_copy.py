@@ -1,0 +1,49 @@
+"""Copy a connector with its offsets, or give it another name: check, ask a person, copy, undo on failure."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from airflow_provider_connect_offsets.dags.ready import ready_dag
+from airflow_provider_connect_offsets.operators.existence import ApproveCopyOperator, CopyConnectorOperator
+from airflow_provider_connect_offsets.parameters.change import ApprovalParams
+from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
+from airflow_provider_connect_offsets.parameters.copying import CopyParams
+
+
+@ready_dag(
+    CopyParams,
+    ApprovalParams,
+    StepConnectionParams,
+    description="Copy a connector with its offsets, or rename it",
+    hours=0.5,
+    max_active_runs=16,
+)
+def connector_offsets_copy(**values: Any) -> None:
+    """### Copy a connector with its offsets, or rename it
+
+    Creates the connector `new_name` with the settings of `connector`, those in `config` replaced, and with its offsets:
+    it resumes where the original is. `rename` deletes the original once the copy has its offsets.
+
+    **What happens**: `check` reads the original and refuses what can't work: a name that is taken, settings under which
+    the copy would not find its offsets, a consumer group that both would share. Someone approves what it says (Required
+    Actions). Then `copy` creates the copy STOPPED, writes and reads back its offsets, deletes the original (`rename`)
+    or resumes it (`stop_original`), and gives the copy the state that the original had. If anything fails before that
+    deletion or resume, the original is as it was, and nothing is left of the copy.
+
+    A copy (without `rename`) runs beside the original: what both read and write alike is delivered twice.
+    """
+    own = {name: values[name] for name in values if name not in ("approval", "dry_run")}
+    check = CopyConnectorOperator(task_id="check", dry_run=True, **own)
+    summary: Any = check.output
+    approve = ApproveCopyOperator(
+        task_id="approve",
+        summary=summary,
+        approval=values["approval"],
+        plan_only=values["dry_run"],
+        defaults=ApproveCopyOperator.REJECT,
+        response_timeout=timedelta(hours=12),
+    )
+    copy = CopyConnectorOperator(task_id="copy", retries=2, retry_delay=timedelta(seconds=10), **own)
+    check >> approve >> copy

@@ -1,0 +1,198 @@
+"""What a copy of a connector would be, what is refused before anything is touched, and what a person should know."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.waiting import consumes
+from airflow_provider_connect_offsets.offsets.copied import copied, stale_setting
+from airflow_provider_connect_offsets.offsets.document import JsonMap, Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.families import Family, MirrorSource
+from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
+from airflow_provider_connect_offsets.operations.connector.new_connector import (
+    NewConnector,
+    installed,
+    latest_warning,
+    refuse_invalid,
+)
+from airflow_provider_connect_offsets.operations.stages import steps
+
+log = logging.getLogger(__name__)
+# A property of source connectors: the topic that their offsets are stored in, in place of the worker's.
+_OWN_TOPIC = "offsets.storage.topic"
+# A source partition, to find out whether another alias renames those of a MirrorSource.
+_ANY: JsonMap = {"cluster": "", "topic": "", "partition": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Copying:
+    """What is copied.
+
+    Attributes:
+        connector: The original.
+        new_name: Name of the copy.
+        overrides: Settings that the copy has in place of the original's; None: it has none of that name.
+        rename: True if the original is deleted once the copy has its offsets.
+        stop_original: True if the original is stopped while its offsets are copied, which a rename always does.
+    """
+
+    connector: str
+    new_name: str
+    overrides: Mapping[str, str | None] = field(default_factory=dict)
+    rename: bool = False
+    stop_original: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """How a copy would be made now.
+
+    Attributes:
+        original: The original.
+        info: The copy as a connector.
+        new: The copy, with the offsets that the original has committed so far.
+        warnings: Sentences for people.
+    """
+
+    original: ConnectorInfo
+    info: ConnectorInfo
+    new: NewConnector
+    warnings: tuple[str, ...]
+
+    @property
+    def removes_offsets(self) -> bool:
+        """Whether a rename removes the original's offsets: not from a group that the copy takes over.
+
+        Nor from an offsets topic of its own: where workers run with ``exactly.once.source.support``, Kafka answers such
+        a removal only after 90 s, and leaves it half done.
+        """
+        is_shared = self.original.group_id is not None and self.original.group_id == self.info.group_id
+        return not is_shared and _OWN_TOPIC not in self.original.config
+
+
+def check(copying: Copying, clients: Clients) -> Copied:
+    """Find out how the copy would be made; reads only.
+
+    Raises:
+        UnknownConnector: There is no such original.
+        InvalidRequest: The new name is taken, the settings do not fit, or the copy would not find its offsets.
+        Unsupported: Connect can't create STOPPED connectors, or change offsets.
+        StoreError: Connect does not answer, or refuses.
+    """
+    clients.control.require_offset_changes()
+    original = clients.control.info(copying.connector)
+    if copying.new_name in clients.control.connectors():
+        raise _refused(copying, f"a connector {copying.new_name!r} exists. Choose another name, or delete it first")
+    config = _config(original, copying)
+    info = installed(copying.new_name, config, clients)
+    _refuse_misfit(original, info, copying)
+    offsets = clients.offsets.read_offsets(original.name)
+    taken = taken_over(original, info, offsets)
+    refuse_unfound(taken, original, info, copying)
+    state = steps.intended_state(steps.lasting_status(clients, original.name))
+    new = NewConnector(info.name, config, taken, state)
+    refuse_invalid(new, clients)
+    warnings = tuple(_warnings(original, info, len(offsets.stored()) - len(taken)))
+    if copying.rename or copying.stop_original:  # otherwise the creation says so
+        warnings += tuple(filter(None, [latest_warning(info, taken, clients)]))
+    for warning in warnings:
+        log.warning("%s", warning)
+    return Copied(original, info, new, warnings)
+
+
+def described(copying: Copying, checked: Copied) -> str:
+    """Describe what :func:`copy` would do."""
+    new, original = checked.new, checked.original
+    settings = ", ".join(sorted(copying.overrides)) or "none"
+    made = (
+        f"Create {new.name!r} with the settings of {original.name!r} (other ones: {settings}) and its offsets of "
+        f"{len(new.offsets)} partitions; it will be {new.state}."
+    )
+    return " ".join((made, _fate(copying), *checked.warnings))
+
+
+def done(copying: Copying, count: int) -> str:
+    """Describe what :func:`copy` has done."""
+    made = f"renamed to {copying.new_name!r}" if copying.rename else f"copied as {copying.new_name!r}"
+    return f"{copying.connector!r} was {made}, which has offsets of {count} partitions."
+
+
+def _fate(copying: Copying) -> str:
+    """Describe what becomes of the original."""
+    if copying.rename:
+        return f"{copying.connector!r} is stopped meanwhile, and then deleted with its offsets, which can't be undone."
+    both = "Then both run: what both read and write alike is delivered twice."
+    if copying.stop_original:
+        return f"{copying.connector!r} is stopped meanwhile, and resumed. {both}"
+    return f"{copying.connector!r} keeps running. {both}"
+
+
+def _config(original: ConnectorInfo, copying: Copying) -> dict[str, str]:
+    """Return the copy's settings; raises :class:`InvalidRequest` for an override of its name."""
+    if copying.overrides.get("name", copying.new_name) != copying.new_name:
+        raise _refused(copying, f"config says name={copying.overrides['name']!r}, and new_name {copying.new_name!r}")
+    settings = {**original.config, **copying.overrides, "name": copying.new_name}
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _refuse_misfit(original: ConnectorInfo, info: ConnectorInfo, copying: Copying) -> None:
+    """Raise :class:`InvalidRequest` if offsets mean something else for the copy, or both would share a group."""
+    if original.family != info.family or (
+        original.family.name == Family.name and original.connector_class != info.connector_class
+    ):
+        raise _refused(
+            copying,
+            f"offsets of {original.connector_class} mean nothing to {info.connector_class}: create that one with "
+            "offsets of its own",
+        )
+    if not copying.rename and original.group_id is not None and original.group_id == info.group_id:
+        raise _refused(
+            copying,
+            f"both would have the consumer group {info.group_id!r} (consumer.override.group.id), and share its topics "
+            "between them. Give consumer.override.group.id another value, or null, or rename the connector",
+        )
+
+
+def taken_over(original: ConnectorInfo, info: ConnectorInfo, offsets: Offsets) -> Offsets:
+    """Return the offsets of the copy."""
+    return copied(offsets, info.family, info.config, before=original.config, reads=consumes(info))
+
+
+def refuse_unfound(taken: Offsets, original: ConnectorInfo, info: ConnectorInfo, copying: Copying) -> None:
+    """Raise :class:`InvalidRequest` if the copy would look for an offset under another source partition."""
+    if info.family.name != Family.name:
+        return  # the family's own rules refuse that
+    for entry in taken:
+        setting = stale_setting(parse_map(entry.partition), info.config, before=original.config)
+        if setting is not None:
+            raise _refused(
+                copying,
+                f"the source partition {entry.partition} has the value of {setting}, which config changes, so the "
+                "copy may never read its offset. Leave that setting as it is, or create the connector with "
+                "CreateConnectorOperator and offsets that name its partitions",
+            )
+
+
+def _warnings(original: ConnectorInfo, info: ConnectorInfo, left_out: int) -> Iterator[str]:
+    elsewhere = kept_elsewhere(original.connector_class)
+    if elsewhere is not None:
+        yield (
+            f"{original.connector_class} also keeps its position in {elsewhere.where}, which is not copied. Read its "
+            "manual before you go on."
+        )
+    if left_out:
+        yield f"{left_out} partitions of {original.name!r} are left out: {info.name!r} does not read their topics."
+    if info.family.name == MirrorSource.name and info.family.under(_ANY, info.config, before=original.config) != _ANY:
+        yield (
+            "The source alias is another one: remote topics that are named by it begin with the first record that "
+            f"{info.name!r} replicates. Earlier records are in the remote topics of {original.name!r} only."
+        )
+
+
+def _refused(copying: Copying, why: str) -> InvalidRequest:
+    return InvalidRequest(f"Nothing was changed: {copying.connector!r} can't be copied as {copying.new_name!r}: {why}.")

@@ -1,0 +1,135 @@
+"""Copying a connector with its offsets, and renaming one: the copy takes the original's place."""
+
+from __future__ import annotations
+
+from airflow_provider_connect_offsets.exceptions import NotRunning
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.operations.connector import existence
+from airflow_provider_connect_offsets.operations.connector.copy_check import (
+    Copied,
+    Copying,
+    check,
+    refuse_unfound,
+    taken_over,
+)
+from airflow_provider_connect_offsets.operations.connector.existence import RemovedOffsets, StartingOffsets
+from airflow_provider_connect_offsets.operations.stages import recovery, steps
+from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState, alteration_in
+from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
+from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, DeleteConnector
+from airflow_provider_connect_offsets.operations.stages.explained import CopyExplained
+from airflow_provider_connect_offsets.saga import Executor, Journal, Owner, SagaRecord, SagaState, Stage, Toward
+
+
+def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> int:
+    """Create a connector with the settings and offsets of another one, and delete that one if it is renamed.
+
+    The copy is created STOPPED, gets the offsets, which are read back, and then the state that the original had. Until
+    the deletion of the original, or its resume, any failure leaves the original as it was and nothing of the copy. If
+    the original keeps running, a copy that fails right after its start is deleted again as well.
+
+    Args:
+        copying: What is copied.
+        clients: Clients of the Connect cluster.
+        journal: Journal of the original.
+        owner: This process.
+
+    Returns:
+        How many partitions of the copy have an offset.
+
+    Raises:
+        UnknownConnector, InvalidRequest, Unsupported: As :func:`check`; nothing was changed.
+        Overlap: Another run works on one of the two; nothing was changed.
+        NotApplied: There is no copy, and the original is as it was.
+        NotRunning: The copy exists with its offsets, and did not start.
+        LeftStopped: The original could not be deleted or resumed; the message says what is stored.
+    """
+    if not (copying.rename or copying.stop_original):
+        return _beside(copying, clients, journal, owner)
+    with journal.claim(owner, others=[journal.sibling(copying.new_name)]) as entry:
+        recovered = recovery.recover(entry, Toward.BACK, clients)
+        done = entry.record if recovered is not None else journal.record_of(owner.run, _key(copying, owner))
+        if done is not None and (done.state, done.key) == (SagaState.DONE, _key(copying, owner)):
+            return _again(done, copying, clients)
+        stages = _stages(copying, check(copying, clients), clients)
+        operation = "the renaming" if copying.rename else "the copying"
+        entry.begin(owner, operation=operation, key=_key(copying, owner), stages=stages)
+        how = CopyExplained(copying.connector, copying.new_name)
+        try:
+            return _stored(Executor(entry, stages, how, clock=clients.clock).run().record)
+        except NotRunning as error:
+            raise _not_running(copying, error) from error
+
+
+class CopiedOffsets(StartingOffsets):
+    """Write the offsets at which the original is stopped as those of its copy."""
+
+    def __init__(self, checked: Copied, clients: Clients, copying: Copying) -> None:
+        super().__init__(checked.new, clients)
+        self._checked = checked
+        self._copying = copying
+
+    def changes(self, prior: Offsets) -> Offsets:
+        """Return what is written over ``prior``; raises :class:`InvalidRequest` for what the copy would not find."""
+        original, info = self._checked.original, self._checked.info
+        self._changes = taken_over(original, info, self._clients.offsets.read_offsets(original.name))
+        refuse_unfound(self._changes, original, info, self._copying)
+        return super().changes(prior)
+
+
+def _stages(copying: Copying, checked: Copied, clients: Clients) -> list[Stage]:
+    """Return the stages; the original is stopped only once Connect has accepted the copy's settings."""
+    original, new = checked.original, checked.new
+    copied: list[Stage] = [
+        CreateConnector(new.name, clients, new.config),
+        StopConnector(original.name, clients, optional=copying.rename),
+        CopiedOffsets(checked, clients, copying),
+    ]
+    if not copying.rename:
+        last: list[Stage] = [ResumeConnector(original.name, clients)]
+    else:
+        removed = [RemovedOffsets(original.name, clients, kept="", optional=True)] if checked.removes_offsets else []
+        last = [*removed, DeleteConnector(original.name, clients)]
+    return [*copied, *last, ResumeConnector(new.name, clients, state_of=original.name)]
+
+
+def _beside(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> int:
+    """Copy a connector that keeps running: as any other new connector, while no other run may change the original."""
+    of_copy = journal.sibling(copying.new_name)
+    if (done := existence.created_by(of_copy, clients, owner)) is not None:
+        return done
+    with journal.claim(owner) as entry:
+        recovery.recover(entry, Toward.BACK, clients)
+        return existence.create(check(copying, clients).new, clients, of_copy, owner)
+
+
+def _again(record: SagaRecord, copying: Copying, clients: Clients) -> int:
+    """Request the states once more, for a copy of an earlier attempt of this task: it may not have started."""
+    try:
+        for resumed in (one for one in record.stages if one.title == RESUME):
+            wanted = PriorState.from_json(resumed.captured)
+            steps.restore_state(clients, resumed.subject, wanted.state, tasks=wanted.tasks)
+    except NotRunning as error:
+        raise _not_running(copying, error) from error
+    return _stored(record)
+
+
+def _not_running(copying: Copying, error: NotRunning) -> NotRunning:
+    rest = f"{copying.connector!r} is deleted" if copying.rename else f"{copying.connector!r} keeps its own"
+    return NotRunning(
+        f"{error} {copying.new_name!r} exists with its offsets, and {rest}. Correct its configuration "
+        f"(PUT /connectors/{copying.new_name}/config), then run the task again, which resumes it."
+    )
+
+
+def _key(copying: Copying, owner: Owner) -> str:
+    """Identify the saga for a retry of the same task."""
+    return f"copy_connector {copying.new_name} {owner.task}"
+
+
+def _stored(record: SagaRecord) -> int:
+    """Return how many partitions of the copy have an offset."""
+    found = alteration_in(record)
+    assert found is not None  # noqa: S101 - each copy alters offsets
+    return len(found.expected.stored())

@@ -1,0 +1,104 @@
+"""Read the positions that a table of one's own has: files whose columns are named, and the result of a query.
+
+What both return is described in ``lists``. Unlike in a list of offsets, an empty position never removes an offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.exceptions import InvalidDocument
+from airflow_provider_connect_offsets.offsets.requests.columns import LAST, POSITION, TableColumns
+from airflow_provider_connect_offsets.pipeline.frames import Subject
+from airflow_provider_connect_offsets.pipeline.jvm import JVM_ERRORS, root_cause
+from airflow_provider_connect_offsets.pipeline.plan import family_columns
+
+#: More partitions than any Connect cluster has: a table with more rows was not brought down to one row a partition.
+MOST_ROWS = 1_000_000
+
+
+def from_query(spark: SparkSession, query: str, columns: TableColumns | None, subject: Subject) -> DataFrame:
+    """Take the rows of a Spark SQL query.
+
+    Raises:
+        InvalidDocument: it can't be run, or its rows are no positions; the message is for people
+    """
+    # As a subquery it can be nothing but a query: no statement that changes a table is one.
+    as_rows = f"SELECT * FROM (\n{query.strip().rstrip(';')}\n) AS positions"  # noqa: S608 - it is what was requested
+    return _checked(lambda: spark.sql(as_rows), "the query", columns, subject)
+
+
+def from_table(spark: SparkSession, uri: str, columns: TableColumns | None, subject: Subject) -> DataFrame:
+    """Read a table: a name that ends with ``.csv`` is CSV with a header, with ``.json`` or ``.jsonl`` JSON lines.
+
+    Anything else must be Parquet (a file or a directory).
+
+    Raises:
+        InvalidDocument: it can't be read, or its rows are no positions; the message is for people
+    """
+    return _checked(lambda: _read(spark, uri), f"the file {uri}", columns, subject)
+
+
+def _read(spark: SparkSession, uri: str) -> DataFrame:
+    path = uri.rstrip("/").lower()
+    if path.endswith(".csv"):
+        return spark.read.csv(uri, header=True, mode="FAILFAST", quote='"', escape='"')
+    if path.endswith((".json", ".jsonl")):
+        return spark.read.json(uri, mode="FAILFAST")
+    return spark.read.parquet(uri)
+
+
+def _checked(read: Callable[[], DataFrame], named: str, columns: TableColumns | None, subject: Subject) -> DataFrame:
+    try:
+        # Spark runs the query here, within the try, and only once.
+        rows = _entries(read(), named, columns or TableColumns(), subject).limit(MOST_ROWS + 1).cache()
+        count = rows.count()
+    except JVM_ERRORS as error:
+        raise InvalidDocument(f"{named} can't be read: {root_cause(error)}") from error
+    if not count:
+        raise InvalidDocument(f"{named} has no row of this connector")
+    if count > MOST_ROWS:
+        raise InvalidDocument(
+            f"{named} has more than {MOST_ROWS:,} rows; it must have one a partition, like SELECT topic, partition, "
+            "max(offset) AS last … GROUP BY topic, partition"
+        )
+    return rows
+
+
+def _entries(table: DataFrame, named: str, columns: TableColumns, subject: Subject) -> DataFrame:
+    if not subject.family.has_positions:
+        raise InvalidDocument(
+            f"{named} has positions in topics, and this connector has none: {subject.family.why_no_position}"
+        )
+    if "connector" in table.columns:
+        table = table.where(F.col("connector") == subject.name)
+    position, is_last = _position_column(table, named, columns)
+    names = [_existing(table, named, column) for column in (columns.topic, columns.partition, position)]
+    entry = family_columns.table_entry(subject, is_last=is_last)(*[F.col(name).cast("string") for name in names])
+    return table.select(entry.alias("entry")).select("entry.*")
+
+
+def _position_column(table: DataFrame, named: str, columns: TableColumns) -> tuple[str, bool]:
+    """The column with the position, and whether it has the last offset that was delivered instead."""
+    if columns.position or columns.last:
+        return columns.position or columns.last or "", columns.last is not None
+    there = [name for name in (POSITION, LAST) if name in table.columns]
+    if len(there) != 1:
+        raise InvalidDocument(
+            f"{named} has the columns {', '.join(table.columns)}; exactly one of them must be position (the next "
+            "offset to be read) or last (the last one that was delivered), or columns must say which one is"
+        )
+    return there[0], there == [LAST]
+
+
+def _existing(table: DataFrame, named: str, column: str) -> str:
+    """The column's name, quoted; raises :class:`InvalidDocument` if the table lacks it."""
+    if column not in table.columns:
+        raise InvalidDocument(
+            f"{named} has no column {column}, but {', '.join(table.columns)}. Name its columns by columns, like "
+            "topic=kafka_topic,partition=part,last=max_offset"
+        )
+    return "`" + column.replace("`", "``") + "`"
