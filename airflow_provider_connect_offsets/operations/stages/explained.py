@@ -9,6 +9,7 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Int
 from airflow_provider_connect_offsets.operations.stages.captured import (
     CREATE,
     DELETE,
+    ONE_BY_ONE,
     RESUME,
     STOP,
     PriorState,
@@ -76,10 +77,8 @@ def describe(settled: Settled) -> str:
     """Describe how a saga whose process had died was settled."""
     record = settled.record
     named = f"{record.resource!r}: {record.operation} by run {record.owner.run!r}, which ended before its time,"
-    if record.of_title(CREATE) and record.state is SagaState.UNDONE:
-        return f"{named} was undone: nothing is left of the connector.{settled.lost}"
-    if record.of_title(DELETE) and record.state is SagaState.DONE:
-        return f"{named} was finished: the connector is deleted, and its offsets are removed."
+    if ended := _without_offsets(settled):
+        return f"{named} {ended}"
     more = "".join(f" {text}" for text in (*settled.warnings, deleted_in(record)) if text)
     states = _restored_states(record)
     if record.state is SagaState.DONE:
@@ -89,6 +88,18 @@ def describe(settled: Settled) -> str:
     if alteration_in(record) is None:
         return f"{named} had written nothing; {states}{settled.lost}"
     return f"{named} was undone: prior offsets are proved, and {states}{settled.lost}"
+
+
+def _without_offsets(settled: Settled) -> str:
+    """Describe how a saga ended that is about something else than offsets; empty for any other."""
+    record = settled.record
+    if record.of_title(CREATE) and record.state is SagaState.UNDONE:
+        return f"was undone: nothing is left of the connector.{settled.lost}"
+    if record.of_title(DELETE) and record.state is SagaState.DONE:
+        return "was finished: the connector is deleted, and its offsets are removed."
+    if record.of_title(ONE_BY_ONE) and record.state is not SagaState.ABANDONED:
+        return f"was ended: the connector has its own configuration again. {_restored_states(record)}{settled.lost}"
+    return ""
 
 
 def _restored_states(record: SagaRecord) -> str:
