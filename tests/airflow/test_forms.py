@@ -20,6 +20,7 @@ DAG_FILES = Path(__file__).parents[2] / "dags"
 # What nobody but the person who triggers can know.
 FILLED_IN = {
     "connector_offsets_change": {"connector"},
+    "connector_offsets_poison": {"connector"},
     "connector_offsets_stepwise": {"connector"},
     "connector_offsets_fleet": {"connectors"},
     "mirror_reset": {"source_connector"},

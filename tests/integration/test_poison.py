@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, TypeAlias
+from uuid import uuid4
 
 import pytest
 
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotSkipped, PlanRefused
 from airflow_provider_connect_offsets.observe.failed_records import Way
 from sandbox import Sandbox
+from sandbox.connectors import file_source_config
 from tests.support.flows.flows import Changer
-from tests.support.flows.poisoned import BROKEN, GOOD, JSON, KEYS_ARE_TEXT, Poisoned, lines, rows
+from tests.support.flows.poisoned import BROKEN, CAST, GOOD, JSON, KEYS_ARE_TEXT, Poisoned, lines, rows
 
 pytestmark = pytest.mark.jobs
 Start: TypeAlias = Callable[..., Poisoned]
@@ -79,3 +83,67 @@ def test_it_is_found_by_reading_where_it_is_the_next_record(start: Start, sandbo
     assert kept["value"] == BROKEN.encode()
     sink.wait_until_delivered(lines(0, 10))
     assert sink.settings == sink.config
+
+
+def test_a_transformation_that_fails_is_reported_by_connect(start: Start) -> None:
+    """Reading can't see it; a setting of the run that the sink had of its own is restored, and no other is left."""
+    own = {"errors.deadletterqueue.topic.name": "its-own", "errors.deadletterqueue.topic.replication.factor": "1"}
+    good = [str(number) for number in range(GOOD)]
+    sink = start([*good, "no number", "7"], {**CAST, **own})
+    with ExitStack() as stack:
+        done = sink.work(stack, keep_content=False).skip()
+
+    assert done.places == ((sink.topic, 0, GOOD),)
+    sink.wait_until_delivered([*good, "7"])
+    assert sink.settings == sink.config
+    [kept] = sink.kept
+    assert kept["why"] == "TRANSFORMATION: Cast$Value raises DataException"
+    assert (kept["value"], kept["message"], kept["headers"], kept["value_size"]) == (None, None, None, 9)
+    assert len(kept["digest"]) == 64
+
+
+def test_it_gives_up_after_max_skips(start: Start) -> None:
+    """The second record is named, kept, and not skipped; approved records alone are skipped; with room both are."""
+    sink = start([*rows(0, 3), BROKEN, *rows(3, 3), BROKEN + "!", *rows(6, 3)], JSON)
+    with ExitStack() as stack, pytest.raises(NotSkipped) as gave_up:
+        sink.work(stack, max_skips=1).skip()
+
+    assert f"max_skips (1) records were skipped. Skipped: topic '{sink.topic}', partition 0, offset 3." in str(
+        gave_up.value
+    )
+    assert f"Now it stands on topic '{sink.topic}', partition 0, offset 7" in str(gave_up.value)
+    assert (sink.position, [row["offset"] for row in sink.kept]) == (7, [3, 7])
+    assert sink.settings == sink.config
+    with ExitStack() as stack, pytest.raises(PlanRefused, match="offset 7, which was not approved"):
+        replace(sink, run="test/another").work(stack).skip(approved=[(sink.topic, 0, 3)])
+    assert sink.position == 7
+    with ExitStack() as stack:  # a later attempt of the first task knows what that one has skipped
+        done = sink.work(stack, max_skips=2).skip()
+    assert [place[2] for place in done.places] == [3, 7]
+    sink.wait_until_delivered(lines(0, 9))
+
+
+def test_another_failure_skips_nothing(start: Start) -> None:
+    """A sink whose file can't be created: no record is to blame, and the sink is left alone."""
+    sink = start(rows(0, 3), {"file": "/no/such/folder/file.txt"})
+    with ExitStack() as stack, pytest.raises(NotSkipped, match="has not failed on converting or transforming a record"):
+        sink.work(stack).skip()
+
+    assert (sink.state, sink.settings, sink.kept) == (["RUNNING", "FAILED"], sink.config, [])
+
+
+def test_a_sink_that_has_not_failed_is_left_alone(sandbox: Sandbox, start: Start) -> None:
+    """So is a sink that is stopped; a source connector is refused."""
+    source = f"poisoned-{uuid4().hex[:8]}"
+    sandbox.connect.create(source, file_source_config(source, sandbox.data / f"{source}.txt"), initial_state="STOPPED")
+    sink = start([*rows(0, 2), BROKEN], JSON)
+    with ExitStack() as stack:
+        sink.work(stack).skip()
+        healthy = sink.work(stack).skip()
+        sandbox.connect.stop(sink.name)
+        stopped = sink.work(stack).find()
+        with pytest.raises(InvalidRequest, match="is a source connector; only a sink stands on a record"):
+            replace(sink, name=source).work(stack).find()
+    sandbox.connect.delete(source)
+    assert healthy.sentence.endswith(f"'{sink.name}' is RUNNING.")
+    assert "there is nothing to skip" in stopped.sentence

@@ -13,13 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import Drift, InvalidRequest, NotRunning, NotSkipped, PlanRefused
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunning, NotSkipped, PlanRefused
 from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.failed_records import (
     FailedRecord,
     FailedSink,
-    Way,
     described,
     observe_sink,
     read_reported,
@@ -29,64 +28,24 @@ from airflow_provider_connect_offsets.observe.failed_records import (
     still_next,
 )
 from airflow_provider_connect_offsets.observe.partitions import first_few
-from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.requests.poison import PoisonRequest
-from airflow_provider_connect_offsets.operations.connector.direct import WriteOffsets
+from airflow_provider_connect_offsets.operations.connector.found_records import (
+    FoundRecords,
+    Place,
+    SkippedRecords,
+    named_skipped,
+)
 from airflow_provider_connect_offsets.operations.connector.kept_records import KeptRecords
+from airflow_provider_connect_offsets.operations.connector.skip_records import SkipRecords
 from airflow_provider_connect_offsets.operations.stages import recovery
-from airflow_provider_connect_offsets.operations.stages.captured import Alteration, PriorState
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
-from airflow_provider_connect_offsets.saga import Captures, Journal, JournalEntry, JsonMap, Owner, SagaState, Toward
+from airflow_provider_connect_offsets.saga import Journal, JournalEntry, Owner, SagaState, Toward
 
 log = logging.getLogger(__name__)
 _ADVICE = (
     "If you know which record it is, skip it with connector_offsets_change (to=skip, and topics and partitions of it)."
 )
-Place = tuple[str, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class FoundRecords:
-    """What a search has found.
-
-    Attributes:
-        sink: The sink as it was observed.
-        records: The records on which it stands; empty if it has not failed. Only in a dry run a record may be named
-            that is not proved, or that others lie before.
-    """
-
-    sink: FailedSink
-    records: tuple[FailedRecord, ...] = ()
-
-    @property
-    def sentence(self) -> str:
-        """What was found, for people."""
-        name = repr(self.sink.name)
-        if not self.sink.has_failed:
-            return f"{name} is {self.sink.status.state}, and no task has failed: there is nothing to skip."
-        if not self.records:
-            return (
-                f"{name} has failed on a record which reading does not find. A run that is no dry run lets it run with "
-                "one record a poll until it fails again."
-            )
-        return " ".join(f"{name} {_found(one)}" for one in self.records)
-
-
-@dataclass(frozen=True, slots=True)
-class SkippedRecords:
-    """What a run has skipped: the places, and the sink as it is now."""
-
-    places: tuple[Place, ...]
-    sink: FailedSink
-
-    @property
-    def sentence(self) -> str:
-        """What was done, for people."""
-        name, state = repr(self.sink.name), self.sink.status.state
-        if not self.places:
-            return f"{name} is {state}, and no task has failed: nothing was skipped."
-        return f"{_skipped(self.places)} {name} is {state}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +59,7 @@ class PoisonedSink:
         journal: Journal of the sink.
         owner: This process.
         kept: Where its records are kept.
+        skipped: The records that were skipped so far.
     """
 
     request: PoisonRequest
@@ -108,6 +68,7 @@ class PoisonedSink:
     journal: Journal
     owner: Owner
     kept: KeptRecords
+    skipped: list[Place] = field(default_factory=list)
     _reports: list[str] = field(default_factory=list)
 
     def find(self, *, has_skipped: bool = False) -> FoundRecords:
@@ -152,32 +113,32 @@ class PoisonedSink:
         """
         allowed = None if approved is None else set(approved)
         found = self.find()
-        skipped = self.kept.passed(found.sink.positions)  # by an earlier attempt of this task
+        self.skipped.extend(self.kept.passed(found.sink.positions))  # by an earlier attempt of this task
         while found.records:
-            chosen = self._next(found, skipped, allowed)
+            chosen = self._next(found, allowed)
             self._skip(chosen)
-            skipped += [one.place for one in chosen]
+            self.skipped.extend(one.place for one in chosen)
             try:
                 found = self.find(has_skipped=True)
             except NotSkipped as error:
-                raise NotSkipped(f"{_skipped(skipped)} {error}") from error
-        return SkippedRecords(tuple(skipped), found.sink)
+                raise NotSkipped(f"{named_skipped(self.skipped)} {error}") from error
+        return SkippedRecords(tuple(self.skipped), found.sink)
 
-    def _next(self, found: FoundRecords, skipped: Sequence[Place], allowed: set[Place] | None) -> list[FailedRecord]:
+    def _next(self, found: FoundRecords, allowed: set[Place] | None) -> list[FailedRecord]:
         """Return the records to skip now; raises :class:`NotSkipped` and :class:`PlanRefused`."""
-        room = self.request.max_skips - len(skipped)
+        skipped, room = self.skipped, self.request.max_skips - len(self.skipped)
         if room <= 0:
             stands = " and ".join(str(one) for one in found.records)
             raise NotSkipped(
                 f"{self.request.connector!r} has failed again, and max_skips ({self.request.max_skips}) records were "
-                f"skipped. {_skipped(skipped)} Now it stands on {stands}: {found.records[0].why}. Look at them in "
+                f"skipped. {named_skipped(skipped)} Now it stands on {stands}: {found.records[0].why}. Look at them in "
                 f"{self.kept.directory.poison_records} before you skip more."
             )
         others = [one for one in found.records if allowed is not None and one.place not in allowed]
         if others:
             raise PlanRefused(
-                f"{self.request.connector!r} stands on {others[0]}, which was not approved. {_skipped(skipped)} Run "
-                "it again, so that this record is shown and approved."
+                f"{self.request.connector!r} stands on {others[0]}, which was not approved. {named_skipped(skipped)} "
+                "Run it again, so that this record is shown and approved."
             )
         return list(found.records[:room])
 
@@ -220,7 +181,8 @@ class PoisonedSink:
             entry.begin(self.owner, operation="the search for the record on which it fails", key="", stages=stages)
             settled = recovery.executor(self.clients, entry, stages).run()
         failed = settled.record.stage(stages[1].name).facts["failed"]
-        sink = observe_sink(self.clients, sink.name)
+        # With its own configuration it fails at once, at the position that it has reached now.
+        sink = self._watched(observe_sink(self.clients, sink.name))
         if not failed:
             log.warning("%r did not fail again with one record a poll.", sink.name)
             return FoundRecords(sink)
@@ -245,9 +207,7 @@ class PoisonedSink:
                 f"Nothing was skipped: {name} fails on {one}, but has committed only position {one.position}, "
                 f"and to skip {one} would skip {one.passed} records before it, which it may not have delivered."
             )
-        places = first_few(
-            [described((where.topic, where.partition, sink.start(where))) for where in sorted(sink.unread)], 3
-        )
+        places = [described((where.topic, where.partition, sink.start(where))) for where in sorted(sink.unread)]
         return (
             f"Nothing was skipped: {name} failed again with one record a poll, but Connect has not reported on which "
             f"record ({sink.status.cause}). It may be {first_few(places, 3)}. Check that the workers may create "
@@ -270,7 +230,7 @@ class PoisonedSink:
                 if entry.record.state is not SagaState.DONE:
                     raise
                 log.warning("%s", error)
-        log.warning("%s", _skipped([one.place for one in records]))
+        log.warning("%s", named_skipped([one.place for one in records]))
 
     def _watched(self, before: FailedSink) -> FailedSink:
         """Wait until a sink that runs has failed, or has read on in all partitions; at most until the timeout."""
@@ -305,49 +265,3 @@ class PoisonedSink:
             except Exception:  # whatever happens, the search itself has ended
                 log.warning("The topic %r is left: delete it. It has copies of records.", topic, exc_info=True)
         self._reports.clear()
-
-
-class SkipRecords(WriteOffsets):
-    """Moves the positions of a STOPPED sink from the records on which it stands to the next ones."""
-
-    def __init__(self, connector: str, clients: Clients, records: Sequence[FailedRecord]) -> None:
-        super().__init__(connector, clients, Offsets.of(_entry(one, one.record.offset + 1) for one in records))
-        self._records = records
-
-    def capture(self, earlier: Captures) -> JsonMap:
-        """Capture all offsets; raises :class:`Drift` if a position is not the one at which the record was found."""
-        before = PriorState.before(earlier, self.subject, cluster=self.cluster)
-        prior = self._clients.offsets.read_offsets(self.subject)
-        stored = prior.stored()
-        for one in self._records:
-            expected = _entry(one, one.position)
-            if stored.get(expected.partition) != expected.offset:
-                raise Drift(
-                    f"Nothing was skipped: {self.subject!r} stood on {one} at position {one.position}, and is now at "
-                    f"{stored.get(expected.partition, 'no offset')}. Run it again."
-                )
-        return Alteration(before.state, prior, self.changes(prior)).as_json()
-
-
-def _entry(failed: FailedRecord, position: int | None) -> Entry:
-    where = failed.record.where
-    partition: dict[str, str | int | float | bool | None] = {
-        "kafka_topic": where.topic,
-        "kafka_partition": where.partition,
-    }
-    return Entry.of(partition, None if position is None else {"kafka_offset": position})
-
-
-def _found(one: FailedRecord) -> str:
-    """Say where a record is, how it was found, and how sure that is."""
-    by = "read from the committed position" if one.way is Way.READ else "reported by Connect with one record a poll"
-    likely = "" if one.certain else ", if no record before it is the one, which only the sink can tell"
-    passed = f" {one.passed} records before it are not delivered yet." if one.passed else ""
-    return f"stands on {one} ({one.why}; {by}){likely}.{passed}"
-
-
-def _skipped(places: Sequence[Place]) -> str:
-    if not places:
-        return ""
-    named = first_few([described(place) for place in places], 5, separator="; ")
-    return f"Skipped: {named}."

@@ -108,9 +108,7 @@ class Poisoned:
     def _directory(self) -> PoisonDirectory:
         return PoisonDirectory(f"{self.changer.workspace}/{self.run}")
 
-    def work(
-        self, stack: ExitStack, *, task: str = "skip", clients: Clients | None = None, **given: Any
-    ) -> PoisonedSink:
+    def work(self, stack: ExitStack, *, clients: Clients | None = None, **given: Any) -> PoisonedSink:
         """What a task of the run works with."""
         request = PoisonRequest.parse(connector=self.name, **given)
         return PoisonedSink(
