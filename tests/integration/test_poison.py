@@ -61,7 +61,7 @@ def test_only_the_record_that_is_no_json_is_skipped(start: Start) -> None:
 
 def test_it_is_found_by_reading_where_it_is_the_next_record(start: Start, sandbox: Sandbox) -> None:
     """A dry run changes nothing and names it, though 2 records lie before it; when none does, no run is needed."""
-    sink = start([*rows(0, 5), *rows(5, 2), BROKEN, *rows(7, 3)], {**JSON, **KEYS_ARE_TEXT}, first=5)
+    sink = start([*rows(0, 7), BROKEN, *rows(7, 3)], {**JSON, **KEYS_ARE_TEXT}, position=5)
     before = sink.position, sink.settings
     with ExitStack() as stack:
         tried = sink.work(stack, dry_run=True).find()
@@ -81,7 +81,7 @@ def test_it_is_found_by_reading_where_it_is_the_next_record(start: Start, sandbo
 
     assert [one.place for one in found.records] == [(sink.topic, 0, 7)] == list(again.places)
     assert kept["value"] == BROKEN.encode()
-    sink.wait_until_delivered(lines(0, 10))
+    sink.wait_until_delivered(lines(5, 5))
     assert sink.settings == sink.config
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
+from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import NotApplied, OutcomeUnknown, UnknownConnector
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.failed_records import FailedSink, observe_sink
@@ -75,7 +76,7 @@ class RunOneByOne(Stage):
         """Change the settings, run, stop, and restore the settings; raises :class:`NotApplied` and store errors."""
         self._configure(self._settings)
         before = observe_sink(self._clients, self.subject)
-        self._clients.control.resume(self.subject)
+        steps.request_state(self._clients, self.subject, State.RUNNING)
         ended = self._clients.settle(lambda: observe_sink(self._clients, self.subject), until=_has_ended(before))
         steps.stop(self._clients, self.subject)
         self._restore(captured)

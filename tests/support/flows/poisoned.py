@@ -56,19 +56,23 @@ class Poisoned:
 
     @classmethod
     def start(
-        cls, sandbox: Sandbox, changer: Changer, values: Sequence[str], settings: Mapping[str, str], *, first: int = 0
+        cls,
+        sandbox: Sandbox,
+        changer: Changer,
+        values: Sequence[str],
+        settings: Mapping[str, str],
+        *,
+        position: int | None = None,
     ) -> Poisoned:
-        """Create a sink that reads ``values``, and wait until it has failed; the first ones come before it starts."""
-        mark = uuid4().hex[:8]
-        name = f"poisoned-{mark}"
+        """Create a sink that reads ``values`` from ``position`` on, and wait until it has failed."""
+        name = f"poisoned-{uuid4().hex[:8]}"
         config = {**file_sink_config(name, sandbox.data / f"{name}.txt"), **settings}
         sink = cls(sandbox, changer, name, name, values, config)
         sandbox.target.create_topic(name)
-        sandbox.target.produce(name, values[:first])
+        sandbox.target.produce(name, values)
+        if position is not None:
+            sandbox.target.commit_group(f"connect-{name}", name, {0: position})
         sandbox.connect.create(name, config)
-        if first:
-            wait_for(lambda: sink.position, first, 30, f"{name} has not committed", progress=sandbox.connect.work)
-        sandbox.target.produce(name, values[first:])
         sandbox.connect.wait_state(name, "FAILED", tasks=1)
         return sink
 
