@@ -25,7 +25,7 @@ from tests.support.flows.poisoned import BROKEN, CAST, GOOD, JSON, KEYS_ARE_TEXT
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 FAULTS = [fault for fault in Fault if fault is not Fault.THEIRS]
 # Of the calls one in so many, another one in each run.
-SHARE = 6
+SHARE = 12
 
 
 class Action(StrEnum):

@@ -43,6 +43,8 @@ from airflow_provider_connect_offsets.operations.stages.poison_stages import Run
 from airflow_provider_connect_offsets.saga import Journal, JournalEntry, Owner, SagaState, Toward
 
 log = logging.getLogger(__name__)
+# Identifies the sagas of a run, which resume the sink.
+_KEY = "poison record"
 _ADVICE = (
     "If you know which record it is, skip it with connector_offsets_change (to=skip, and topics and partitions of it)."
 )
@@ -178,7 +180,7 @@ class PoisonedSink:
                 RunOneByOne(sink.name, self.clients, topic),
                 ResumeConnector(sink.name, self.clients, may_fail=True),
             ]
-            entry.begin(self.owner, operation="the search for the record on which it fails", key="", stages=stages)
+            entry.begin(self.owner, operation="the search for the record on which it fails", key=_KEY, stages=stages)
             settled = recovery.executor(self.clients, entry, stages).run()
         failed = settled.record.stage(stages[1].name).facts["failed"]
         # With its own configuration it fails at once, at the position that it has reached now.
@@ -223,7 +225,7 @@ class PoisonedSink:
                 SkipRecords(name, self.clients, records),
                 ResumeConnector(name, self.clients),
             ]
-            entry.begin(self.owner, operation=f"the skip of {len(records)} records", key="", stages=stages)
+            entry.begin(self.owner, operation=f"the skip of {len(records)} records", key=_KEY, stages=stages)
             try:
                 recovery.executor(self.clients, entry, stages).run()
             except NotRunning as error:
@@ -251,10 +253,11 @@ class PoisonedSink:
             yield entry
 
     def _settled(self) -> bool:
-        """Settle what a dead run has left; returns whether anything was."""
+        """Settle what a dead run has left; returns whether this run has resumed the sink before."""
         recovery.undo_import(self.journal, self.owner, self.clients)
         with self.journal.claim(self.owner) as entry:
-            return recovery.recover(entry, Toward.FORWARD, self.clients) is not None
+            recovery.recover(entry, Toward.FORWARD, self.clients)
+        return self.journal.record_of(self.owner.run, _KEY) is not None
 
     def _remove_reports(self) -> None:
         """Delete the topic of the reports; if that fails, it stays, which a warning says."""

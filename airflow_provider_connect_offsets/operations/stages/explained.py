@@ -98,7 +98,7 @@ def _without_offsets(settled: Settled) -> str:
     if record.of_title(DELETE) and record.state is SagaState.DONE:
         return "was finished: the connector is deleted, and its offsets are removed."
     if record.of_title(ONE_BY_ONE) and record.state is not SagaState.ABANDONED:
-        return f"was ended: the connector has its own configuration again. {_restored_states(record)}{settled.lost}"
+        return f"was ended: the connector has its own configuration again, and {_restored_states(record)}{settled.lost}"
     return ""
 
 
