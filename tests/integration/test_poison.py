@@ -12,7 +12,7 @@ import pytest
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotSkipped, PlanRefused
 from airflow_provider_connect_offsets.observe.failed_records import Way
-from sandbox import Sandbox
+from sandbox import Sandbox, wait_for
 from sandbox.connectors import file_source_config
 from tests.support.flows.flows import Changer
 from tests.support.flows.poisoned import BROKEN, CAST, GOOD, JSON, KEYS_ARE_TEXT, Poisoned, lines, rows
@@ -130,6 +130,17 @@ def test_another_failure_skips_nothing(start: Start) -> None:
         sink.work(stack).skip()
 
     assert (sink.state, sink.settings, sink.kept) == (["RUNNING", "FAILED"], sink.config, [])
+
+
+def test_a_paused_sink_does_not_run(sandbox: Sandbox, start: Start) -> None:
+    """Who paused it does not want records to be delivered; it stays as it is."""
+    sink = start(["1", "no number"], CAST)
+    sandbox.connect.call("PUT", f"/connectors/{sink.name}/pause")
+    wait_for(lambda: sink.state[0], "PAUSED", 30, "it is not paused", progress=sandbox.connect.work)
+    with ExitStack() as stack, pytest.raises(InvalidRequest, match="is PAUSED, and to find the record it has to run"):
+        sink.work(stack).skip()
+
+    assert (sink.state, sink.settings, sink.delivered) == (["PAUSED", "FAILED"], sink.config, [])
 
 
 def test_a_sink_that_has_not_failed_is_left_alone(sandbox: Sandbox, start: Start) -> None:

@@ -170,7 +170,7 @@ class PoisonedSink:
 
     def _run_one_by_one(self, sink: FailedSink) -> FoundRecords:
         """Let the sink run with one record a poll until it fails, and read what Connect reports."""
-        self._refuse_tolerant(sink)
+        self._refuse_run(sink)
         topic = reports_topic(sink.name, cluster=self.clients.cluster)
         since = reports_end(self.clients, topic)
         self._reports.append(topic)
@@ -193,8 +193,13 @@ class PoisonedSink:
             return FoundRecords(sink, tuple(found))
         raise NotSkipped(self._unproved(sink, reported))
 
-    def _refuse_tolerant(self, sink: FailedSink) -> None:
-        """Raise :class:`InvalidRequest` for a sink whose own dead letter queue would lack what a run reports here."""
+    def _refuse_run(self, sink: FailedSink) -> None:
+        """Raise :class:`InvalidRequest` for a sink that is not to run, or that tolerates errors."""
+        if sink.status.state is not State.RUNNING:
+            raise InvalidRequest(
+                f"Nothing was skipped: {sink.name!r} is {sink.status.state}, and to find the record it has to run. "
+                f"Send PUT /connectors/{sink.name}/resume first."
+            )
         if sink.info.config.get("errors.tolerance", "none").strip().lower() == "all":
             raise InvalidRequest(
                 f"Nothing was skipped: {sink.name!r} tolerates errors (errors.tolerance=all), so it skips records that "
