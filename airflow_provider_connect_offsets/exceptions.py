@@ -37,6 +37,7 @@ Callers catch by meaning, never by status code:
         ├── NotRemoved
         ├── NotDrained
         ├── GroupsNotMoved
+        ├── NotSkipped
         ├── NotRunning
         └── LeftStopped
 """
@@ -186,6 +187,13 @@ class NotDrained(ChangeError):
 
 class GroupsNotMoved(ChangeError):
     """Some of many consumer groups were not moved, or not restored; the message names them, and all others were."""
+
+
+class NotSkipped(ChangeError):
+    """A failed sink does not run yet: no record is proved to be the cause, or as many as allowed were skipped.
+
+    The message names the records that were skipped, and where the sink stands.
+    """
 
 
 class NotRunning(ChangeError):

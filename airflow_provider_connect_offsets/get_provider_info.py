@@ -36,6 +36,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.mirror_syncs",
             "operators.orphans",
             "operators.plan",
+            "operators.poison",
             "operators.readiness",
             "operators.restore",
             "operators.snapshot",

@@ -144,13 +144,16 @@ class ConnectorControl(Protocol):
 
 
 class ConnectorRegistry(Protocol):
-    """Creates and deletes connectors; a storage of offsets can do neither."""
+    """Creates, configures and deletes connectors; a storage of offsets can do nothing of that."""
 
     def plugins(self) -> Mapping[str, ConnectorType]:
         """Return the connector classes that are installed, with their types."""
 
     def create(self, name: str, config: Mapping[str, str], *, initial_state: State) -> ConnectorInfo:
         """Create a connector in ``initial_state``."""
+
+    def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
+        """Replace the whole configuration of a connector; its state stays."""
 
     def delete(self, name: str) -> None:
         """Delete a connector; the offsets of a source stay stored."""

@@ -12,6 +12,7 @@ from airflow_provider_connect_offsets.dags.connector_offsets_change import conne
 from airflow_provider_connect_offsets.dags.connector_offsets_copy import connector_offsets_copy
 from airflow_provider_connect_offsets.dags.connector_offsets_fleet import connector_offsets_fleet
 from airflow_provider_connect_offsets.dags.connector_offsets_orphans import connector_offsets_orphans
+from airflow_provider_connect_offsets.dags.connector_offsets_poison import connector_offsets_poison
 from airflow_provider_connect_offsets.dags.connector_offsets_stepwise import connector_offsets_stepwise
 from airflow_provider_connect_offsets.dags.group_offsets_change import group_offsets_change
 from airflow_provider_connect_offsets.dags.mirror_failback import mirror_failback
@@ -26,6 +27,7 @@ __all__ = [
     "connector_offsets_copy",
     "connector_offsets_fleet",
     "connector_offsets_orphans",
+    "connector_offsets_poison",
     "connector_offsets_stepwise",
     "group_offsets_change",
     "mirror_failback",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
     from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
     from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
+    from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
 
 DEFAULT_CONN_ID = "kafka_default"
 _EXAMPLE = """--conn-type kafka --conn-extra '{"bootstrap.servers": "kafka.example.com:9092"}'"""
@@ -53,6 +54,13 @@ def consumer_groups(conn_id: str = DEFAULT_CONN_ID) -> ConsumerGroups:
     from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 
     return ConsumerGroups(kafka_config(conn_id))
+
+
+def record_reader(conn_id: str) -> RecordReader:
+    """Open a reader of the records of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
+    from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
+
+    return RecordReader(kafka_config(conn_id))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ write_report(run)                     # report.html of a run
 render([first, second], title="…")    # one report on several changes
 write_fleet_report(fleet)             # a row for each connector, with links to their reports
 write_orphans_report(directory)       # offsets whose connector no longer exists
+write_poison_report(directory)        # records on which a sink stood
 write_failover_report(directory)      # consumer groups that move to another cluster
 write_reset_report(run)               # the reset of a flow
 write_readiness_report(directory)     # how ready a MirrorMaker 2 flow is for a failover
@@ -36,6 +37,7 @@ from airflow_provider_connect_offsets.report.orphans import (
     orphans_table,
     write_orphans_report,
 )
+from airflow_provider_connect_offsets.report.poison import PoisonedRecords, poison_question, write_poison_report
 from airflow_provider_connect_offsets.report.question import question
 from airflow_provider_connect_offsets.report.readiness import Readiness, readiness_table, write_readiness_report
 from airflow_provider_connect_offsets.report.standing import Pending
@@ -54,6 +56,7 @@ __all__ = [
     "Orphans",
     "OrphansPending",
     "Pending",
+    "PoisonedRecords",
     "Readiness",
     "Reset",
     "as_text",
@@ -66,6 +69,7 @@ __all__ = [
     "orphans_table",
     "outcome_line",
     "plan_table",
+    "poison_question",
     "question",
     "readiness_table",
     "render",
@@ -75,6 +79,7 @@ __all__ = [
     "write_failover_report",
     "write_fleet_report",
     "write_orphans_report",
+    "write_poison_report",
     "write_readiness_report",
     "write_report",
     "write_reset_report",

@@ -8,6 +8,7 @@ from airflow_provider_connect_offsets.task_groups.changes import (
 )
 from airflow_provider_connect_offsets.task_groups.failover import mirror_failback, mirror_failover
 from airflow_provider_connect_offsets.task_groups.observing import mirror_readiness, orphaned_offsets
+from airflow_provider_connect_offsets.task_groups.poison import skipped_poison_record
 
 __all__ = [
     "guarded_fleet_change",
@@ -18,4 +19,5 @@ __all__ = [
     "mirror_readiness",
     "mirror_reset",
     "orphaned_offsets",
+    "skipped_poison_record",
 ]

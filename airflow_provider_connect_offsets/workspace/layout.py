@@ -29,6 +29,7 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     LOG_BOUNDS,
     OFFSET_PLAN,
     ORPHANS,
+    POISON_RECORDS,
     REPLICATION_SLOTS,
     STORED_RECORDS,
     VERDICTS,
@@ -101,6 +102,14 @@ class OrphansDirectory(Directory):
     orphans = MemberPath(ORPHANS.name)
     #: The offsets to be removed, as a KIP-199 document from which they can be restored.
     removed = MemberPath("removed.json")
+
+
+@dataclass(frozen=True, slots=True)
+class PoisonDirectory(Directory):
+    """Directory of one search for the record on which a sink stands."""
+
+    #: Datasets ``poison_records``; the newest has all records of the run.
+    poison_records = MemberPath(POISON_RECORDS.name)
 
 
 @dataclass(frozen=True, slots=True)

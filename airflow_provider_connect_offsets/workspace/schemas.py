@@ -162,6 +162,30 @@ ORPHANS = dataset_schema(
     raw_key="binary",
 )
 
+# Records on which a sink stood. ``key``, ``value`` and ``headers`` (JSON: a list of name and Base64 value) are null if
+# the content is not kept, and ``message`` too, which may have content; ``digest``: SHA-256 (hex) of key and value.
+# ``position``: the committed one when the record was found; null: none.
+POISON_RECORDS = dataset_schema(
+    "poison_records",
+    connector="string",
+    topic="string",
+    kafka_partition="int",
+    offset="long",
+    written_at="timestamp",
+    position="long?",
+    way="string",
+    why="string",
+    message="string?",
+    key="binary?",
+    value="binary?",
+    headers="string?",
+    key_size="long?",
+    value_size="long?",
+    headers_count="int",
+    digest="string",
+    kept_at="timestamp",
+)
+
 OFFSET_SYNCS = dataset_schema(
     "offset_syncs",
     topic="string",

@@ -84,10 +84,10 @@ def _scene(sandbox: Sandbox, telling: Telling) -> Scene:
 def _end(telling: Telling, output: Path, changes: list[Change]) -> int:
     """Write the report, and sum up."""
     report = output / "report.html"
-    report.write_text(render(changes, title="Three changes of connector offsets"), encoding="utf-8")
+    report.write_text(render(changes, title="Changes of connector offsets"), encoding="utf-8")
     proved = telling.verdict()
     telling.say("")
-    telling.say(f"The report on all three: {report.absolute().as_uri()}")
+    telling.say(f"The report on the planned changes: {report.absolute().as_uri()}")
     telling.say(f"Open it in a browser, for example: {_opener()} {report}")
     if not proved:
         telling.complain(f"Not all of it could be proved. The logs are in {output / 'logs'}")

@@ -1,7 +1,7 @@
 """The process in which the demo's DAG runs take place, one after the other, so that Airflow is imported only once.
 
-Orders come as lines of JSON: ``{"conf": {…}, "log": path}``. The answer is a line each: ``{"run_id": …, "state": …,
-"tasks": {…}}``. All output of Airflow and Spark goes to the log of the run.
+Orders come as lines of JSON: ``{"dag_id": …, "conf": {…}, "log": path}``. The answer is a line each:
+``{"run_id": …, "state": …, "tasks": {…}}``. All output of Airflow and Spark goes to the log of the run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from airflow.sdk import DAG
 
 _STDOUT, _STDERR = 1, 2
-_DAG_ID = "connector_offsets_change"
 
 
 def main(log: Path) -> None:
@@ -32,7 +31,7 @@ def main(log: Path) -> None:
     while True:
         order = orders.get()
         _write_all_to(Path(order["log"]))
-        print(json.dumps(_run(order["conf"])), file=answers, flush=True)
+        print(json.dumps(_run(order["dag_id"], order["conf"])), file=answers, flush=True)
 
 
 def _listen(orders: queue.Queue[dict[str, Any]]) -> None:
@@ -56,14 +55,14 @@ def _make_ready() -> None:
     initdb()
 
 
-def _load_dag() -> DAG:
+def _load_dag(dag_id: str) -> DAG:
     from sandbox.airflow import DAGS, parse_dags  # noqa: PLC0415
 
-    return parse_dags(DAGS / f"{_DAG_ID}.py")[_DAG_ID]
+    return parse_dags(DAGS / f"{dag_id}.py")[dag_id]
 
 
-def _run(conf: dict[str, Any]) -> dict[str, Any]:
-    dag = _load_dag()  # anew, as `test` leaves its Params in the DAG
+def _run(dag_id: str, conf: dict[str, Any]) -> dict[str, Any]:
+    dag = _load_dag(dag_id)  # anew, as `test` leaves its Params in the DAG
     ended = dag.test(run_conf=conf)
     if ended is None:
         return {"run_id": "", "state": "failed", "tasks": {}}

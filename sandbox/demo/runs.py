@@ -1,4 +1,4 @@
-"""Real DAG runs of ``connector_offsets_change``, made in a process of their own, with their output in files."""
+"""Real DAG runs, made in a process of their own, with their output in files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from airflow_provider_connect_offsets.workspace.layout import RunDirectory, run_
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 from sandbox.errors import SandboxError
 
-DAG_ID = "connector_offsets_change"
+CHANGE, POISON = "connector_offsets_change", "connector_offsets_poison"
 _TAIL = 15
 _TASK_STARTS = re.compile(r"\[DAG TEST\] starting task_id=(?:\w+\.)?(\w+)")
 
@@ -53,7 +53,7 @@ class Ran:
 
 
 class DagRuns:
-    """Runs the DAG with Params, any number of times during a ``with`` block."""
+    """Runs DAGs with Params, any number of times during a ``with`` block."""
 
     def __init__(self, *, environment: Mapping[str, str], workspace: Path, logs: Path) -> None:
         self._workspace = workspace.absolute().as_uri()
@@ -81,18 +81,18 @@ class DagRuns:
                 pipe.close()  # it ends with its standard input
         self._process.wait(timeout=60)
 
-    def run(self, name: str, conf: Mapping[str, Any], *, on_task: Callable[[str], None]) -> Ran:
-        """Run it once, with its output in the log ``name``; ``on_task`` hears which task has begun."""
+    def run(self, name: str, dag_id: str, conf: Mapping[str, Any], *, on_task: Callable[[str], None]) -> Ran:
+        """Run a DAG once, with its output in the log ``name``; ``on_task`` hears which task has begun."""
         log = (self._logs / f"{name}.log").absolute()
         log.touch()
-        order = {"conf": {**conf, "approval": False}, "log": str(log)}
+        order = {"dag_id": dag_id, "conf": {**conf, "approval": False}, "log": str(log)}
         self._tell(order)
         answer = self._answer(log, on_task)
         return Ran(
             conf=conf,
             state=answer["state"],
             tasks=answer["tasks"],
-            directory=run_directory(self._workspace, dag_id=DAG_ID, run_id=answer["run_id"]),
+            directory=run_directory(self._workspace, dag_id=dag_id, run_id=answer["run_id"]),
             log=log,
         )
 

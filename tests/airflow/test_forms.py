@@ -21,6 +21,7 @@ DAG_FILES = Path(__file__).parents[2] / "dags"
 FILLED_IN = {
     "connector_offsets_change": {"connector"},
     "connector_offsets_copy": {"connector", "new_name"},
+    "connector_offsets_poison": {"connector"},
     "connector_offsets_stepwise": {"connector"},
     "connector_offsets_fleet": {"connectors"},
     "group_offsets_change": {"groups"},

@@ -16,10 +16,9 @@ from tests.support.airflow.dag_runs import Ran
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 SINK = "orders-sink"
-ONE_BY_ONE = {
+AS_JSON = {
     "value.converter": "org.apache.kafka.connect.json.JsonConverter",
     "value.converter.schemas.enable": "false",
-    "consumer.override.max.poll.records": "1",
 }
 
 
@@ -30,7 +29,7 @@ def failed(sandbox: Sandbox) -> Iterator[Path]:
     sandbox.target.create_topic("orders")
     sandbox.target.produce("orders", [json.dumps({"order": number}) for number in range(2)])
     sandbox.target.produce("orders", ["cut off", json.dumps({"order": 3})])
-    sandbox.connect.create(SINK, file_sink_config("orders", file, overrides=ONE_BY_ONE))
+    sandbox.connect.create(SINK, file_sink_config("orders", file, overrides=AS_JSON))
     sandbox.connect.wait_state(SINK, "FAILED", tasks=1)
     yield file
     sandbox.connect.delete(SINK)

@@ -42,6 +42,7 @@ FORMS: dict[str, tuple[dict[str, str | bool], str | None, str]] = {
     ),
     "connector_offsets_backfill": ({"connector": SINK, "approval": False, **ON_TARGET}, "change.apply", SINK),
     "connector_offsets_orphans": ({"older_than": "P30D", **ON_TARGET}, "orphans.find", "connect-offsets"),
+    "connector_offsets_poison": ({"connector": SINK, **ON_TARGET}, "poison.find", SINK),
     "mirror_readiness": ({**FLOW, "max_lag_seconds": "600"}, "readiness.judge", MIRROR),
     "mirror_reset": ({**FLOW, "to": "current", "approval": False}, "reset.apply", MIRROR),
 }

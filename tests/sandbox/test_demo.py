@@ -50,10 +50,11 @@ def test_the_demo_proves_all_three_changes(tmp_path: Path) -> None:
     assert "Traceback" not in printed
     for shown in (
         "DAG run of connector_offsets_change has ended: success",
+        "DAG run of connector_offsets_poison has ended: success",
         "DAG run of connector_offsets_change has ended: failed",
         "Records delivered again, predicted and counted: 720",
         "The first of them: 2010-12-01T00:00:00-08:00",
-        "Records never delivered, predicted and counted: 1",
+        "Records never delivered, skipped and counted: 1",
         "Good records in the sink's file, each once: 9479",
         "Did you mean `temperatures`?",
         "States and offsets of all connectors: unchanged",
@@ -61,8 +62,10 @@ def test_the_demo_proves_all_three_changes(tmp_path: Path) -> None:
     ):
         assert shown in printed
     page = (tmp_path / "report.html").read_text()
-    for shown in ("temperatures-mirror", "temperatures-sink", "temperatuers", "<svg", "720"):
+    for shown in ("temperatures-mirror", "temperatuers", "<svg", "720"):
         assert shown in page
+    [on_the_record] = (tmp_path / "workspace" / "connector_offsets_poison").glob("*/report.html")
+    assert "temperatures-sink" in on_the_record.read_text()
     assert 'src="http' not in page
     assert 'rel="stylesheet"' not in page
 

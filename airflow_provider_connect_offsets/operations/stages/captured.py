@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 STOP, ALTER, RESUME, CHECK = "stop_connector", "alter_offsets", "resume_connector", "look_at_records"
 EMPTY = "empty_topics"
 CREATE, DELETE = "create_connector", "delete_connector"
+ONE_BY_ONE = "run_one_by_one"
 # Keys of a stage's specification: the Airflow connections of what it changes, and the connector whose state another one
 # gets.
 CONNECTIONS, STATE_OF = "connections", "state_of"
@@ -29,16 +30,20 @@ ORIGIN = "origin"
 
 @dataclass(frozen=True, slots=True)
 class PriorState(JsonRecord):
-    """The state that a connector had (RUNNING, PAUSED or STOPPED), and how many tasks."""
+    """The state that a connector had (RUNNING, PAUSED or STOPPED), how many tasks, and whether one had failed.
+
+    A connector that had failed fails again once its prior state is restored, which is no error then.
+    """
 
     state: State
     tasks: int
+    failed: bool = False
 
     @classmethod
     def observed(cls, clients: Clients, connector: str) -> PriorState:
         """Observe a connector; raises as ``steps.lasting_status`` does."""
         status = steps.lasting_status(clients, connector)
-        return cls(steps.intended_state(status), len(status.tasks))
+        return cls(steps.intended_state(status), len(status.tasks), status.has_failed)
 
     @classmethod
     def before(cls, captures: Captures, connector: str, *, cluster: str) -> PriorState:

@@ -101,7 +101,8 @@ class StopConnector(_StageOfConnector):
         try:
             if not undoing.returned and _is_in_doubt(undoing.error):
                 steps.stop(self._clients, self.subject)
-            _restore_state(self._clients, self.subject, PriorState.from_json(captured), always=not undoing.returned)
+            prior = PriorState.from_json(captured)
+            _restore_state(self._clients, self.subject, prior, always=not undoing.returned, may_fail=prior.failed)
         except UnknownConnector as error:
             self._pass_over(error, otherwise=deleted_by_others(error))
         return ""
@@ -115,6 +116,7 @@ class ResumeConnector(_StageOfConnector):
         clients: Clients of its Connect cluster.
         optional: As of the stop.
         state_of: The connector that was stopped, if this one takes its place; None: the same.
+        may_fail: True if a connector that had failed may fail again, as nothing was changed that could mend it.
     """
 
     title = RESUME
@@ -122,14 +124,22 @@ class ResumeConnector(_StageOfConnector):
     downtime = Downtime.ENDS
 
     def __init__(
-        self, connector: str, clients: Clients, *, optional: bool = False, state_of: str | None = None
+        self,
+        connector: str,
+        clients: Clients,
+        *,
+        optional: bool = False,
+        state_of: str | None = None,
+        may_fail: bool = False,
     ) -> None:
         super().__init__(connector, clients, optional=optional)
         self._state_of = state_of
+        self._may_fail = may_fail
 
     def spec(self) -> JsonMap:
-        """Return also whose state it gets, if that is another connector's."""
-        return {**super().spec(), **({} if self._state_of is None else {STATE_OF: self._state_of})}
+        """Return also whether it may fail again, and whose state it gets if that is another connector's."""
+        state_of = {} if self._state_of is None else {STATE_OF: self._state_of}
+        return {**super().spec(), "may_fail": self._may_fail, **state_of}
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture the state that it had, as :class:`PriorState`."""
@@ -138,7 +148,9 @@ class ResumeConnector(_StageOfConnector):
     def do(self, captured: JsonMap) -> Done:
         """Restore the state, unless the connector has it already; raises :class:`NotRunning` and store errors."""
         try:
-            _restore_state(self._clients, self.subject, PriorState.from_json(captured), always=False)
+            _restore_state(
+                self._clients, self.subject, PriorState.from_json(captured), always=False, may_fail=self._may_fail
+            )
         except UnknownConnector as error:
             self._pass_over(error, otherwise=NotRunning(f"{error} Someone has deleted it, so it can't be resumed."))
         return Done()
@@ -158,10 +170,14 @@ def deleted_by_others(error: UnknownConnector) -> Interfered:
     return Interfered(f"{error} Someone has deleted it, so its prior state can't be restored.")
 
 
-def _restore_state(clients: Clients, connector: str, prior: PriorState, *, always: bool) -> None:
-    """Restore a connector's state, unless it has it; ``always``: request it in any case."""
+def _restore_state(clients: Clients, connector: str, prior: PriorState, *, always: bool, may_fail: bool) -> None:
+    """Restore a connector's state, unless it has it.
+
+    ``always``: request it in any case. ``may_fail``: a connector that had failed may fail again.
+    """
     if always or clients.control.status(connector).state is not prior.state:
-        steps.restore_state(clients, connector, prior.state, tasks=prior.tasks)
+        may_fail = may_fail and prior.failed
+        steps.restore_state(clients, connector, prior.state, tasks=prior.tasks, may_fail=may_fail)
 
 
 def _is_in_doubt(error: BaseException | None) -> bool:

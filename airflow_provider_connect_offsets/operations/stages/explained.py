@@ -15,6 +15,7 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.operations.stages.captured import (
     CREATE,
     DELETE,
+    ONE_BY_ONE,
     RESUME,
     STOP,
     PriorState,
@@ -132,8 +133,8 @@ def describe(settled: Settled) -> str:
     """Describe how a saga whose process had died was settled."""
     record = settled.record
     named = f"{record.resource!r}: {record.operation} by run {record.owner.run!r}, which ended before its time,"
-    if existence := _existence(settled):
-        return f"{named} {existence}{settled.lost}"
+    if ended := _without_offsets(settled):
+        return f"{named} {ended}{settled.lost}"
     more = "".join(f" {text}" for text in (*settled.warnings, deleted_in(record)) if text)
     if is_of_group(record):
         return f"{named} {_of_group(record)}{more}{settled.lost}"
@@ -160,8 +161,8 @@ def _of_group(record: SagaRecord) -> str:
     return "had written nothing." if alteration_in(record) is None else "was undone: its prior offsets are proved."
 
 
-def _existence(settled: Settled) -> str:
-    """Describe what has become of a connector that was created, copied or deleted; empty for any other operation."""
+def _without_offsets(settled: Settled) -> str:
+    """Describe how a saga ended that is about a connector as a whole, and not its offsets; empty for any other."""
     record = settled.record
     created = record.of_title(CREATE)
     if created is not None and created.subject != record.resource:
@@ -170,6 +171,8 @@ def _existence(settled: Settled) -> str:
         return "was undone: nothing is left of the connector."
     if record.of_title(DELETE) and record.state is SagaState.DONE:
         return "was finished: the connector is deleted, and its offsets are removed."
+    if record.of_title(ONE_BY_ONE) and record.state is not SagaState.ABANDONED:
+        return f"was ended: the connector has its own configuration again, and {_restored_states(record)}"
     return ""
 
 

@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     CREATE,
     DELETE,
     EMPTY,
+    ONE_BY_ONE,
     RESUME,
     STATE_OF,
     STOP,
@@ -27,6 +28,7 @@ from airflow_provider_connect_offsets.operations.stages.explained import Connect
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.imports import Imports
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, CheckRecords
+from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
 from airflow_provider_connect_offsets.saga import (
     Executor,
     Journal,
@@ -44,11 +46,16 @@ _BUILDERS: Mapping[str, Callable[[StageRecord, Clients], Stage]] = {
     STOP: lambda record, clients: StopConnector(record.subject, clients, optional=record.spec["optional"]),
     ALTER: lambda record, clients: AlterOffsets(record.subject, clients, optional=record.spec.get("optional", False)),
     RESUME: lambda record, clients: ResumeConnector(
-        record.subject, clients, optional=record.spec["optional"], state_of=record.spec.get(STATE_OF)
+        record.subject,
+        clients,
+        optional=record.spec["optional"],
+        state_of=record.spec.get(STATE_OF),
+        may_fail=record.spec.get("may_fail", False),
     ),
     CHECK: lambda record, clients: CheckRecords(record.subject, clients),
     CREATE: lambda record, clients: CreateConnector(record.subject, clients),
     DELETE: lambda record, clients: DeleteConnector(record.subject, clients),
+    ONE_BY_ONE: lambda record, clients: RunOneByOne(record.subject, clients, record.spec["topic"]),
     EMPTY: lambda record, clients: EmptyTopics.built(record.subject, clients, record.spec),
 }
 

@@ -82,7 +82,9 @@ def await_stopped(clients: Clients, connector: str) -> None:
         raise NotStopped(f"{connector!r} is STOPPED, but its consumer group {group!r} still has members.")
 
 
-def restore_state(clients: Clients, connector: str, state: State, *, tasks: int | None = None) -> ConnectorStatus:
+def restore_state(
+    clients: Clients, connector: str, state: State, *, tasks: int | None = None, may_fail: bool = False
+) -> ConnectorStatus:
     """Bring ``connector`` into ``state``, and wait until it and its tasks have it.
 
     Args:
@@ -90,20 +92,25 @@ def restore_state(clients: Clients, connector: str, state: State, *, tasks: int 
         connector: Its name.
         state: RUNNING, PAUSED or STOPPED.
         tasks: How many it had; 0: none is waited for; None: unknown.
+        may_fail: True if a connector that failed is in its state, too.
 
     Raises:
         NotRunning: A task failed, or the state was not reached in ``clients.timeout`` seconds.
         StoreError: Connect does not answer, or refuses.
     """
     request_state(clients, connector, state)
-    return await_state(clients, connector, state, tasks=tasks)
+    return await_state(clients, connector, state, tasks=tasks, may_fail=may_fail)
 
 
-def await_state(clients: Clients, connector: str, state: State, *, tasks: int | None = None) -> ConnectorStatus:
+def await_state(
+    clients: Clients, connector: str, state: State, *, tasks: int | None = None, may_fail: bool = False
+) -> ConnectorStatus:
     """Wait until a connector has the requested state; raises as :func:`restore_state` does."""
     status = clients.settle(
         lambda: clients.control.status(connector), until=lambda one: one.has_failed or is_in(one, state, tasks=tasks)
     )
+    if may_fail and status.has_failed:
+        return status
     refuse_failed(status, connector, state)
     refuse_unless_in(status, connector, state, timeout=clients.timeout, tasks=tasks or 0)
     return status

@@ -31,6 +31,7 @@ CHANGES = frozenset(
             "reset_offsets",
             "write_all",
             "create",
+            "update_config",
         ),  # of Connect and its offsets
         *("empty", "restore_policy", "remove_keys"),  # of topics
         *("commit", "delete"),  # of consumer groups; "delete" of connectors, too

@@ -1,0 +1,72 @@
+"""What a search for the record on which a sink stands has found, and what was skipped, in words for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from airflow_provider_connect_offsets.observe.failed_records import FailedRecord, FailedSink, Way, described
+from airflow_provider_connect_offsets.observe.partitions import first_few
+
+#: Topic, partition and offset of a record.
+Place: TypeAlias = tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRecords:
+    """What a search has found.
+
+    Attributes:
+        sink: The sink as it was observed.
+        records: The records on which it stands; empty if it has not failed. Only in a dry run a record may be named
+            that is not proved, or that others lie before.
+    """
+
+    sink: FailedSink
+    records: tuple[FailedRecord, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What was found, for people."""
+        name = repr(self.sink.name)
+        if not self.records and not self.sink.has_failed:
+            return f"{name} is {self.sink.status.state}, and no task has failed: there is nothing to skip."
+        if not self.records:
+            return (
+                f"{name} has failed on a record which reading does not find. A run that is no dry run lets it run with "
+                "one record a poll until it fails again."
+            )
+        return " ".join(f"{name} {_found(one)}" for one in self.records)
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedRecords:
+    """What a run has skipped: the places, and the sink as it is now."""
+
+    places: tuple[Place, ...]
+    sink: FailedSink
+
+    @property
+    def sentence(self) -> str:
+        """What was done, for people."""
+        name, state = repr(self.sink.name), self.sink.status.state
+        if not self.places:
+            return f"{name} is {state}, and no task has failed: nothing was skipped."
+        return f"{named_skipped(self.places)} {name} is {state}."
+
+
+def _found(one: FailedRecord) -> str:
+    """Say where a record is, how it was found, and how sure that is."""
+    by = "read from the committed position" if one.way is Way.READ else "reported by Connect with one record a poll"
+    likely = "" if one.certain else ", if no record before it is the one, which only the sink can tell"
+    passed = f" {one.passed} records before it are not delivered yet." if one.passed else ""
+    return f"stands on {one} ({one.why}; {by}){likely}.{passed}"
+
+
+def named_skipped(places: Sequence[Place]) -> str:
+    """Name the records that were skipped; empty if there are none."""
+    if not places:
+        return ""
+    named = first_few([described(place) for place in places], 5, separator="; ")
+    return f"Skipped: {named}."

@@ -1,0 +1,107 @@
+"""Keeps the records on which a sink stands, before any of them is skipped."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from airflow_provider_connect_offsets.kafka.record_reader import FullRecord
+from airflow_provider_connect_offsets.observe.failed_records import FailedRecord, Way
+from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.workspace.datasets import read_newest, write_newest
+from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
+from airflow_provider_connect_offsets.workspace.schemas import POISON_RECORDS
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRecords:
+    """The records of one run, as datasets ``poison_records``.
+
+    Attributes:
+        directory: The run's directory.
+        connector: The sink.
+        content: Whether key, value, headers and the error's message are kept; else only sizes and a digest.
+    """
+
+    directory: PoisonDirectory
+    connector: str
+    content: bool = True
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Read what was kept so far; raises :class:`DatasetError`."""
+        return read_newest(self.directory.poison_records, POISON_RECORDS) or []
+
+    def add(self, records: Iterable[FailedRecord]) -> None:
+        """Make records durable; one that was kept before is kept as it was."""
+        rows = self.rows()
+        known = {_place(row) for row in rows}
+        added = [self._row(one) for one in records if one.place not in known]
+        if added:
+            write_newest(self.directory.poison_records, POISON_RECORDS, [*rows, *added])
+
+    def found(self) -> list[FailedRecord]:
+        """Return the records that an earlier task of the run has found, without their content."""
+        return [
+            FailedRecord(
+                FullRecord(TopicPartition(row["topic"], row["kafka_partition"]), row["offset"], 0, None, None),
+                row["position"],
+                passed=0,
+                way=Way(row["way"]),
+                why=row["why"],
+            )
+            for row in self.rows()
+            if row["connector"] == self.connector
+        ]
+
+    def passed(self, positions: Mapping[TopicPartition, int | None]) -> list[tuple[str, int, int]]:
+        """Return the places of kept records that lie before the positions: they were skipped."""
+        return [one.place for one in self.found() if (positions.get(one.record.where) or 0) > one.record.offset]
+
+    def _row(self, failed: FailedRecord) -> dict[str, Any]:
+        record = failed.record
+        sizes = {"key_size": _size(record.key), "value_size": _size(record.value), "headers_count": len(record.headers)}
+        content = {
+            "key": record.key,
+            "value": record.value,
+            "headers": _headers(record),
+            "message": failed.message or None,
+        }
+        return {
+            "connector": self.connector,
+            "topic": record.where.topic,
+            "kafka_partition": record.where.partition,
+            "offset": record.offset,
+            "written_at": datetime.fromtimestamp(max(record.timestamp_ms, 0) / 1000, tz=UTC),  # -1: it has none
+            "position": failed.position,
+            "way": failed.way.value,
+            "why": failed.why,
+            **sizes,
+            "digest": _digest(record),
+            **(content if self.content else {}),
+            "kept_at": datetime.now(tz=UTC),
+        }
+
+
+def _place(row: Mapping[str, Any]) -> tuple[str, int, int]:
+    return row["topic"], row["kafka_partition"], row["offset"]
+
+
+def _size(content: bytes | None) -> int | None:
+    return None if content is None else len(content)
+
+
+def _headers(record: FullRecord) -> str:
+    pairs = [[name, None if value is None else base64.b64encode(value).decode()] for name, value in record.headers]
+    return json.dumps(pairs, separators=(",", ":"))
+
+
+def _digest(record: FullRecord) -> str:
+    digest = hashlib.sha256()
+    for part in (record.key, record.value):
+        digest.update(b"-" if part is None else b"%d:%b" % (len(part), part))
+    return digest.hexdigest()

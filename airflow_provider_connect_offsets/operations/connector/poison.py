@@ -1,0 +1,275 @@
+"""Finds the record on which a failed sink stands, and skips exactly that one.
+
+The record is read from the committed position, where the converters' rules are known; otherwise, and where other
+records lie before it that were not delivered yet, the sink runs with one record a poll until it fails again, and
+Connect itself reports topic, partition and offset. Whatever else a sink fails for, nothing is skipped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, NotRunning, NotSkipped, PlanRefused
+from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.failed_records import (
+    FailedRecord,
+    FailedSink,
+    described,
+    observe_sink,
+    read_reported,
+    read_unconvertible,
+    reports_end,
+    reports_topic,
+    still_next,
+)
+from airflow_provider_connect_offsets.observe.partitions import first_few
+from airflow_provider_connect_offsets.offsets.requests.poison import PoisonRequest
+from airflow_provider_connect_offsets.operations.connector.found_records import (
+    FoundRecords,
+    Place,
+    SkippedRecords,
+    named_skipped,
+)
+from airflow_provider_connect_offsets.operations.connector.kept_records import KeptRecords
+from airflow_provider_connect_offsets.operations.connector.skip_records import SkipRecords
+from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
+from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
+from airflow_provider_connect_offsets.saga import Journal, JournalEntry, Owner, SagaState, Toward
+
+log = logging.getLogger(__name__)
+# Identifies the sagas of a run, which resume the sink.
+_KEY = "poison record"
+_ADVICE = (
+    "If you know which record it is, skip it with connector_offsets_change (to=skip, and topics and partitions of it)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PoisonedSink:
+    """A sink that may stand on a record.
+
+    Attributes:
+        request: Which sink, and how much may be done to it.
+        clients: Clients of its Connect cluster, with the logs of its topics.
+        reader: Reads records of these logs.
+        journal: Journal of the sink.
+        owner: This process.
+        kept: Where its records are kept.
+        skipped: The records that were skipped so far.
+    """
+
+    request: PoisonRequest
+    clients: Clients
+    reader: RecordReader
+    journal: Journal
+    owner: Owner
+    kept: KeptRecords
+    skipped: list[Place] = field(default_factory=list)
+    _reports: list[str] = field(default_factory=list)
+
+    def find(self, *, has_skipped: bool = False) -> FoundRecords:
+        """Find the records on which the sink stands, and keep them; what a dead run has left is settled first.
+
+        A dry run only reads. Otherwise the sink may run with one record a poll for a while; then it has its own
+        configuration, and its state, again.
+
+        Args:
+            has_skipped: Whether the sink was resumed a moment ago, so that it may be about to fail again.
+
+        Returns:
+            Records of which each is the next one that the sink reads in its partition; in a dry run also others.
+
+        Raises:
+            NotSkipped: The sink has failed, and no record is proved to be the cause.
+            InvalidRequest: The connector is no sink, or tolerates errors.
+            Overlap: Another run works on it.
+            Rejected: The workers do not allow ``consumer.override.max.poll.records``.
+            StoreError: A system does not answer, or refuses.
+        """
+        try:
+            found = self._found(has_skipped=has_skipped)
+        finally:
+            self._remove_reports()
+        self.kept.add(one for one in found.records if one.is_proved)
+        log.info("%s", found.sentence)
+        return found
+
+    def skip(self, *, approved: Iterable[Place] | None = None) -> SkippedRecords:
+        """Find the record, keep it, skip it and resume the sink; repeat that until it runs, or ``max_skips`` are done.
+
+        Args:
+            approved: The only records that may be skipped; None: any.
+
+        Raises:
+            NotSkipped: The sink has failed, and no record is proved to be the cause, or ``max_skips`` were skipped.
+            PlanRefused: It stands on a record that is not approved.
+            Drift: Its position was changed meanwhile; nothing was written.
+            NotApplied: A skip was not made; prior offsets and state are restored.
+            LeftStopped: They could not be.
+        """
+        allowed = None if approved is None else set(approved)
+        found = self.find()
+        self.skipped.extend(self.kept.passed(found.sink.positions))  # by an earlier attempt of this task
+        while found.records:
+            chosen = self._next(found, allowed)
+            self._skip(chosen)
+            self.skipped.extend(one.place for one in chosen)
+            try:
+                found = self.find(has_skipped=True)
+            except NotSkipped as error:
+                raise NotSkipped(f"{named_skipped(self.skipped)} {error}") from error
+        return SkippedRecords(tuple(self.skipped), found.sink)
+
+    def _next(self, found: FoundRecords, allowed: set[Place] | None) -> list[FailedRecord]:
+        """Return the records to skip now; raises :class:`NotSkipped` and :class:`PlanRefused`."""
+        skipped, room = self.skipped, self.request.max_skips - len(self.skipped)
+        if room <= 0:
+            stands = " and ".join(str(one) for one in found.records)
+            raise NotSkipped(
+                f"{self.request.connector!r} has failed again, and max_skips ({self.request.max_skips}) records were "
+                f"skipped. {named_skipped(skipped)} Now it stands on {stands}: {found.records[0].why}. Look at them in "
+                f"{self.kept.directory.poison_records} before you skip more."
+            )
+        others = [one for one in found.records if allowed is not None and one.place not in allowed]
+        if others:
+            raise PlanRefused(
+                f"{self.request.connector!r} stands on {others[0]}, which was not approved. {named_skipped(skipped)} "
+                "Run it again, so that this record is shown and approved."
+            )
+        return list(found.records[:room])
+
+    def _found(self, *, has_skipped: bool) -> FoundRecords:
+        resumed = has_skipped or (not self.request.dry_run and self._settled())
+        sink = observe_sink(self.clients, self.request.connector)
+        if resumed:
+            sink = self._watched(sink)
+        if not sink.has_failed:
+            return FoundRecords(sink)
+        self._refuse_unprovable(sink)
+        if known := still_next(sink, self.kept.found()):
+            return FoundRecords(sink, tuple(known))
+        read = read_unconvertible(sink, self.reader, most=self.request.max_records)
+        proved = [one for one in read if one.is_proved]
+        if proved or self.request.dry_run:
+            return FoundRecords(sink, tuple(proved or read))
+        return self._run_one_by_one(sink)
+
+    def _refuse_unprovable(self, sink: FailedSink) -> None:
+        """Raise :class:`NotSkipped` for a failure that is not one of a record."""
+        if not sink.is_of_one_record:
+            raise NotSkipped(
+                f"Nothing was skipped: {sink.name!r} has not failed on converting or transforming a record, but: "
+                f"{sink.status.cause}. That may pass, or be repaired, and its records be delivered then. {_ADVICE}"
+            )
+
+    def _run_one_by_one(self, sink: FailedSink) -> FoundRecords:
+        """Let the sink run with one record a poll until it fails, and read what Connect reports."""
+        self._refuse_run(sink)
+        topic = reports_topic(sink.name, cluster=self.clients.cluster)
+        since = reports_end(self.clients, topic)
+        self._reports.append(topic)
+        with self._claimed() as entry:
+            stages = [
+                StopConnector(sink.name, self.clients),
+                RunOneByOne(sink.name, self.clients, topic),
+                ResumeConnector(sink.name, self.clients, may_fail=True),
+            ]
+            entry.begin(self.owner, operation="the search for the record on which it fails", key=_KEY, stages=stages)
+            settled = recovery.executor(self.clients, entry, stages).run()
+        failed = settled.record.stage(stages[1].name).facts["failed"]
+        # With its own configuration it fails at once, at the position that it has reached now.
+        sink = self._watched(observe_sink(self.clients, sink.name))
+        if not failed:
+            log.warning("%r did not fail again with one record a poll.", sink.name)
+            return FoundRecords(sink)
+        reported = read_reported(sink, self.clients, self.reader, topic, since=since)
+        if found := [one for one in reported if one.is_proved]:
+            return FoundRecords(sink, tuple(found))
+        raise NotSkipped(self._unproved(sink, reported))
+
+    def _refuse_run(self, sink: FailedSink) -> None:
+        """Raise :class:`InvalidRequest` for a sink that is not to run, or that tolerates errors."""
+        if sink.status.state is not State.RUNNING:
+            raise InvalidRequest(
+                f"Nothing was skipped: {sink.name!r} is {sink.status.state}, and to find the record it has to run. "
+                f"Send PUT /connectors/{sink.name}/resume first."
+            )
+        if sink.info.config.get("errors.tolerance", "none").strip().lower() == "all":
+            raise InvalidRequest(
+                f"Nothing was skipped: {sink.name!r} tolerates errors (errors.tolerance=all), so it skips records that "
+                f"can't be converted or transformed by itself. {sink.status.cause}"
+            )
+
+    def _unproved(self, sink: FailedSink, reported: Sequence[FailedRecord]) -> str:
+        name = repr(sink.name)
+        if reported:
+            one = reported[0]
+            return (
+                f"Nothing was skipped: {name} fails on {one}, but has committed only position {one.position}, "
+                f"and to skip {one} would skip {one.passed} records before it, which it may not have delivered."
+            )
+        places = [described((where.topic, where.partition, sink.start(where))) for where in sorted(sink.unread)]
+        return (
+            f"Nothing was skipped: {name} failed again with one record a poll, but Connect has not reported on which "
+            f"record ({sink.status.cause}). It may be {first_few(places, 3)}. Check that the workers may create "
+            f"and write the topic {reports_topic(sink.name, cluster=self.clients.cluster)!r}. {_ADVICE}"
+        )
+
+    def _skip(self, records: Sequence[FailedRecord]) -> None:
+        """Make the skip as a saga: stop, alter, resume; the sink may fail again after it."""
+        name = self.request.connector
+        with self._claimed() as entry:
+            stages = [
+                StopConnector(name, self.clients),
+                SkipRecords(name, self.clients, records),
+                ResumeConnector(name, self.clients),
+            ]
+            entry.begin(self.owner, operation=f"the skip of {len(records)} records", key=_KEY, stages=stages)
+            try:
+                recovery.executor(self.clients, entry, stages).run()
+            except NotRunning as error:
+                if entry.record.state is not SagaState.DONE:
+                    raise
+                log.warning("%s", error)
+        log.warning("%s", named_skipped([one.place for one in records]))
+
+    def _watched(self, before: FailedSink) -> FailedSink:
+        """Wait until a sink that runs has failed, or has read on in all partitions; at most until the timeout."""
+        if before.status.state is not State.RUNNING or before.has_failed:
+            return before
+        starts = {where: before.start(where) for where in before.unread}
+        return self.clients.settle(
+            lambda: observe_sink(self.clients, before.name),
+            until=lambda now: now.has_failed or all(now.start(where) > start for where, start in starts.items()),
+        )
+
+    @contextmanager
+    def _claimed(self) -> Iterator[JournalEntry]:
+        """Have the sink's lease for the block, with what a dead run has left settled."""
+        recovery.undo_import(self.journal, self.owner, self.clients)
+        with self.journal.claim(self.owner) as entry:
+            recovery.recover(entry, Toward.FORWARD, self.clients)
+            yield entry
+
+    def _settled(self) -> bool:
+        """Settle what a dead run has left; returns whether this run has resumed the sink before."""
+        recovery.undo_import(self.journal, self.owner, self.clients)
+        with self.journal.claim(self.owner) as entry:
+            recovery.recover(entry, Toward.FORWARD, self.clients)
+        return self.journal.record_of(self.owner.run, _KEY) is not None
+
+    def _remove_reports(self) -> None:
+        """Delete the topic of the reports; if that fails, it stays, which a warning says."""
+        for topic in self._reports:
+            try:
+                if self.clients.logs is not None and topic in self.clients.logs.topics():
+                    self.reader.delete_topic(topic)
+            except Exception:  # whatever happens, the search itself has ended
+                log.warning("The topic %r is left: delete it. It has copies of records.", topic, exc_info=True)
+        self._reports.clear()

@@ -1,0 +1,44 @@
+"""The stage that moves a sink past the records on which it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from airflow_provider_connect_offsets.exceptions import Drift
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.failed_records import FailedRecord
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
+from airflow_provider_connect_offsets.operations.connector.direct import WriteOffsets
+from airflow_provider_connect_offsets.operations.stages.captured import Alteration, PriorState
+from airflow_provider_connect_offsets.saga import Captures, JsonMap
+
+
+class SkipRecords(WriteOffsets):
+    """Moves the positions of a STOPPED sink from the records on which it stands to the next ones."""
+
+    def __init__(self, connector: str, clients: Clients, records: Sequence[FailedRecord]) -> None:
+        super().__init__(connector, clients, Offsets.of(_entry(one, one.record.offset + 1) for one in records))
+        self._records = records
+
+    def capture(self, earlier: Captures) -> JsonMap:
+        """Capture all offsets; raises :class:`Drift` if a position is not the one at which the record was found."""
+        before = PriorState.before(earlier, self.subject, cluster=self.cluster)
+        prior = self._clients.offsets.read_offsets(self.subject)
+        stored = prior.stored()
+        for one in self._records:
+            expected = _entry(one, one.position)
+            if stored.get(expected.partition) != expected.offset:
+                raise Drift(
+                    f"Nothing was skipped: {self.subject!r} stood on {one} at position {one.position}, and is now at "
+                    f"{stored.get(expected.partition, 'no offset')}. Run it again."
+                )
+        return Alteration(before.state, prior, self.changes(prior)).as_json()
+
+
+def _entry(failed: FailedRecord, position: int | None) -> Entry:
+    where = failed.record.where
+    partition: dict[str, str | int | float | bool | None] = {
+        "kafka_topic": where.topic,
+        "kafka_partition": where.partition,
+    }
+    return Entry.of(partition, None if position is None else {"kafka_offset": position})

@@ -1,0 +1,162 @@
+"""The stage that lets a sink run with one record a poll until it fails, with its own configuration restored."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.exceptions import NotApplied, OutcomeUnknown, UnknownConnector
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.failed_records import FailedSink, observe_sink
+from airflow_provider_connect_offsets.operations.stages import steps
+from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, ONE_BY_ONE
+from airflow_provider_connect_offsets.operations.stages.connector_stages import deleted_by_others
+from airflow_provider_connect_offsets.operations.stages.existence_stages import registry_of
+from airflow_provider_connect_offsets.saga import (
+    Captures,
+    Done,
+    Found,
+    JsonMap,
+    Kind,
+    Stage,
+    StageState,
+    Undoing,
+)
+
+log = logging.getLogger(__name__)
+
+
+def one_by_one(topic: str) -> dict[str, str]:
+    """Return the settings of a run with one record a poll, in which Connect reports failures to ``topic``.
+
+    With one record a poll, all records before the one that fails are delivered and committed. Connect creates the
+    topic, with the brokers' default replication factor.
+    """
+    return {
+        "consumer.override.max.poll.records": "1",
+        "errors.deadletterqueue.topic.name": topic,
+        "errors.deadletterqueue.topic.replication.factor": "-1",
+        "errors.deadletterqueue.context.headers.enable": "true",
+    }
+
+
+class RunOneByOne(Stage):
+    """Lets a stopped sink run with one record a poll until it fails again, and stops it.
+
+    Only the settings that it changes are captured, never the whole configuration, which may have secrets. They have
+    their prior values again when it is done, and when it is undone.
+
+    Args:
+        connector: Name of the sink, which is STOPPED.
+        clients: Clients of its Connect cluster.
+        topic: Where Connect reports the record.
+    """
+
+    title = ONE_BY_ONE
+    kind = Kind.UNDOABLE
+
+    def __init__(self, connector: str, clients: Clients, topic: str) -> None:
+        super().__init__(connector, cluster=clients.cluster)
+        self._clients = clients
+        self._settings = one_by_one(topic)
+        self._topic = topic
+
+    def spec(self) -> JsonMap:
+        """Return the topic of the reports, and the connections."""
+        return {"topic": self._topic, CONNECTIONS: dict(self._clients.connections)}
+
+    def capture(self, earlier: Captures) -> JsonMap:
+        """Capture the prior values of the settings; None: it has no such setting."""
+        del earlier
+        config = self._clients.control.info(self.subject).config
+        return {"prior": {name: config.get(name) for name in self._settings}}
+
+    def do(self, captured: JsonMap) -> Done:
+        """Change the settings, run, stop, and restore the settings; raises :class:`NotApplied` and store errors."""
+        self._configure(self._settings)
+        before = observe_sink(self._clients, self.subject)
+        steps.request_state(self._clients, self.subject, State.RUNNING)
+        ended = self._clients.settle(lambda: observe_sink(self._clients, self.subject), until=_has_ended(before))
+        steps.stop(self._clients, self.subject)
+        self._restore(captured)
+        return Done(facts={"failed": ended.has_failed})
+
+    def find(self, captured: JsonMap) -> StageState:
+        """DONE if the settings have their prior values."""
+        try:
+            config = self._clients.control.info(self.subject).config
+        except UnknownConnector as error:
+            return StageState(Found.FOREIGN, deleted_by_others(error))
+        if self._left(config, captured):
+            return StageState(
+                Found.PARTIAL,
+                NotApplied(f"{self.subject!r} does not have its own configuration again: {', '.join(self._settings)}."),
+            )
+        return StageState(Found.DONE)
+
+    def undo(self, captured: JsonMap, undoing: Undoing) -> str:
+        """Stop the sink, and restore the settings.
+
+        Returns:
+            A sentence about settings that someone else has changed meanwhile, which are left as they are.
+
+        Raises:
+            NotApplied: The prior values could not be read back.
+            Interfered: Someone has deleted the sink.
+            StoreError: Connect does not answer, or refuses.
+        """
+        try:
+            steps.stop(self._clients, self.subject)
+            # Even if the prior values are read back: a request that was given up may still be in flight, and Connect
+            # carries this one out after it.
+            return self._restore(captured, always=not undoing.returned)
+        except UnknownConnector as error:
+            raise deleted_by_others(error) from error
+
+    def _restore(self, captured: JsonMap, *, always: bool = False) -> str:
+        """Restore the settings, and prove it; settings that have neither value are someone else's, and stay."""
+        config = self._clients.control.info(self.subject).config
+        prior: Mapping[str, str | None] = captured["prior"]
+        theirs = [name for name, value in prior.items() if config.get(name) not in {value, self._settings[name]}]
+        wanted = {name: value for name, value in prior.items() if name not in theirs}
+        if always or self._left(config, captured):
+            self._configure(wanted)
+        if not theirs:
+            return ""
+        return (
+            f" Someone else has changed {', '.join(theirs)} of {self.subject!r} meanwhile; they are left as they are."
+        )
+
+    def _left(self, config: Mapping[str, str], captured: JsonMap) -> list[str]:
+        """Name the settings that still have the values of the run."""
+        prior: Mapping[str, str | None] = captured["prior"]
+        return [name for name, value in self._settings.items() if config.get(name) == value and prior[name] != value]
+
+    def _configure(self, settings: Mapping[str, str | None]) -> None:
+        """Give settings these values (None: remove), and read them back; raises :class:`NotApplied`."""
+        config = self._clients.control.info(self.subject).config
+        others = {name: value for name, value in config.items() if name not in settings}
+        given = {name: value for name, value in settings.items() if value is not None}
+        try:
+            registry_of(self._clients).update_config(self.subject, {**others, **given})
+        except OutcomeUnknown as error:
+            log.warning("%s Reading back the configuration.", error)
+
+        def read() -> dict[str, str]:
+            now = self._clients.control.info(self.subject).config
+            return {name: now[name] for name in settings if name in now}
+
+        if self._clients.settle(read, until=lambda now: now == given) != given:
+            named = ", ".join(settings)
+            raise NotApplied(f"{self.subject!r} was to get other settings, which are not read back: {named}.")
+
+
+def _has_ended(before: FailedSink) -> Callable[[FailedSink], bool]:
+    """Return whether a run has ended: the sink has failed again, or has read all that was there."""
+    ends = {where: before.bounds[where].log_end for where in before.unread}
+
+    def has_ended(now: FailedSink) -> bool:
+        return now.has_failed or all((now.positions.get(where) or 0) >= end for where, end in ends.items())
+
+    return has_ended

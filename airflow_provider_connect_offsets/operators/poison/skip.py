@@ -1,0 +1,171 @@
+"""Finds the record on which a failed sink stands, keeps it, and skips it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk import BaseOperator
+
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, Unsupported
+from airflow_provider_connect_offsets.hooks.clients import Control
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, report_at, report_written
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
+from airflow_provider_connect_offsets.parameters.poison import ApprovedRecordsParams, PoisonedSinkParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import PartParams, WaitingParams
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_connect_offsets.operations.connector.found_records import Place
+    from airflow_provider_connect_offsets.operations.connector.poison import PoisonedSink
+    from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
+    from airflow_provider_connect_offsets.workspace.poison import PoisonResult
+
+
+class _PoisonOperator(TakesParameters, BaseOperator):
+    """A task on a sink that has failed."""
+
+    parameters: ClassVar[Models] = (PoisonedSinkParams, ConnectorConnectionParams, WaitingParams, PartParams)
+    preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
+    operator_extra_links = (ReportLink(),)
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Do it, and write outcome and report, however it ends."""
+        with failing_clearly(), self._opened(context) as sink:
+            try:
+                result, message, places = self.done(sink)
+            except ConnectOffsetsError as error:
+                self._publish_failure(sink, str(error))
+                raise
+            self.log.info("%s", message)
+            report = self._publish(sink, result, message, places)
+        return {
+            "connector": sink.request.connector,
+            "result": result.value,
+            "run_uri": sink.kept.directory.uri,
+            "records": [{"topic": topic, "partition": number, "offset": at} for topic, number, at in places],
+            **report_at(report, dag_id=self.dag_id),
+        }
+
+    def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
+        """Do it; returns how it ended, a sentence about it, and the records that it was done to."""
+        raise NotImplementedError
+
+    @contextmanager
+    def _opened(self, context: Context) -> Iterator[PoisonedSink]:
+        from airflow_provider_connect_offsets.hooks.kafka import record_reader
+        from airflow_provider_connect_offsets.operations.connector.kept_records import KeptRecords
+        from airflow_provider_connect_offsets.operations.connector.poison import PoisonedSink
+        from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
+
+        request = self.given(PoisonedSinkParams).request()
+        connections = self.given(ConnectorConnectionParams)
+        if not connections.kafka_conn_id:
+            raise InvalidInput(f"{request.connector!r}: kafka_conn_id must name the Kafka cluster that the sink reads.")
+        if connections.control != Control.REST:
+            raise Unsupported("Nothing was changed: a sink's record is found by Connect's REST API (control=rest).")
+        directory = PoisonDirectory(directory_of(context, part=self.given(PartParams).part).uri)
+        with (
+            open_connect(connections, self.given(WaitingParams)) as connect,
+            record_reader(connections.kafka_conn_id) as reader,
+        ):
+            yield PoisonedSink(
+                request,
+                connect.clients,
+                reader,
+                connect.journal(request.connector),
+                owner_of(context),
+                KeptRecords(directory, request.connector, content=request.keep_content),
+            )
+
+    def _publish_failure(self, sink: PoisonedSink, message: str) -> None:
+        from airflow_provider_connect_offsets.workspace.poison import PoisonResult
+
+        def publish() -> str:
+            return self._publish(sink, PoisonResult.FAILED, message, sink.skipped)
+
+        report_written(publish, sink.kept.directory.report)
+
+    def _publish(self, sink: PoisonedSink, result: PoisonResult, message: str, places: Iterable[Place]) -> str:
+        """Write outcome and report; returns the report's URI."""
+        from airflow_provider_connect_offsets.workspace.poison import PoisonOutcome, PoisonResult, SkippedPlace
+
+        is_done = result in {PoisonResult.SKIPPED, PoisonResult.FAILED}
+        skipped = tuple(SkippedPlace(*place) for place in places) if is_done else ()
+        outcome = PoisonOutcome(sink.request.connector, result, message, skipped, datetime.now(tz=UTC))
+        outcome.write(sink.kept.directory.outcome)
+        return report_of_poison(sink.kept.directory)
+
+
+class FindPoisonRecordOperator(_PoisonOperator):
+    """Find the record on which a failed sink stands, and keep it; skips nothing.
+
+    A record that a JSON converter can't convert is read from the committed position. Otherwise, and if records before
+    it are not delivered yet, the sink runs with ``consumer.override.max.poll.records=1`` until it fails again, and
+    Connect reports topic, partition and offset; after that the sink has its own configuration again. A dry run only
+    reads.
+
+    Fails if the sink has failed for anything but a record that can't be converted or transformed. Returns ``records``
+    (a list of ``topic``, ``partition`` and ``offset``; empty if the sink has not failed), ``result``, ``run_uri``, and
+    the report.
+    """
+
+    ui_color = "#dbe7f3"
+
+    def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
+        """Find it."""
+        from airflow_provider_connect_offsets.workspace.poison import PoisonResult
+
+        found = sink.find()
+        if not found.records and not found.sink.has_failed:
+            return PoisonResult.HEALTHY, found.sentence, []
+        result = PoisonResult.DRY_RUN if sink.request.dry_run else PoisonResult.FOUND
+        return result, found.sentence, [one.place for one in found.records]
+
+
+class SkipPoisonRecordOperator(_PoisonOperator):
+    """Find the record on which a failed sink stands, keep it, skip exactly it, and resume the sink.
+
+    Finds it as :class:`FindPoisonRecordOperator` does. If the sink fails on another record then, that one is found and
+    skipped, too, ``max_skips`` in one run at most; the task fails after that, and names what was skipped and where the
+    sink stands. Each record is kept before it is skipped, as the dataset ``poison_records`` in the run's directory.
+
+    Skips nothing, and fails, if the sink has failed for anything else. Returns ``records``, those that were skipped,
+    ``result``, ``run_uri``, and the report.
+    """
+
+    parameters: ClassVar[Models] = (*_PoisonOperator.parameters, ApprovedRecordsParams)
+    template_fields_renderers: ClassVar[dict[str, str]] = {"found": "json"}
+    ui_color = "#f3e3d3"
+
+    def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
+        """Skip it; a dry run only finds it."""
+        from airflow_provider_connect_offsets.workspace.poison import PoisonResult
+
+        if sink.request.dry_run:
+            found = sink.find()
+            return PoisonResult.DRY_RUN, found.sentence, [one.place for one in found.records]
+        given = self.given(ApprovedRecordsParams)
+        is_limited = given.found is not None and given.only_found
+        approved = [_place(one) for one in given.found["records"]] if is_limited else None
+        skipped = sink.skip(approved=approved)
+        result = PoisonResult.SKIPPED if skipped.places else PoisonResult.HEALTHY
+        return result, skipped.sentence, list(skipped.places)
+
+
+def report_of_poison(directory: PoisonDirectory) -> str:
+    """Write the run's report, and return its URI."""
+    from airflow_provider_connect_offsets.report import write_poison_report
+
+    return report_written(lambda: write_poison_report(directory), directory.report)
+
+
+def _place(record: Any) -> Place:
+    return str(record["topic"]), int(record["partition"]), int(record["offset"])

@@ -1,0 +1,119 @@
+"""The report on records on which a sink stood: where they are, why they fail, and what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_connect_offsets.report import words
+from airflow_provider_connect_offsets.report.html import publish
+from airflow_provider_connect_offsets.report.standing import Standing, Tone
+from airflow_provider_connect_offsets.workspace.datasets import read_newest
+from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
+from airflow_provider_connect_offsets.workspace.poison import PoisonOutcome, PoisonResult
+from airflow_provider_connect_offsets.workspace.schemas import POISON_RECORDS
+
+#: Most characters of a key, value or message that are shown.
+SHOWN = 200
+
+_HEADLINES = {
+    PoisonResult.HEALTHY: ("Nothing to skip", Tone.GOOD),
+    PoisonResult.DRY_RUN: ("Dry run: nothing was changed", Tone.CALM),
+    PoisonResult.FOUND: ("Found and kept, not skipped", Tone.CALM),
+    PoisonResult.REJECTED: ("Rejected: nothing was skipped", Tone.CALM),
+    PoisonResult.SKIPPED: ("Skipped", Tone.GOOD),
+    PoisonResult.FAILED: ("The sink does not run", Tone.BAD),
+}
+_WAYS = {"read": "read", "reported": "reported by Connect"}
+
+
+@dataclass(frozen=True, slots=True)
+class PoisonLine:
+    """A row of the tables: a record that was kept.
+
+    Attributes:
+        topic: Its topic.
+        partition: Its partition.
+        offset: Its offset.
+        standing: ``skipped`` or ``found``.
+        why: What fails.
+        way: How it was found.
+        message: The error's message, shortened; empty if it is not kept.
+        key: Its key as text, shortened.
+        value: Its value as text, shortened.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    standing: str
+    why: str
+    way: str
+    message: str
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class PoisonedRecords:
+    """The records of a run, and its outcome."""
+
+    directory: PoisonDirectory
+    outcome: PoisonOutcome
+    lines: tuple[PoisonLine, ...]
+
+    @classmethod
+    def read(cls, directory: PoisonDirectory) -> PoisonedRecords:
+        """Read a run's directory; raises :class:`DatasetError`."""
+        outcome = PoisonOutcome.read(directory.outcome)
+        skipped = {(one.topic, one.partition, one.offset) for one in outcome.skipped}
+        rows = read_newest(directory.poison_records, POISON_RECORDS) or []
+        return cls(directory, outcome, tuple(_line(row, skipped) for row in rows))
+
+    @property
+    def standing(self) -> Standing:
+        """The banner."""
+        headline, tone = _HEADLINES[self.outcome.result]
+        is_applied = self.outcome.result is PoisonResult.SKIPPED
+        return Standing(headline, tone, self.outcome.message, applied=is_applied)
+
+
+def write_poison_report(directory: PoisonDirectory) -> str:
+    """Write the report as the run's ``report.html``, and return its URI."""
+    records = PoisonedRecords.read(directory)
+    return publish(
+        directory.report,
+        "poison.html.j2",
+        title=f"Records on which {records.outcome.connector} stood",
+        records=records,
+        datasets=words.uris({"Records": directory.poison_records}),
+    )
+
+
+def shortened(text: str) -> str:
+    """Shorten a text; characters that can't be printed are written as escapes."""
+    printable = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text[:SHOWN])
+    return f"{printable}…" if len(text) > SHOWN else printable
+
+
+def _line(row: Mapping[str, Any], skipped: set[tuple[str, int, int]]) -> PoisonLine:
+    place = row["topic"], row["kafka_partition"], row["offset"]
+    is_kept = row["headers"] is not None
+    return PoisonLine(
+        *place,
+        standing="skipped" if place in skipped else "found",
+        why=row["why"],
+        way=_WAYS.get(row["way"], row["way"]),
+        message=shortened(row["message"] or ""),
+        key=_content(row["key"], row["key_size"], is_kept=is_kept),
+        value=_content(row["value"], row["value_size"], is_kept=is_kept),
+    )
+
+
+def _content(raw: bytes | None, size: int | None, *, is_kept: bool) -> str:
+    if size is None:
+        return "none"
+    if not is_kept:
+        return f"{size:,} bytes, not kept"
+    return shortened((raw or b"").decode(errors="backslashreplace"))

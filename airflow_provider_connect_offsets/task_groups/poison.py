@@ -1,0 +1,48 @@
+"""The task group that skips the record on which a failed sink stands."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import TaskGroup
+
+from airflow_provider_connect_offsets.operators.poison import (
+    ApprovePoisonSkipOperator,
+    FindPoisonRecordOperator,
+    SkipPoisonRecordOperator,
+)
+from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
+from airflow_provider_connect_offsets.parameters.poison import PoisonedSinkParams, SkipApprovalParams
+from airflow_provider_connect_offsets.parameters.tasks import PartParams, WaitingParams
+from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, Task, task_group
+
+#: What the trigger form shows.
+POISON = (PoisonedSinkParams, SkipApprovalParams, ConnectorConnectionParams)
+
+
+@task_group(*POISON, WaitingParams, PartParams, group_id="poison", approval_timeout=timedelta(hours=12))
+def skipped_poison_record(*, group_id: str, **values: Any) -> TaskGroup:
+    """Find, approve, skip: the record on which a failed sink stands.
+
+    Every argument but ``approval_timeout`` and ``group_id`` may be a template. With ``approval``, exactly the records
+    that were shown are skipped; if the sink fails on another one then, the run fails and names it. Without it, up to
+    ``max_skips`` records are skipped one after the other. In a dry run, if the sink has not failed, after a rejection,
+    and after ``approval_timeout`` without an answer, nothing is skipped and the run is a success.
+    """
+    with TaskGroup(group_id) as group:
+        find = Task(task_id="find", operator=FindPoisonRecordOperator).make(values, **RETRIES)
+        approve = Task(task_id="approve", operator=ApprovePoisonSkipOperator).make(
+            values,
+            summary=find.output,
+            plan_only=values["dry_run"],
+            defaults=AskOperator.REJECT,
+            response_timeout=values["approval_timeout"],
+            retries=0,  # no second question
+        )
+        skip = Task(task_id="skip", operator=SkipPoisonRecordOperator).make(
+            values, found=find.output, only_found=values["approval"], **RETRIES
+        )
+        find >> approve >> skip
+    return group
