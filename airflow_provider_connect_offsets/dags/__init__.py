@@ -11,6 +11,7 @@ from airflow_provider_connect_offsets.dags.connector_offsets_backfill import con
 from airflow_provider_connect_offsets.dags.connector_offsets_change import connector_offsets_change
 from airflow_provider_connect_offsets.dags.connector_offsets_fleet import connector_offsets_fleet
 from airflow_provider_connect_offsets.dags.connector_offsets_orphans import connector_offsets_orphans
+from airflow_provider_connect_offsets.dags.connector_offsets_restore import connector_offsets_restore
 from airflow_provider_connect_offsets.dags.connector_offsets_snapshot import connector_offsets_snapshot
 from airflow_provider_connect_offsets.dags.connector_offsets_stepwise import connector_offsets_stepwise
 from airflow_provider_connect_offsets.dags.mirror_failback import mirror_failback
@@ -24,6 +25,7 @@ __all__ = [
     "connector_offsets_change",
     "connector_offsets_fleet",
     "connector_offsets_orphans",
+    "connector_offsets_restore",
     "connector_offsets_snapshot",
     "connector_offsets_stepwise",
     "mirror_failback",

@@ -1,27 +1,48 @@
-"""Task groups on snapshots of a Connect cluster: take and compare them on a schedule."""
+"""Task groups on snapshots of a Connect cluster: take and compare them on a schedule, and restore one."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import TaskGroup
 
+from airflow_provider_connect_offsets.operators.fleet import (
+    ApplyFleetPlansOperator,
+    ApproveFleetOperator,
+    BeginFleetChangeOperator,
+    PlanFleetOperator,
+    RestoreFleetOperator,
+)
 from airflow_provider_connect_offsets.operators.snapshots.keep import (
     CompareSnapshotsOperator,
     RequireNoSurpriseOperator,
     SnapshotConnectClusterOperator,
 )
-from airflow_provider_connect_offsets.parameters.connections import SparkConnectionParams
+from airflow_provider_connect_offsets.operators.snapshots.restore import SnapshotForRestoreOperator
+from airflow_provider_connect_offsets.parameters.change import ApprovalParams, FleetLimitsParams
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, SparkConnectionParams
 from airflow_provider_connect_offsets.parameters.snapshots import (
     ClusterSnapshotParams,
     KeptSnapshotsParams,
+    RestoreSnapshotParams,
     SnapshotConnectionParams,
 )
-from airflow_provider_connect_offsets.parameters.tasks import PartParams
-from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, Task, spark_of, task_group
+from airflow_provider_connect_offsets.parameters.tasks import PartParams, PlanAgeParams
+from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, Task, spark_of, task_group, tasks, wire
 
-#: What the trigger form shows.
+#: What the trigger forms show.
 SNAPSHOT = (ClusterSnapshotParams, KeptSnapshotsParams, SnapshotConnectionParams, SparkConnectionParams)
+RESTORE = (RestoreSnapshotParams, FleetLimitsParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
+
+_RESTORE = tasks(
+    snapshot=SnapshotForRestoreOperator,
+    plan=PlanFleetOperator,
+    approve=ApproveFleetOperator,
+    begin=BeginFleetChangeOperator,
+    apply=ApplyFleetPlansOperator,
+    restore=RestoreFleetOperator,
+)
 
 
 @task_group(*SNAPSHOT, PartParams, group_id="snapshot", spark=None)
@@ -38,3 +59,9 @@ def connector_snapshot(*, group_id: str, **values: Any) -> TaskGroup:
         )
         RequireNoSurpriseOperator(task_id="require", summary=compare.output, retries=0)
     return group
+
+
+@task_group(*RESTORE, PartParams, PlanAgeParams, group_id="change", approval_timeout=timedelta(hours=12), spark=None)
+def guarded_snapshot_restore(*, group_id: str, **values: Any) -> TaskGroup:
+    """``guarded_fleet_change`` to the offsets of a kept snapshot, for its connectors that match ``connectors``."""
+    return wire(_RESTORE, values, group_id=group_id)

@@ -192,8 +192,8 @@ def test_each_kind_of_change(comparison: Comparison) -> None:
             "vanished",
             "error",
             (
-                '`sink`, orders-5: its offset {"kafka_offset":7} is no longer stored. Without one, a consumer starts where '
-                "auto.offset.reset says, and any other source where it decides itself."
+                '`sink`, orders-5: its offset {"kafka_offset":7} is no longer stored. Without one, a consumer starts '
+                "where auto.offset.reset says, and any other source where it decides itself."
             ),
         ),
     ]
@@ -260,8 +260,8 @@ def test_what_could_not_be_read_is_neither_gone_nor_new(comparison: Comparison) 
             "unread",
             "error",
             (
-                "`sink`: its offsets are not in this snapshot, and were not compared: Can't read the offsets of connector "
-                "'sink': no."
+                "`sink`: its offsets are not in this snapshot, and were not compared: Can't read the offsets of "
+                "connector 'sink': no."
             ),
         )
     ]
