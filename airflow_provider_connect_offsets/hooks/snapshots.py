@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.observe.cluster_snapshot import SnapshotClients
     from airflow_provider_connect_offsets.parameters.snapshots import SnapshotConnectionParams
 
-#: Requests for offsets that are sent at once; a worker answers each by one of its threads.
-AT_ONCE = 8
-#: Seconds to wait for a connector that a worker does not know yet, or for the end of a rebalance.
+# Seconds to wait for a connector that a worker does not know yet, or for the end of a rebalance.
 _TIMEOUT = 30.0
 
 
@@ -24,7 +22,7 @@ def open_snapshot_clients(named: SnapshotConnectionParams) -> Iterator[SnapshotC
     """Open the clients of a snapshot; raises as ``open_clients``."""
     from airflow_provider_connect_offsets.hooks.kafka import kafka_logs
     from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
-    from airflow_provider_connect_offsets.observe.cluster_snapshot import SnapshotClients
+    from airflow_provider_connect_offsets.observe.cluster_snapshot import AT_ONCE, SnapshotClients
 
     clusters = {Sink.name: named.kafka_conn_id, MirrorSource.name: named.source_kafka_conn_id}
     with ExitStack() as stack:

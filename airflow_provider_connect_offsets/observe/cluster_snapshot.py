@@ -37,6 +37,9 @@ from airflow_provider_connect_offsets.workspace.snapshots import FORMAT, Snapsho
 
 log = logging.getLogger(__name__)
 
+#: Requests for offsets that are sent at once; a worker answers each by one of its threads.
+AT_ONCE = 8
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotClients:

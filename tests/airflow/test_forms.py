@@ -22,6 +22,7 @@ FILLED_IN = {
     "connector_offsets_change": {"connector"},
     "connector_offsets_stepwise": {"connector"},
     "connector_offsets_fleet": {"connectors"},
+    "connector_offsets_restore": {"snapshot_uri"},
     "mirror_reset": {"source_connector"},
     "mirror_failover_restore": {"run_uri"},
 }

@@ -11,7 +11,7 @@ from airflow_provider_connect_offsets.offsets.requests.snapshots import Snapshot
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Verdict
 from airflow_provider_connect_offsets.pipeline.frames import shaped, verdict_frame
 from airflow_provider_connect_offsets.pipeline.plan.findings import finding
-from airflow_provider_connect_offsets.pipeline.snapshots.changes import Change, is_beyond_end
+from airflow_provider_connect_offsets.pipeline.snapshots.changes import OffsetChange, is_beyond_end
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
 from airflow_provider_connect_offsets.workspace.snapshots import SnapshotRecord
 
@@ -48,19 +48,19 @@ def _row_findings(request: SnapshotRequest) -> list[Column]:
     return [
         found(
             Rule.VANISHED,
-            (change == Change.VANISHED.value) & exists,
+            (change == OffsetChange.VANISHED.value) & exists,
             *("its offset ", F.col("before"), " is no longer stored. Without one, a consumer starts where "),
             "auto.offset.reset says, and any other source where it decides itself.",
         ),
         found(
             Rule.MOVED_BACK,
-            change == Change.MOVED_BACK.value,
+            change == OffsetChange.MOVED_BACK.value,
             *("moved back from position ", before, " to ", after, ": ", F.format_number(-F.col("moved"), 0)),
             " records are delivered again.",
         ),
         found(
             Rule.JUMPED,
-            (change == Change.JUMPED.value) & (F.col("moved") > request.max_jump) & F.lit(request.max_jump > 0),
+            (change == OffsetChange.JUMPED.value) & (F.col("moved") > request.max_jump) & F.lit(request.max_jump > 0),
             *("moved from position ", before, " to ", after, ": ", _number("moved"), " records, more than max_jump="),
             f"{request.max_jump:,}. If it did not read them, they were skipped.",
         ),
@@ -72,7 +72,7 @@ def _row_findings(request: SnapshotRequest) -> list[Column]:
         ),
         found(
             Rule.STUCK,
-            change == Change.STUCK.value,
+            change == OffsetChange.STUCK.value,
             *("still at position ", after, ", though the connector was RUNNING and ", _number("lag")),
             " records are left to read.",
         ),
@@ -81,9 +81,9 @@ def _row_findings(request: SnapshotRequest) -> list[Column]:
 
 def _connector_verdicts(rows: DataFrame, request: SnapshotRequest) -> DataFrame:
     """A verdict for each connector that is gone or has new partitions, instead of one for each partition."""
-    gone = (F.col("change") == Change.VANISHED.value) & F.col("state").isNull()
+    gone = (F.col("change") == OffsetChange.VANISHED.value) & F.col("state").isNull()
     counts = rows.groupBy("connector").agg(
-        F.count_if(gone).alias("gone"), F.count_if(F.col("change") == Change.APPEARED.value).alias("appeared")
+        F.count_if(gone).alias("gone"), F.count_if(F.col("change") == OffsetChange.APPEARED.value).alias("appeared")
     )
     findings = [
         finding(

@@ -21,7 +21,7 @@ _LOG = ("topic", "kafka_partition")
 _RUNNING = "RUNNING"
 
 
-class Change(StrEnum):
+class OffsetChange(StrEnum):
     """What happened to an offset between two snapshots; column ``change``."""
 
     VANISHED = "vanished"
@@ -79,7 +79,7 @@ def offset_changes(now: Observed, earlier: Observed | None, request: SnapshotReq
     rows = rows.withColumn("moved", F.col("after_position") - F.col("before_position")).withColumn(
         "lag", F.greatest(F.col("log_end") - F.col("after_position"), F.lit(0))
     )
-    change = F.when(compared, _change(request)).otherwise(Change.NOT_COMPARED.value)
+    change = F.when(compared, _change(request)).otherwise(OffsetChange.NOT_COMPARED.value)
     return shaped(rows.withColumn("change", change), OFFSET_CHANGES)
 
 
@@ -124,13 +124,13 @@ def _change(request: SnapshotRequest) -> Column:
     jumped = (F.col("moved") > request.max_jump) if request.max_jump else F.lit(False)  # noqa: FBT003 - a column
     beyond = is_beyond_end() & (F.col("moved") > 0)
     return (
-        F.when(F.col("after").isNull(), Change.VANISHED.value)
-        .when(F.col("before").isNull(), Change.APPEARED.value)
-        .when(F.col("moved") < 0, Change.MOVED_BACK.value)
-        .when(jumped | beyond, Change.JUMPED.value)
-        .when(F.col("before") != F.col("after"), Change.MOVED.value)
-        .when(_is_stuck(), Change.STUCK.value)
-        .otherwise(Change.UNCHANGED.value)
+        F.when(F.col("after").isNull(), OffsetChange.VANISHED.value)
+        .when(F.col("before").isNull(), OffsetChange.APPEARED.value)
+        .when(F.col("moved") < 0, OffsetChange.MOVED_BACK.value)
+        .when(jumped | beyond, OffsetChange.JUMPED.value)
+        .when(F.col("before") != F.col("after"), OffsetChange.MOVED.value)
+        .when(_is_stuck(), OffsetChange.STUCK.value)
+        .otherwise(OffsetChange.UNCHANGED.value)
     )
 
 

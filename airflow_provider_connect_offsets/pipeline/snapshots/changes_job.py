@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.frames import few_rows, read_dataset, write_dataset
 from airflow_provider_connect_offsets.pipeline.session import Job
 from airflow_provider_connect_offsets.pipeline.snapshots.change_rules import change_verdicts
-from airflow_provider_connect_offsets.pipeline.snapshots.changes import Change, Observed, offset_changes
+from airflow_provider_connect_offsets.pipeline.snapshots.changes import Observed, OffsetChange, offset_changes
 from airflow_provider_connect_offsets.pipeline.summary import now, sampled, verdict_counts, write_summary
 from airflow_provider_connect_offsets.workspace.schemas import (
     CONNECTOR_OFFSETS,
@@ -34,6 +34,7 @@ from airflow_provider_connect_offsets.workspace.snapshots import (
 )
 
 LISTED = 100
+_UNEXPECTED = (OffsetChange.VANISHED, OffsetChange.MOVED_BACK, OffsetChange.JUMPED, OffsetChange.STUCK)
 # At most some hundred thousand partitions: more tasks would cost time and write a file each.
 DEFAULTS = {"spark.sql.shuffle.partitions": "4"}
 
@@ -83,10 +84,10 @@ def _totals(rows: DataFrame) -> dict[str, Any]:
     counted = rows.agg(
         F.count_if(F.col("after").isNotNull()).alias("partitions"),
         F.coalesce(F.sum("lag"), F.lit(0)).alias("lag"),
-        *[F.count_if(F.col("change") == change.value).alias(change.value) for change in Change],
+        *[F.count_if(F.col("change") == change.value).alias(change.value) for change in OffsetChange],
     ).first()
     values = {} if counted is None else counted.asDict()
-    changes = {change.value: values.pop(change.value) for change in Change}
+    changes = {change.value: values.pop(change.value) for change in OffsetChange}
     return {**values, "changes": changes}
 
 
@@ -102,7 +103,9 @@ def _judged(verdicts: DataFrame) -> dict[str, Any]:
 
 def _connector_lines(rows: DataFrame) -> list[dict[str, Any]]:
     """The first ``LISTED`` connectors: those with most changes that nobody expects, then those with most lag."""
-    odd = F.col("change").isin(Change.VANISHED.value, Change.MOVED_BACK.value, Change.JUMPED.value, Change.STUCK.value)
+    odd = F.col("change").isin(
+        OffsetChange.VANISHED.value, OffsetChange.MOVED_BACK.value, OffsetChange.JUMPED.value, OffsetChange.STUCK.value
+    )
     by_connector = rows.groupBy("connector").agg(
         F.first("state").alias("state"),
         F.first("family").alias("family"),
