@@ -12,7 +12,10 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.offsets.document import canonical
 from airflow_provider_connect_offsets.offsets.requests.snapshots import SnapshotRequest
+from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline.snapshots import changes_job
+from airflow_provider_connect_offsets.pipeline.snapshots.changes import OffsetChange
+from airflow_provider_connect_offsets.report.snapshots.changes import write_changes_report
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.files import write_json
 from airflow_provider_connect_offsets.workspace.schemas import (
@@ -142,3 +145,31 @@ def _key(row: Mapping[str, Any]) -> int | str:
 
 def at(*positions: int | None) -> list[At]:
     return [At(number, position) for number, position in enumerate(positions)]
+
+
+def changes_report(path: Path, *, name: str = SINK, number: int = 1) -> str:
+    """The report of a comparison with a finding of each severity, for a connector of that name."""
+    directory = ComparisonDirectory(path.as_uri())
+    message = f"`{name}`, orders-0: moved back from position {number:,} to 0: {number:,} records are delivered again."
+    found = [
+        {"rule": rule, "severity": severity, "message": message, "times": number}
+        for rule, severity in (("moved_back", "error"), ("stuck", "warning"), ("appeared", "info"))
+    ]
+    line = {"connector": name, "family": "file_stream_source", "state": None, "odd": 1, "moved_partitions": number}
+    summary = {
+        "request": SnapshotRequest(connectors=name).as_json(),
+        **KeptSnapshot(path.as_uri(), f"{path.as_uri()}/{name}", f"{path.as_uri()}/before-{name}").as_json(),
+        "observed_at": NOW.isoformat(),
+        "previous_at": NOW.isoformat(),
+        "connectors": number,
+        "unread": number,
+        "partitions": number,
+        "lag": number,
+        "changes": {change.value: number for change in OffsetChange},
+        "verdicts": {severity.value: number for severity in Severity},
+        "found": found,
+        "worst": found[0],
+        "connector_lines": [{**line, "partitions": number, "moved": -number, "lag": number}],
+    }
+    write_json(directory.summary, summary)
+    return write_changes_report(directory)
