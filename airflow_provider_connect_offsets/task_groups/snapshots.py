@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import TaskGroup
 
-from airflow_provider_connect_offsets.operators.fleet import (
-    ApplyFleetPlansOperator,
-    ApproveFleetOperator,
-    BeginFleetChangeOperator,
-    PlanFleetOperator,
-    RestoreFleetOperator,
-)
 from airflow_provider_connect_offsets.operators.snapshots.keep import (
     CompareSnapshotsOperator,
     RequireNoSurpriseOperator,
@@ -29,20 +23,14 @@ from airflow_provider_connect_offsets.parameters.snapshots import (
     SnapshotConnectionParams,
 )
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, PlanAgeParams
-from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, Task, spark_of, task_group, tasks, wire
+from airflow_provider_connect_offsets.task_groups.changes import FLEET_TASKS
+from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, Task, spark_of, task_group, wire
 
 #: What the trigger forms show.
 SNAPSHOT = (ClusterSnapshotParams, KeptSnapshotsParams, SnapshotConnectionParams, SparkConnectionParams)
 RESTORE = (RestoreSnapshotParams, FleetLimitsParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
 
-_RESTORE = tasks(
-    snapshot=SnapshotForRestoreOperator,
-    plan=PlanFleetOperator,
-    approve=ApproveFleetOperator,
-    begin=BeginFleetChangeOperator,
-    apply=ApplyFleetPlansOperator,
-    restore=RestoreFleetOperator,
-)
+_RESTORE = replace(FLEET_TASKS, snapshot=Task(task_id="snapshot", operator=SnapshotForRestoreOperator))
 
 
 @task_group(*SNAPSHOT, PartParams, group_id="snapshot", spark=None)

@@ -122,10 +122,9 @@ class RequireNoSurpriseOperator(TakesParameters, BaseOperator):
         errors = self.summary["verdicts"]["error"]
         if errors:
             more = f" And {errors - 1:,} more findings that fail_on names." if errors > 1 else ""
-            raise AirflowFailException(
-                f"{self.summary['worst']['message']}{more} The snapshot is kept at {self.summary['uri']}, the one "
-                f"before at {self.summary['previous']}. {report}"
-            )
+            before = f", the one before at {self.summary['previous']}" if self.summary["previous"] else ""
+            kept = f"The snapshot is kept at {self.summary['uri']}{before}."
+            raise AirflowFailException(f"{self.summary['worst']['message']}{more} {kept} {report}")
         self.log.info("Nothing was found that fail_on names. The report: %s", report)
 
 
