@@ -112,20 +112,17 @@ def restore_of(
             f"snapshot_uri: {snapshot.uri} is of a Connect cluster on Kafka cluster {snapshot.cluster}, and "
             f"connect_conn_id leads to one on {clients.cluster}. Nothing was changed."
         )
-    selected, listed = select(snapshot.connectors, pattern), clients.control.overview()
-    known = {name: listed[name].info for name in selected if name in listed}
+    selected = select(snapshot.connectors, pattern)
+    known = _existing(selected, clients)
     _refuse_changed(snapshot, known)
     requests, new, empty = [], [], []
     for name in known:
-        then, now_stored = snapshot.offsets[name], clients.offsets.read_offsets(name).stored()
-        since = sorted(now_stored.keys() - then.keys())
+        then = snapshot.offsets[name]
+        since = sorted(clients.offsets.read_offsets(name).stored().keys() - then.keys())
         new += [f"{name} ({len(since)})"] if since else []
         changes: dict[str, str | None] = {**then, **(dict.fromkeys(since) if clear_new else {})}
         if changes:
-            uri = join(fleet.member(name).uri, RESTORED_OFFSETS.name)
-            rows = ({"connector": name, "partition": part, "offset": offset} for part, offset in changes.items())
-            write_dataset(uri, RESTORED_OFFSETS, rows)
-            requests.append(Request.parse(connector=name, to=To.FILE, value=uri, now=now))
+            requests.append(_request(name, changes, fleet, now))
         else:
             empty.append(name)
     fate = "is removed, as clear_new is true" if clear_new else "stays, as clear_new is false"
@@ -134,15 +131,30 @@ def restore_of(
             "No longer there, and not restored": [name for name in selected if name not in known],
             "Not restored, as their offsets could not be read for the snapshot": _matching(snapshot.unread, pattern),
             "Left as they are, as they had no offsets": empty,
-            "Read other topics now than then": [
-                name for name, info in known.items() if _topics(info.config, info) != _topics_then(snapshot, info)
-            ],
+            "Read other topics now than then": [name for name, info in known.items() if _reads_other(snapshot, info)],
             f"Partitions without an offset in the snapshot, whose offset of now {fate}": new,
         }
     )
     if not requests:
         raise InvalidRequest(f"There is nothing to restore from {snapshot.uri}. {' '.join(notes)}")
     return SnapshotRestore(tuple(requests), notes)
+
+
+def _existing(names: Sequence[str], clients: Clients) -> dict[str, ConnectorInfo]:
+    """Return type and configuration of those of ``names`` that still exist."""
+    existing, listed = set(clients.control.connectors()), clients.control.overview()
+    # Connect's listing lacks a connector that has no state yet, or whose plugin is missing; it exists all the same.
+    return {
+        name: listed[name].info if name in listed else clients.control.info(name) for name in names if name in existing
+    }
+
+
+def _request(name: str, changes: Mapping[str, str | None], fleet: FleetDirectory, now: datetime) -> Request:
+    """Write the offsets of a connector to where its plan reads them, and return its request."""
+    uri = join(fleet.member(name).uri, RESTORED_OFFSETS.name)
+    rows = ({"connector": name, "partition": part, "offset": offset} for part, offset in changes.items())
+    write_dataset(uri, RESTORED_OFFSETS, rows)
+    return Request.parse(connector=name, to=To.FILE, value=uri, now=now)
 
 
 def _refuse_changed(snapshot: StoredSnapshot, known: Mapping[str, ConnectorInfo]) -> None:
@@ -170,13 +182,11 @@ def _matching(names: Sequence[str], pattern: str) -> list[str]:
     return [name for name in names if requested.fullmatch(name)]
 
 
-def _topics_then(snapshot: StoredSnapshot, info: ConnectorInfo) -> tuple[str | None, str | None]:
-    return _topics(_config(snapshot.connectors[info.name]), info)
-
-
-def _topics(config: Mapping[str, str], info: ConnectorInfo) -> tuple[str | None, str | None]:
-    """Return the patterns of the topics that a connector with this configuration reads, and never reads."""
-    return info.family.consumed_topics(config), info.family.excluded_topics(config)
+def _reads_other(snapshot: StoredSnapshot, info: ConnectorInfo) -> bool:
+    """Whether the configuration selects other topics than at the time of the snapshot."""
+    then, now = _config(snapshot.connectors[info.name]), kept_config(info.config)
+    consumed, excluded = info.family.consumed_topics, info.family.excluded_topics
+    return (consumed(then), excluded(then)) != (consumed(now), excluded(now))
 
 
 def _config(row: Mapping[str, Any]) -> Mapping[str, str]:

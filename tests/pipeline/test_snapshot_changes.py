@@ -37,7 +37,7 @@ def test_each_kind_of_change(comparison: Comparison) -> None:
         6: "appeared",
     }
     assert comparison.verdicts == [
-        ("appeared", "info", "`sink`: 1 partitions have an offset for the first time."),
+        ("appeared", "info", "`sink`: partitions that have an offset for the first time: 1."),
         (
             "jumped",
             "warning",
@@ -111,7 +111,7 @@ def test_a_connector_that_is_gone_is_one_finding(comparison: Comparison) -> None
         (
             "vanished",
             "warning",
-            "`other`: the connector no longer exists; the snapshot before has offsets of 2 partitions.",
+            "`other`: the connector no longer exists. Its partitions with an offset in the snapshot before: 2.",
         )
     ]
 

@@ -90,13 +90,17 @@ def _connector_verdicts(rows: DataFrame, request: SnapshotRequest) -> DataFrame:
             Rule.VANISHED,
             request.severity(Rule.VANISHED),
             F.col("gone") > 0,
-            *("the connector no longer exists; the snapshot before has offsets of ", _number("gone"), " partitions."),
+            *(
+                "the connector no longer exists. Its partitions with an offset in the snapshot before: ",
+                _number("gone"),
+            ),
+            ".",
         ),
         finding(
             Rule.APPEARED,
             request.severity(Rule.APPEARED),
             F.col("appeared") > 0,
-            *(_number("appeared"), " partitions have an offset for the first time."),
+            *("partitions that have an offset for the first time: ", _number("appeared"), "."),
         ),
     ]
     return (
