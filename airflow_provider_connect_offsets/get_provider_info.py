@@ -40,6 +40,8 @@ def get_provider_info() -> dict[str, Any]:
             "operators.readiness",
             "operators.restore",
             "operators.snapshot",
+            "operators.snapshots.keep",
+            "operators.snapshots.restore",
         ),
         "sensors": _modules("sensors.backfill", "sensors.connector", "sensors.group", "sensors.mirror"),
         "triggers": _modules("triggers.mirror", "triggers.waiting"),

@@ -92,6 +92,14 @@ class ConnectorInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectorOverview:
+    """A connector as a listing of all connectors shows it."""
+
+    info: ConnectorInfo
+    status: ConnectorStatus
+
+
+@dataclass(frozen=True, slots=True)
 class WriteReply:
     """The reply of a store to a change that it accepted.
 
@@ -126,6 +134,9 @@ class ConnectorControl(Protocol):
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors, sorted."""
+
+    def overview(self) -> Mapping[str, ConnectorOverview]:
+        """Return all connectors with type, configuration and state; new ones may be missing."""
 
     def info(self, connector: str) -> ConnectorInfo:
         """Return type and configuration."""

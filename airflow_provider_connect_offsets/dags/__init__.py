@@ -13,6 +13,8 @@ from airflow_provider_connect_offsets.dags.connector_offsets_copy import connect
 from airflow_provider_connect_offsets.dags.connector_offsets_fleet import connector_offsets_fleet
 from airflow_provider_connect_offsets.dags.connector_offsets_orphans import connector_offsets_orphans
 from airflow_provider_connect_offsets.dags.connector_offsets_poison import connector_offsets_poison
+from airflow_provider_connect_offsets.dags.connector_offsets_restore import connector_offsets_restore
+from airflow_provider_connect_offsets.dags.connector_offsets_snapshot import connector_offsets_snapshot
 from airflow_provider_connect_offsets.dags.connector_offsets_stepwise import connector_offsets_stepwise
 from airflow_provider_connect_offsets.dags.group_offsets_change import group_offsets_change
 from airflow_provider_connect_offsets.dags.mirror_failback import mirror_failback
@@ -28,6 +30,8 @@ __all__ = [
     "connector_offsets_fleet",
     "connector_offsets_orphans",
     "connector_offsets_poison",
+    "connector_offsets_restore",
+    "connector_offsets_snapshot",
     "connector_offsets_stepwise",
     "group_offsets_change",
     "mirror_failback",

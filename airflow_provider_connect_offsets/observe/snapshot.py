@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus
 from airflow_provider_connect_offsets.exceptions import (
     AccessDenied,
     InvalidDocument,
@@ -112,11 +112,13 @@ def observe_connector(clients: Clients, name: str) -> ObservedConnector:
         close = difflib.get_close_matches(name, clients.control.connectors(), n=3)
         hint = f" Did you mean {', '.join(map(repr, close))}?" if close else ""
         raise UnknownConnector(f"{error}{hint}") from error
-    status = clients.control.status(name)
+    return as_observed(info, clients.control.status(name), clients.offsets.read_offsets(name))
+
+
+def as_observed(info: ConnectorInfo, status: ConnectorStatus, offsets: Offsets) -> ObservedConnector:
+    """Put together what was read of a connector."""
     tasks = [{"id": task.number, "state": task.state.value, "worker": task.worker} for task in status.tasks]
-    return ObservedConnector(
-        info, status.state.value, json.dumps(tasks, separators=(",", ":")), clients.offsets.read_offsets(name)
-    )
+    return ObservedConnector(info, status.state.value, json.dumps(tasks, separators=(",", ":")), offsets)
 
 
 def connector_row(observed: ObservedConnector, cluster: str, observed_at: datetime) -> dict[str, Any]:

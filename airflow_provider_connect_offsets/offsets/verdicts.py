@@ -111,7 +111,7 @@ class Rule(StrEnum):
         "The remote topic exists and has what MirrorMaker 2 has written to it.",
     )
     NOT_RUNNING = "not_running", "The flow's connectors run, and so do all their tasks."
-    STUCK = "stuck", "A partition with records left to replicate makes progress."
+    STUCK = "stuck", "A partition with records left to read makes progress."
     LAG = "lag", "The records not yet replicated are fewer and younger than the thresholds."
     SYNC_MISSING = (
         "sync_missing",
@@ -131,6 +131,11 @@ class Rule(StrEnum):
         "flow_mismatch",
         "The flow's connectors agree on aliases, names and the location of the offset syncs.",
     )
+    MOVED_BACK = "moved_back", "No position is before the one in the snapshot before."
+    JUMPED = "jumped", "No position is more than max_jump records after the one in the snapshot before."
+    VANISHED = "vanished", "Each offset in the snapshot before is still stored."
+    APPEARED = "appeared", "Each offset was stored in the snapshot before."
+    UNREAD = "unread", "The offsets of each connector, and the ends of their logs, could be read for the snapshot."
     FAILOVER_SETTING = "failover_setting", "The flow's configuration does not make a failover worse."
 
 

@@ -28,15 +28,17 @@ _LASTING = (AccessDenied, Rejected, UnknownConnector)
 _NAMED = 5
 
 
-def take_snapshots(requests: Sequence[Request], clients: Clients, fleet: FleetDirectory, *, cluster: str) -> None:
-    """Write the snapshot of each request's connector under ``fleet``, then the list; changes nothing.
+def take_snapshots(
+    requests: Sequence[Request], clients: Clients, fleet: FleetDirectory, *, cluster: str, notes: Iterable[str] = ()
+) -> None:
+    """Write the snapshot of each request's connector under ``fleet``, then the list with ``notes``; changes nothing.
 
     The logs are observed once for all. Raises as ``take_snapshot`` does, at the first connector that fails.
     """
     once = replace(clients, logs=None if clients.logs is None else _ObservedOnce(clients.logs, clients.logs.servers))
     for request in requests:
         take_snapshot(request, once, fleet.member(request.connector), cluster=cluster)
-    fleet.publish(request.connector for request in requests)
+    fleet.publish((request.connector for request in requests), notes=notes)
 
 
 def select(connectors: Iterable[str], pattern: str, *, noun: str = "connector") -> list[str]:

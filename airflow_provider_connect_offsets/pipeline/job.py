@@ -7,6 +7,7 @@ Usage:
 - ``job.py translation RUN_DIRECTORY [PREVIEW_DIRECTORY]``: translate the positions of consumer groups
 - ``job.py readiness RUN_DIRECTORY [KEEP]``: judge how ready a flow is for a failover
 - ``job.py orphans RUN_DIRECTORY``: find orphaned offsets
+- ``job.py offset-changes RUN_DIRECTORY``: compare two snapshots of a Connect cluster
 - ``job.py rehearsal RUN_DIRECTORY``: run a small translation for ``class_archive``
 
 A run directory is a URI that Hadoop understands. The exit code is 0 if the job ran, with any findings; 1 if it failed;
@@ -31,6 +32,7 @@ JOBS = {
     "translation": "failover.translate_job",
     "readiness": "flow.readiness_job",
     "orphans": "orphans.orphans_job",
+    "offset-changes": "snapshots.changes_job",
     "rehearsal": "rehearsal_job",
 }
 

@@ -38,6 +38,7 @@ _SHIPPED = (
     "workspace/paths.py",
     "workspace/readiness.py",
     "workspace/schemas.py",
+    "workspace/snapshots.py",
 )
 # A fixed time (zip's earliest) makes equal content an equal file.
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)

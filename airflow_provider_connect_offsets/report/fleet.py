@@ -20,6 +20,7 @@ from airflow_provider_connect_offsets.report.question import (
     markdown_row,
     more,
     number,
+    plain,
     report_link,
 )
 from airflow_provider_connect_offsets.report.standing import Pending, Tone
@@ -139,6 +140,7 @@ def fleet_question(change: FleetChange, *, limit: int = MOST_ROWS, link: str | N
     parts = [
         f"Offsets of **{words.count(len(change.members), change.noun)}**: {partitions} would be changed.",
         f"Records delivered again: **{sums['records_again']:,}**; never: **{sums['records_skipped']:,}**.",
+        *(f"**Note**: {plain(note)}" for note in change.fleet.notes()),
         "\n".join([*rows, *more(len(change.lines), limit, f"{change.noun}s")]),
         report_link(change.fleet.report, link),
         f"Exactly plans `{change.digest[:12]}` will be applied. Nothing has been stopped yet.",

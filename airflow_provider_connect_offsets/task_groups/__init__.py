@@ -9,11 +9,14 @@ from airflow_provider_connect_offsets.task_groups.changes import (
 from airflow_provider_connect_offsets.task_groups.failover import mirror_failback, mirror_failover
 from airflow_provider_connect_offsets.task_groups.observing import mirror_readiness, orphaned_offsets
 from airflow_provider_connect_offsets.task_groups.poison import skipped_poison_record
+from airflow_provider_connect_offsets.task_groups.snapshots import connector_snapshot, guarded_snapshot_restore
 
 __all__ = [
+    "connector_snapshot",
     "guarded_fleet_change",
     "guarded_group_change",
     "guarded_offset_change",
+    "guarded_snapshot_restore",
     "mirror_failback",
     "mirror_failover",
     "mirror_readiness",

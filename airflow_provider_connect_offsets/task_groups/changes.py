@@ -65,7 +65,8 @@ _CHANGE = tasks(
     apply=ApplyOffsetPlanOperator,
     restore=RestoreConnectorOffsetsOperator,
 )
-_FLEET = tasks(
+#: The tasks of a fleet's change; a restore of a snapshot has another first one.
+FLEET_TASKS = tasks(
     snapshot=SnapshotFleetOperator,
     plan=PlanFleetOperator,
     approve=ApproveFleetOperator,
@@ -101,7 +102,7 @@ def guarded_fleet_change(*, group_id: str, **values: Any) -> TaskGroup:
     One snapshot, one Spark application, one approval for all; then ``apply`` changes them, ``max_down`` at a time. One
     that fails is undone by itself, the others are changed, and the run fails with the names.
     """
-    return wire(_FLEET, values, group_id=group_id)
+    return wire(FLEET_TASKS, values, group_id=group_id)
 
 
 @task_group(*GROUPS, PartParams, PlanAgeParams, group_id="change", required=("to",), **_BY_CODE)

@@ -25,9 +25,18 @@ class FleetDirectory:
     def _list(self) -> str:
         return join(self.uri, "fleet.json")
 
-    def publish(self, connectors: Iterable[str]) -> None:
-        """Write the list of connectors, once all their snapshots are written."""
-        files.write_json(self._list, {"connectors": sorted(connectors)})
+    def publish(self, connectors: Iterable[str], *, notes: Iterable[str] = ()) -> None:
+        """Write the list of connectors, once all their snapshots are written.
+
+        Args:
+            connectors: Their names.
+            notes: Sentences that the approver and readers of the report must know.
+        """
+        files.write_json(self._list, {"connectors": sorted(connectors), "notes": list(notes)})
+
+    def notes(self) -> list[str]:
+        """Return the notes; raises :class:`DatasetError` if there is no list yet."""
+        return [str(note) for note in files.read_json(self._list).get("notes", [])]
 
     def member(self, connector: str) -> RunDirectory:
         """Return the run directory of one connector."""

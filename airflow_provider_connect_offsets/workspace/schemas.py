@@ -139,6 +139,27 @@ VERDICTS = dataset_schema(
     message="string",
 )
 
+# A row for each source partition with an offset in either of two snapshots. ``moved``: records between both positions;
+# ``state`` and ``lag``: in the later snapshot, null if the connector or the log's end is unknown there.
+OFFSET_CHANGES = dataset_schema(
+    "offset_changes",
+    connector="string",
+    connector_type="string",
+    family="string",
+    state="string?",
+    partition="string",
+    topic="string?",
+    kafka_partition="int?",
+    before="string?",
+    before_position="long?",
+    after="string?",
+    after_position="long?",
+    moved="long?",
+    log_end="long?",
+    lag="long?",
+    change="string",
+)
+
 STORED_RECORDS = dataset_schema(
     "stored_records",
     topic="string",

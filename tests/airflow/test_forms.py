@@ -25,6 +25,7 @@ FILLED_IN = {
     "connector_offsets_stepwise": {"connector"},
     "connector_offsets_fleet": {"connectors"},
     "group_offsets_change": {"groups"},
+    "connector_offsets_restore": {"snapshot_uri"},
     "mirror_reset": {"source_connector"},
     "mirror_failover_restore": {"run_uri"},
 }

@@ -47,7 +47,14 @@ FORMS: dict[str, tuple[dict[str, str | bool], str | None, str]] = {
     "mirror_reset": ({**FLOW, "to": "current", "approval": False}, "reset.apply", MIRROR),
 }
 # These are told in stories of their own.
-ELSEWHERE = {"connector_offsets_change", "mirror_failover", "mirror_failback", "mirror_failover_restore"}
+ELSEWHERE = {
+    "connector_offsets_change",
+    "connector_offsets_restore",
+    "connector_offsets_snapshot",
+    "mirror_failover",
+    "mirror_failback",
+    "mirror_failover_restore",
+}
 
 
 def test_no_dag_is_left_out() -> None:
@@ -71,6 +78,21 @@ def test_it_is_triggered_by_its_form(ui: AirflowUi, dag_id: str) -> None:
     assert run.end() == "success"
     if task is not None:
         expect(run.open_report(task).get_by_text(said).first).to_be_visible()
+
+
+def test_a_snapshot_is_taken_and_restored(ui: AirflowUi) -> None:
+    """The report of the snapshot has the URI that the form of the restore asks for."""
+    taken = ui.trigger("connector_offsets_snapshot", {"source_kafka_conn_id": "kafka_source", **ON_TARGET})
+    assert taken.end() == "success"
+    report = taken.open_report("snapshot.compare")
+    expect(report.get_by_text(SINK).first).to_be_visible()
+    found = re.search(r"file://\S+/_snapshots/\S+", report.locator("body").inner_text())
+    assert found
+
+    values: dict[str, str | bool] = {"snapshot_uri": found[0], "connectors": SINK, "approval": False, **ON_TARGET}
+    restored = ui.trigger("connector_offsets_restore", values)
+    assert restored.end() == "success"
+    expect(restored.open_report("change.apply").get_by_text(SINK).first).to_be_visible()
 
 
 @pytest.fixture

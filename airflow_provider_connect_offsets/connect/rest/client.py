@@ -12,6 +12,7 @@ from urllib.parse import quote
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.connect.protocols import (
     ConnectorInfo,
+    ConnectorOverview,
     ConnectorStatus,
     State,
     TaskStatus,
@@ -90,6 +91,11 @@ class ConnectRest:
     def connectors(self) -> list[str]:
         """Return the names of all connectors, sorted."""
         return self._read(Call("GET", "/connectors", "list the connectors"), _names)
+
+    def overview(self) -> dict[str, ConnectorOverview]:
+        """Return all connectors (KIP-465), but not those without a state yet or without their plugin."""
+        call = Call("GET", "/connectors?expand=info&expand=status", "list the connectors with their states")
+        return self._read(call, _overviews)
 
     def info(self, connector: str) -> ConnectorInfo:
         """Return type and configuration, which has secrets: mask them before they leave the process."""
@@ -250,6 +256,11 @@ def _names(body: Any) -> list[str]:
     if not isinstance(body, list):
         raise TypeError("not a list of names")
     return sorted(str(name) for name in body)
+
+
+def _overviews(body: Any) -> dict[str, ConnectorOverview]:
+    known = {name: one for name, one in body.items() if one["info"]["type"] in set(ConnectorType)}
+    return {name: ConnectorOverview(_info(one["info"]), _status(one["status"])) for name, one in known.items()}
 
 
 def _plugins(body: Any) -> dict[str, ConnectorType]:

@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeAlias
 
-from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus, State, TaskStatus
+from airflow_provider_connect_offsets.connect.protocols import (
+    ConnectorInfo,
+    ConnectorOverview,
+    ConnectorStatus,
+    State,
+    TaskStatus,
+)
 from airflow_provider_connect_offsets.connect.storage.config_topic import ConfiguredConnector
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.topic_storage import TopicStorage
@@ -68,6 +74,11 @@ class StorageControl:
     def connectors(self) -> list[str]:
         """Return the names of all connectors that exist or have an offset, sorted."""
         return sorted({*self._storage.connectors(), *self.configured()})
+
+    def overview(self) -> dict[str, ConnectorOverview]:
+        """Return type, configuration and state of all connectors that exist or have an offset."""
+        statuses = self.statuses(self.connectors())
+        return {name: ConnectorOverview(self.info(name), status) for name, status in statuses.items()}
 
     def info(self, connector: str) -> ConnectorInfo:
         """Return type and configuration; if that is not stored, the settings in a source partition.

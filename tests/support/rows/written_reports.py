@@ -27,6 +27,7 @@ from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory,
 from airflow_provider_connect_offsets.workspace.outcome import Result
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
+from tests.support.rows.snapshots import changes_report
 from tests.support.rows.written import asking, begin, finding, mirror_row, orphaned, rewound
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -137,6 +138,7 @@ REPORTS: Mapping[str, Callable[[Path], str]] = {
     "failover": failover_report,
     "reset": lambda path: write_reset_report(planned_reset(path, foreign=LONG)),
     "readiness": readiness_report,
+    "snapshot": lambda path: changes_report(path, name=LONG, number=LARGE),
 }
 
 

@@ -94,3 +94,15 @@ def test_errors_are_told_by_connector(tmp_path: Path) -> None:
     fleet.publish(["bare", "wrong"])
 
     assert FleetChange.read(fleet).errors() == {"bare": "'bare' has no plan.", "wrong": "`flow`: no."}
+
+
+def test_notes_are_in_question_and_page(fleet: FleetDirectory) -> None:
+    """What is true of the fleet as a whole is said to who approves it and to who reads the report."""
+    note = "1 connector no longer exists: `old`."
+    fleet.publish(["applied", "restored", "waiting"], notes=[note])
+
+    question = fleet_question(FleetChange.read(fleet))
+    page = Path(write_fleet_report(fleet).removeprefix("file://")).read_text()
+
+    assert "**Note**: 1 connector no longer exists: \\`old\\`." in question
+    assert "1 connector no longer exists: <code>old</code>." in page

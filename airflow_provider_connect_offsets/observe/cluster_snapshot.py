@@ -1,0 +1,181 @@
+"""Writes a snapshot of all connectors of a Connect cluster, with many requests at once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from queue import SimpleQueue
+from typing import Any
+
+from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, ConnectorOverview, OffsetStore
+from airflow_provider_connect_offsets.exceptions import (
+    ConnectOffsetsError,
+    NotReady,
+    StoreError,
+    UnknownConnector,
+    Unreachable,
+)
+from airflow_provider_connect_offsets.observe.clients import Logs, Origin, Reading
+from airflow_provider_connect_offsets.observe.partitions import partitions_of
+from airflow_provider_connect_offsets.observe.snapshot import (
+    ObservedConnector,
+    as_observed,
+    bounds_rows,
+    connector_row,
+    offset_rows,
+    stored_topics,
+)
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, CONNECTORS, LOG_BOUNDS
+from airflow_provider_connect_offsets.workspace.snapshots import FORMAT, SnapshotDirectory, SnapshotRecord
+
+log = logging.getLogger(__name__)
+
+#: Requests for offsets that are sent at once; a worker answers each by one of its threads.
+AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotClients:
+    """Clients of the Connect cluster of a snapshot, and of the Kafka clusters that its positions refer to.
+
+    Attributes:
+        control: The control over the connectors.
+        stores: Clients of the same store of offsets, each used by one thread at a time.
+        logs: Family → the cluster that its positions refer to; of other families no log is read.
+        cluster: Name of the Connect cluster, for the datasets.
+        origin: Which store is read.
+    """
+
+    control: ConnectorControl
+    stores: Sequence[OffsetStore]
+    logs: Mapping[str, Logs]
+    cluster: str
+    origin: Origin
+
+
+def take_cluster_snapshot(
+    names: Sequence[str], clients: SnapshotClients, directory: SnapshotDirectory, *, run: str
+) -> SnapshotRecord:
+    """Write the datasets ``connectors``, ``connector_offsets`` and ``log_bounds``, then the record; change nothing.
+
+    A connector that is deleted meanwhile is left out and named, and so is one whose offsets can't be read. Log ends are
+    read after the offsets, so that a position is never beyond an end that was read too early.
+
+    Args:
+        names: The connectors.
+        clients: Clients of their clusters.
+        directory: Where the snapshot is kept.
+        run: The run, ``dag_id/run_id``.
+
+    Raises:
+        StoreError: No worker answers, or no connector could be read.
+    """
+    observed_at = datetime.now(tz=UTC)
+    read = dict(zip(names, _read_all(names, clients), strict=True))
+    observed = [one for one in read.values() if isinstance(one, ObservedConnector)]
+    vanished = tuple(name for name, one in read.items() if isinstance(one, UnknownConnector))
+    unread = {name: one for name, one in read.items() if isinstance(one, Exception) and name not in vanished}
+    if unread and not observed:
+        raise next(iter(unread.values()))
+    bounds, unread_logs = _bounds(observed, clients.logs)
+    write_dataset(
+        directory.connectors, CONNECTORS, [connector_row(one, clients.cluster, observed_at) for one in observed]
+    )
+    rows = [row for one in observed for row in offset_rows(one, clients.cluster, clients.origin, observed_at)]
+    write_dataset(directory.connector_offsets, CONNECTOR_OFFSETS, rows)
+    write_dataset(directory.log_bounds, LOG_BOUNDS, bounds)
+    record = SnapshotRecord(
+        format=FORMAT,
+        observed_at=observed_at,
+        connect_cluster=clients.cluster,
+        run=run,
+        connectors=len(observed),
+        offsets=len(rows),
+        vanished=vanished,
+        unread={name: str(error) for name, error in unread.items()},
+        logs={family: one.servers for family, one in clients.logs.items()},
+        unread_logs=unread_logs,
+    )
+    files.write_json(directory.record, record.as_json())
+    return record
+
+
+def _read_all(names: Sequence[str], clients: SnapshotClients) -> Iterator[ObservedConnector | ConnectOffsetsError]:
+    """Yield what was read of each connector, or why it could not be read; raises :class:`Unreachable` at the first."""
+    listed = _listed(names, clients.control)
+    free: SimpleQueue[OffsetStore] = SimpleQueue()
+    for store in clients.stores:
+        free.put(store)
+
+    def read(name: str) -> ObservedConnector | ConnectOffsetsError:
+        one = listed[name]
+        if isinstance(one, ConnectOffsetsError):
+            return one
+        with _taken(free) as store:
+            return _or_why(lambda: as_observed(one.info, one.status, store.read_offsets(name)))
+
+    with ThreadPoolExecutor(max_workers=len(clients.stores)) as pool:
+        try:
+            yield from pool.map(read, names)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _listed(names: Sequence[str], control: ConnectorControl) -> dict[str, ConnectorOverview | ConnectOffsetsError]:
+    """Return type, configuration and state of each connector, or why they can't be read."""
+    listed = control.overview()
+    # Connect leaves out a connector that has no state yet without saying so.
+    return {name: listed[name] if name in listed else _or_why(partial(_overview, control, name)) for name in names}
+
+
+def _overview(control: ConnectorControl, name: str) -> ConnectorOverview:
+    return ConnectorOverview(control.info(name), control.status(name))
+
+
+def _or_why(read: Callable[[], Reading]) -> Reading | ConnectOffsetsError:
+    try:
+        return read()
+    except ConnectOffsetsError as error:
+        if isinstance(error, Unreachable) and not isinstance(error, NotReady):
+            raise  # no other connector can be read then
+        return error
+
+
+@contextmanager
+def _taken(free: SimpleQueue[OffsetStore]) -> Iterator[OffsetStore]:
+    store = free.get()
+    try:
+        yield store
+    finally:
+        free.put(store)
+
+
+def _bounds(
+    observed: Iterable[ObservedConnector], logs: Mapping[str, Logs]
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Return rows of dataset ``log_bounds``, and why the logs of a cluster could not be read.
+
+    A log that can't be read must not cost the positions, which are what a snapshot is for.
+    """
+    topics: dict[str, set[str]] = {one.servers: set() for one in logs.values()}
+    clusters = {one.servers: one for one in logs.values()}
+    for one in observed:
+        if one.info.family.name in logs:
+            topics[logs[one.info.family.name].servers] |= stored_topics(one)
+    rows, unread = [], {}
+    for servers, client in clusters.items():
+        try:
+            bounds = client.bounds(partitions_of(client.topics(), sorted(topics[servers])))
+        except StoreError as error:
+            log.warning("%s Positions are kept without the ends of these logs.", error)
+            unread[servers] = str(error)
+        else:
+            rows += list(bounds_rows(bounds, servers))
+    return rows, unread

@@ -1,0 +1,194 @@
+"""Restore a snapshot: read it back whole, check that it still fits, and make a request of it for each connector."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo
+from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.partitions import first_few
+from airflow_provider_connect_offsets.offsets.kept_config import kept_config
+from airflow_provider_connect_offsets.offsets.requests.patterns import typed_pattern
+from airflow_provider_connect_offsets.offsets.requests.request import Request, To
+from airflow_provider_connect_offsets.operations.fleet import select
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+from airflow_provider_connect_offsets.workspace.paths import join
+from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, CONNECTORS, dataset_schema
+from airflow_provider_connect_offsets.workspace.series import read_record
+from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory, KeptSnapshot, SnapshotDirectory
+
+#: What a connector's plan restores; an offset that is null is removed.
+RESTORED_OFFSETS = dataset_schema("restored_offsets", connector="string", partition="string", offset="string?")
+_NAMED = 10
+_ALIAS = "source.cluster.alias"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSnapshot:
+    """A snapshot as it was read back.
+
+    Attributes:
+        uri: Its directory.
+        cluster: Id of the Kafka cluster of its Connect cluster.
+        connectors: Connector → its row of dataset ``connectors``.
+        offsets: Connector → partition → offset, of those that had one.
+        unread: Connectors whose offsets could not be read when it was taken.
+    """
+
+    uri: str
+    cluster: str
+    connectors: Mapping[str, Mapping[str, Any]]
+    offsets: Mapping[str, Mapping[str, str]]
+    unread: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRestore:
+    """What is to be restored: a request for each connector, and what the approver must know of the others."""
+
+    requests: tuple[Request, ...]
+    notes: tuple[str, ...]
+
+
+def read_snapshot(uri: str) -> StoredSnapshot:
+    """Read a kept snapshot, that of the run that took it, or what a run of a change has observed before it.
+
+    Raises:
+        InvalidInput: There is no complete snapshot, or it has another format version.
+        DatasetError: It is damaged.
+    """
+    pointer = files.read_json_if_any(ComparisonDirectory(uri.rstrip("/")).kept)
+    snapshot = SnapshotDirectory(uri.rstrip("/") if pointer is None else KeptSnapshot.from_json(pointer).uri)
+    record = read_record(snapshot) if files.exists(snapshot.record) else None
+    # What is left of a snapshot that was removed has neither; a part of it must not pass for all.
+    if record is None and not files.exists(snapshot.request):
+        raise InvalidInput(
+            f"snapshot_uri: {snapshot.uri} holds no complete snapshot (no snapshot.json in it). Nothing was changed."
+        )
+    connectors = {row["connector"]: row for row in read_dataset(snapshot.connectors, CONNECTORS)}
+    rows = read_dataset(snapshot.connector_offsets, CONNECTOR_OFFSETS)
+    if record is not None and (record.connectors, record.offsets) != (len(connectors), len(rows)):
+        raise InvalidInput(
+            f"snapshot_uri: {snapshot.uri} is damaged: it has {len(rows)} offsets of {len(connectors)} connectors, and "
+            f"had {record.offsets} of {record.connectors}. Nothing was changed."
+        )
+    if not connectors:
+        raise InvalidInput(f"snapshot_uri: {snapshot.uri} has no connectors. Nothing was changed.")
+    offsets: dict[str, dict[str, str]] = {name: {} for name in connectors}
+    for row in rows:
+        if row["offset"] is not None:
+            offsets[row["connector"]][row["partition"]] = row["offset"]
+    cluster = next(iter(connectors.values()))["connect_cluster"]
+    return StoredSnapshot(snapshot.uri, cluster, connectors, offsets, () if record is None else tuple(record.unread))
+
+
+def restore_of(
+    snapshot: StoredSnapshot, pattern: str, clients: Clients, fleet: FleetDirectory, *, clear_new: bool, now: datetime
+) -> SnapshotRestore:
+    """Write the offsets to restore of each connector under ``fleet``, and return the requests; changes nothing else.
+
+    Args:
+        snapshot: The snapshot.
+        pattern: Pattern for whole names of its connectors.
+        clients: Clients of the Connect cluster.
+        fleet: The directory of the restore.
+        clear_new: Whether partitions that have an offset now and had none then are cleared; else they stay.
+        now: The time of the requests.
+
+    Raises:
+        InvalidRequest: The snapshot is of another cluster, nothing is selected, or a connector has changed so that the
+            offsets of then mean something else.
+        StoreError: Connect does not answer, or refuses.
+    """
+    if snapshot.cluster != clients.cluster:
+        raise InvalidRequest(
+            f"snapshot_uri: {snapshot.uri} is of a Connect cluster on Kafka cluster {snapshot.cluster}, and "
+            f"connect_conn_id leads to one on {clients.cluster}. Nothing was changed."
+        )
+    selected = select(snapshot.connectors, pattern)
+    known = _existing(selected, clients)
+    _refuse_changed(snapshot, known)
+    requests, new, empty = [], [], []
+    for name in known:
+        then = snapshot.offsets[name]
+        since = sorted(clients.offsets.read_offsets(name).stored().keys() - then.keys())
+        new += [f"{name} ({len(since)})"] if since else []
+        changes: dict[str, str | None] = {**then, **(dict.fromkeys(since) if clear_new else {})}
+        if changes:
+            requests.append(_request(name, changes, fleet, now))
+        else:
+            empty.append(name)
+    fate = "is removed, as clear_new is true" if clear_new else "stays, as clear_new is false"
+    notes = _notes(
+        {
+            "No longer there, and not restored": [name for name in selected if name not in known],
+            "Not restored, as their offsets could not be read for the snapshot": _matching(snapshot.unread, pattern),
+            "Left as they are, as they had no offsets": empty,
+            "Read other topics now than then": [name for name, info in known.items() if _reads_other(snapshot, info)],
+            f"Partitions without an offset in the snapshot, whose offset of now {fate}": new,
+        }
+    )
+    if not requests:
+        raise InvalidRequest(f"There is nothing to restore from {snapshot.uri}. {' '.join(notes)}")
+    return SnapshotRestore(tuple(requests), notes)
+
+
+def _existing(names: Sequence[str], clients: Clients) -> dict[str, ConnectorInfo]:
+    """Return type and configuration of those of ``names`` that still exist."""
+    existing, listed = set(clients.control.connectors()), clients.control.overview()
+    # Connect's listing lacks a connector that has no state yet, or whose plugin is missing; it exists all the same.
+    return {
+        name: listed[name].info if name in listed else clients.control.info(name) for name in names if name in existing
+    }
+
+
+def _request(name: str, changes: Mapping[str, str | None], fleet: FleetDirectory, now: datetime) -> Request:
+    """Write the offsets of a connector to where its plan reads them, and return its request."""
+    uri = join(fleet.member(name).uri, RESTORED_OFFSETS.name)
+    rows = ({"connector": name, "partition": part, "offset": offset} for part, offset in changes.items())
+    write_dataset(uri, RESTORED_OFFSETS, rows)
+    return Request.parse(connector=name, to=To.FILE, value=uri, now=now)
+
+
+def _refuse_changed(snapshot: StoredSnapshot, known: Mapping[str, ConnectorInfo]) -> None:
+    """Raise :class:`InvalidRequest` if offsets of the snapshot are those of another class or source cluster."""
+    changed = []
+    for name, info in known.items():
+        then, settings = snapshot.connectors[name], kept_config(info.config)
+        if then["connector_class"] != info.connector_class:
+            changed.append(f"{name} was a {then['connector_class']}, and is a {info.connector_class}")
+        elif (alias := _config(then).get(_ALIAS)) != settings.get(_ALIAS):
+            changed.append(f"{name} read cluster {alias!r}, and reads {settings.get(_ALIAS)!r}")
+    if changed:
+        raise InvalidRequest(
+            "Nothing was changed, because these connectors can't use the offsets of the snapshot: "
+            f"{first_few(changed, _NAMED, separator='; ')}. Restore the others by connectors."
+        )
+
+
+def _notes(named: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    return tuple(f"{what}: {first_few(names, _NAMED)}." for what, names in named.items() if names)
+
+
+def _matching(names: Sequence[str], pattern: str) -> list[str]:
+    requested = typed_pattern(pattern, param="connectors")
+    return [name for name in names if requested.fullmatch(name)]
+
+
+def _reads_other(snapshot: StoredSnapshot, info: ConnectorInfo) -> bool:
+    """Whether the configuration selects other topics than at the time of the snapshot."""
+    then, now = _config(snapshot.connectors[info.name]), kept_config(info.config)
+    consumed, excluded = info.family.consumed_topics, info.family.excluded_topics
+    return (consumed(then), excluded(then)) != (consumed(now), excluded(now))
+
+
+def _config(row: Mapping[str, Any]) -> Mapping[str, str]:
+    settings: Mapping[str, str] = json.loads(row["config"])
+    return settings

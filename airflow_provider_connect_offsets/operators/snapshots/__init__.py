@@ -1,0 +1,1 @@
+"""Snapshots of a Connect cluster: take and compare them, and restore one."""

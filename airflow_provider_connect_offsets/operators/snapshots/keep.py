@@ -1,0 +1,134 @@
+"""The tasks of a scheduled snapshot of a Connect cluster: take it, compare it on Spark, and require no surprise."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk import BaseOperator
+
+from airflow_provider_connect_offsets.hooks.clients import workspace_uri
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.operators.shared.common import new_directory, report_at, report_written, run_key
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
+from airflow_provider_connect_offsets.parameters.snapshots import (
+    ClusterSnapshotParams,
+    KeptSnapshotsParams,
+    SnapshotConnectionParams,
+)
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import FoundParams, PartParams
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory
+
+_HANDED_ON = ("uri", "previous", "connectors", "unread", "partitions", "lag", "changes", "verdicts", "rules", "worst")
+
+
+class SnapshotConnectClusterOperator(TakesParameters, BaseOperator):
+    """Keep a snapshot of every connector whose whole name matches ``connectors``, many requests at once. Reads only.
+
+    It is kept under ``_snapshots`` of the DAG's directory, next to those of earlier runs with the same ``connectors``
+    and ``connect_conn_id``. Returns the URI of the run's directory, which the later tasks take as ``run_uri``.
+    """
+
+    parameters: ClassVar[Models] = (ClusterSnapshotParams, SnapshotConnectionParams, PartParams)
+    ui_color = "#dbe7f3"
+    operator_extra_links = (ReportLink(),)
+
+    def execute(self, context: Context) -> str:
+        """Take the snapshot; fails before it reads anything if the request is invalid."""
+        from airflow_provider_connect_offsets.hooks.snapshots import open_snapshot_clients
+        from airflow_provider_connect_offsets.observe.cluster_snapshot import take_cluster_snapshot
+        from airflow_provider_connect_offsets.operations.fleet import select
+        from airflow_provider_connect_offsets.workspace.files import write_json
+        from airflow_provider_connect_offsets.workspace.series import SnapshotSeries
+        from airflow_provider_connect_offsets.workspace.snapshots import SnapshotDirectory, series_root
+
+        with failing_clearly():
+            directory = _directory(new_directory(self, context).uri)
+            request, named = self.given(ClusterSnapshotParams).request(), self.given(SnapshotConnectionParams)
+            with open_snapshot_clients(named) as clients:
+                names = select(clients.control.connectors(), request.connectors)
+                root = series_root(
+                    workspace_uri(),
+                    dag_id=str(context["ti"].dag_id),
+                    cluster=clients.cluster,
+                    connect_conn_id=named.connect_conn_id,
+                    connectors=request.connectors,
+                )
+                kept = SnapshotSeries(root).begin(directory, now=datetime.now(tz=UTC))
+                write_json(directory.request, request.as_json())
+                record = take_cluster_snapshot(names, clients, SnapshotDirectory(kept.uri), run=run_key(context))
+        self.log.info("%d offsets of %d connectors are kept at %s", record.offsets, record.connectors, kept.uri)
+        for name in record.vanished:
+            self.log.warning("%r was deleted while it was read; none of its offsets is in the snapshot.", name)
+        for name, reason in record.unread.items():
+            self.log.warning("The offsets of %r could not be read, and are not in the snapshot: %s", name, reason)
+        return directory.uri
+
+
+class CompareSnapshotsOperator(OffsetsJobOperator):
+    """Compare a snapshot with the one before, then remove old ones; a ``SparkSubmitOperator``.
+
+    ``run_uri`` is what the snapshot returned. All other arguments are those of ``SparkSubmitOperator``, except
+    ``application``, ``py_files`` and ``application_args``, which are the job's own.
+
+    Writes the datasets ``offset_changes`` and ``verdicts`` and the run's report. Succeeds with any findings; returns
+    ``run_uri``, ``uri`` (of the snapshot), ``report``, ``report_url``, ``worst`` and counts, each an XCom of its own
+    too.
+    """
+
+    parameters: ClassVar[Models] = (*OffsetsJobOperator.parameters, KeptSnapshotsParams)
+    job = "offset-changes"
+
+    def judged(self) -> dict[str, Any]:
+        """Write the report, remove old snapshots, and return what the task returns."""
+        from airflow_provider_connect_offsets.report import as_text
+        from airflow_provider_connect_offsets.report.snapshots.changes import (
+            SnapshotChanges,
+            changes_table,
+            write_changes_report,
+        )
+        from airflow_provider_connect_offsets.workspace.series import SnapshotSeries
+
+        directory, kept, now = _directory(self.run_uri), self.given(KeptSnapshotsParams), datetime.now(tz=UTC)
+        since = kept.since(now=now)
+        found = SnapshotChanges.read(directory)
+        self.log.info("%s", as_text(changes_table(found)))
+        uri = report_written(lambda: write_changes_report(directory), directory.report)
+        report = report_at(uri, dag_id=self.dag_id)
+        for gone in SnapshotSeries(found.summary["series"]).prune(keep=kept.keep, since=since, now=now):
+            self.log.info("Removed, as keep=%s and keep_for=%r: %s", kept.keep, kept.keep_for, gone)
+        return {"run_uri": self.run_uri, **report, **{name: found.summary[name] for name in _HANDED_ON}}
+
+
+class RequireNoSurpriseOperator(TakesParameters, BaseOperator):
+    """Fail if the comparison of two snapshots has a finding that ``fail_on`` names, with the worst of them."""
+
+    parameters: ClassVar[Models] = (FoundParams,)
+    ui_color = "#f3e3d3"
+    operator_extra_links = (ReportLink(),)
+    summary: Any
+
+    def execute(self, context: Context) -> None:
+        """Fail if there is an error."""
+        del context
+        report = self.summary.get("report_url") or self.summary["report"]
+        errors = self.summary["verdicts"]["error"]
+        if errors:
+            more = f" And {errors - 1:,} more findings that fail_on names." if errors > 1 else ""
+            before = f", the one before at {self.summary['previous']}" if self.summary["previous"] else ""
+            kept = f"The snapshot is kept at {self.summary['uri']}{before}."
+            raise AirflowFailException(f"{self.summary['worst']['message']}{more} {kept} {report}")
+        self.log.info("Nothing was found that fail_on names. The report: %s", report)
+
+
+def _directory(run_uri: str) -> ComparisonDirectory:
+    from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory
+
+    return ComparisonDirectory(run_uri)

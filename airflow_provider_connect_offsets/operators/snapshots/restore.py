@@ -1,0 +1,57 @@
+"""The first task of a restore: the snapshot is read back and checked, and what the plans need is written."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, ClassVar
+
+from airflow.sdk import BaseOperator
+
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.offsets.requests.snapshots import ALL
+from airflow_provider_connect_offsets.operators.shared.common import new_directory, open_connect
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
+from airflow_provider_connect_offsets.parameters.snapshots import RestoreSnapshotParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import PartParams
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class SnapshotForRestoreOperator(TakesParameters, BaseOperator):
+    """Check that a kept snapshot can be restored, and observe its connectors as they are now. Reads only.
+
+    Fails, so that nothing is stopped, if the snapshot is incomplete, damaged, of another cluster or format, and if a
+    connector has another class or source cluster now. Connectors that no longer exist are named. Returns the URI of a
+    fleet's directory, which ``PlanFleetOperator`` and the tasks after it take as ``run_uri``.
+    """
+
+    parameters: ClassVar[Models] = (RestoreSnapshotParams, ConnectorConnectionParams, PartParams)
+    ui_color = "#dbe7f3"
+    operator_extra_links = (ReportLink(),)
+
+    def execute(self, context: Context) -> str:
+        """Write what the plans need."""
+        from airflow_provider_connect_offsets.operations.fleet import take_snapshots
+        from airflow_provider_connect_offsets.operations.snapshot_restore import read_snapshot, restore_of
+        from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+
+        with failing_clearly():
+            fleet, given = FleetDirectory(new_directory(self, context).uri), self.given(RestoreSnapshotParams)
+            snapshot = read_snapshot(given.snapshot_uri)
+            with open_connect(self.given(ConnectorConnectionParams)) as connect:
+                restore = restore_of(
+                    snapshot,
+                    given.connectors or ALL,
+                    connect.clients,
+                    fleet,
+                    clear_new=given.clear_new,
+                    now=datetime.now(tz=UTC),
+                )
+                take_snapshots(restore.requests, connect.clients, fleet, cluster=connect.cluster, notes=restore.notes)
+        for note in restore.notes:
+            self.log.warning("%s", note)
+        self.log.info("%d connectors of %s; datasets under %s", len(restore.requests), snapshot.uri, fleet.uri)
+        return fleet.uri

@@ -1,0 +1,119 @@
+"""Snapshots of a Connect cluster: which connectors, how they are compared and kept, and which one is restored."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.offsets.requests.snapshots import ALL, SnapshotRequest
+from airflow_provider_connect_offsets.offsets.requests.values import ago
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
+from airflow_provider_connect_offsets.parameters.fields import (
+    Flag,
+    Parameters,
+    Section,
+    Text,
+    count,
+    flag,
+    optional,
+    required,
+)
+
+_DEFAULTS = SnapshotRequest()
+
+
+class ClusterSnapshotParams(Parameters):
+    """Which connectors are in a snapshot, and what of its comparison with the one before fails the run."""
+
+    connectors: Text = optional(
+        "Connectors",
+        "Regular expression that matches whole names of connectors. Empty: all.",
+        section=Section.WHAT,
+        example="orders-.*",
+        default=ALL,
+    )
+    max_jump: Any = count(
+        "Jump",
+        "A position that moved on by more records since the snapshot before is reported as a jump. 0: none is.",
+        section=Section.LIMITS,
+        default=_DEFAULTS.max_jump,
+        minimum=0,
+    )
+    fail_on: Any = optional(
+        "Fail on",
+        "Rules whose findings fail the run, with commas between: vanished, moved_back, beyond_log_end, jumped, stuck, "
+        "unread, appeared. Empty: none.",
+        section=Section.LIMITS,
+        example="moved_back,vanished",
+        default=",".join(_DEFAULTS.fail_on),
+    )
+
+    def request(self) -> SnapshotRequest:
+        """Parse the request; raises :class:`InvalidRequest`."""
+        return SnapshotRequest.parse(connectors=self.connectors, max_jump=self.max_jump, fail_on=self.fail_on or "")
+
+
+class KeptSnapshotsParams(Parameters):
+    """How many snapshots are kept, and for how long."""
+
+    keep: int = count("Keep", "How many snapshots are kept.", section=Section.LIMITS, default=30)
+    keep_for: Text = optional(
+        "Keep for",
+        "ISO 8601 duration: older snapshots are removed, too. Empty: they are kept at any age.",
+        section=Section.LIMITS,
+        example="P90D",
+    )
+
+    def since(self, *, now: datetime) -> datetime | None:
+        """Return the moment before which snapshots are removed, None if there is none; raises InvalidRequest."""
+        text = self.keep_for.strip()
+        try:
+            return ago(text, now=now) if text else None
+        except ValueError as error:
+            raise InvalidRequest(f"keep_for: {text!r} is no ISO 8601 duration, like P90D or PT12H.") from error
+
+
+class SnapshotConnectionParams(ConnectorConnectionParams):
+    """The Connect cluster of a snapshot, and the Kafka clusters that its positions refer to."""
+
+    first: ClassVar[tuple[str, ...]] = ("control", "connect_conn_id", "kafka_conn_id")
+
+    kafka_conn_id: Text = optional(
+        "Kafka connection",
+        "Airflow connection of the Kafka cluster that sinks read. Empty: their positions are kept without log ends.",
+        section=Section.CONNECTIONS,
+        example="kafka_default",
+    )
+    source_kafka_conn_id: Text = optional(
+        "Source Kafka connection",
+        "Airflow connection of the Kafka cluster that MirrorSources read. Empty: their positions are kept without log "
+        "ends.",
+        section=Section.CONNECTIONS,
+        example="kafka_source",
+    )
+
+
+class RestoreSnapshotParams(Parameters):
+    """Which snapshot is restored, and of which connectors."""
+
+    snapshot_uri: Text = required(
+        "Snapshot",
+        "URI of a kept snapshot, of the run that took it, or of a run of connector_offsets_change: what was stored "
+        "before that change.",
+        section=Section.WHAT,
+        example="file:///var/lib/airflow/connect_offsets/connector_offsets_snapshot/_snapshots/…",
+    )
+    connectors: Text = optional(
+        "Connectors",
+        "Regular expression that matches whole names of connectors in the snapshot. Empty: all.",
+        section=Section.WHAT,
+        example="orders-.*",
+        default=ALL,
+    )
+    clear_new: Flag = flag(
+        "Clear new offsets",
+        "Whether to remove offsets of partitions that had none in the snapshot; else they stay as they are.",
+        section=Section.WHERE,
+        default=False,
+    )

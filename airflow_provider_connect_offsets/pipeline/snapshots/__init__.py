@@ -1,0 +1,1 @@
+"""Compare two snapshots of a Connect cluster: job ``offset-changes``."""

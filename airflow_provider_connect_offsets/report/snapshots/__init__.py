@@ -1,0 +1,1 @@
+"""What changed between two snapshots of a Connect cluster: its report."""

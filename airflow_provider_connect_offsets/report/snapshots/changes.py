@@ -1,0 +1,139 @@
+"""What changed between two snapshots of a Connect cluster: the report, and a table for logs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rich.console import Group
+
+from airflow_provider_connect_offsets.offsets.requests.snapshots import COMPARED
+from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
+from airflow_provider_connect_offsets.report import words
+from airflow_provider_connect_offsets.report.html import Figure, publish
+from airflow_provider_connect_offsets.report.standing import Standing, Tone
+from airflow_provider_connect_offsets.report.tables import MOST_ROWS, cells, new_table, titled
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory
+
+# The ``change`` of a row in words, in the order of the report's table.
+CHANGES: Mapping[str, str] = {
+    "vanished": "no longer stored",
+    "moved_back": "moved back",
+    "jumped": "jumped",
+    "stuck": "running, but did not move",
+    "appeared": "stored for the first time",
+    "moved": "moved on",
+    "unchanged": "unchanged",
+    "not_compared": "not compared",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFindings:
+    """Findings of one rule, with one severity: messages of some, and how many more there are."""
+
+    rule: Rule
+    severity: Severity
+    messages: tuple[str, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotChanges:
+    """What changed since the snapshot before, from the job's summary."""
+
+    directory: ComparisonDirectory
+    summary: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, directory: ComparisonDirectory) -> SnapshotChanges:
+        """Read the run's directory; raises :class:`DatasetError` if the job has not run yet."""
+        return cls(directory, files.read_json(directory.summary))
+
+    @property
+    def observed_at(self) -> datetime:
+        """When the snapshot was taken."""
+        return datetime.fromisoformat(self.summary["observed_at"])
+
+    @property
+    def previous_at(self) -> datetime | None:
+        """When the one before was taken; None if there is none."""
+        at = self.summary["previous_at"]
+        return None if at is None else datetime.fromisoformat(at)
+
+    @property
+    def standing(self) -> Standing:
+        """The banner: whether anything was found that ``fail_on`` names."""
+        counts = self.summary["verdicts"]
+        errors, warnings = counts[Severity.ERROR.value], counts[Severity.WARNING.value]
+        if errors:
+            named = f"{words.count(errors, 'finding')} that fail_on names"
+            return Standing(f"Look at this: {named}", Tone.BAD, str(self.summary["worst"]["message"]))
+        if self.previous_at is None:
+            return Standing("First snapshot", Tone.CALM, "There is none before to compare it with.")
+        since = f"Compared with the snapshot of {words.moment(self.previous_at)}."
+        if warnings:
+            return Standing(f"Kept, with {words.count(warnings, 'warning')}", Tone.CALM, since)
+        return Standing("Kept: no surprise", Tone.GOOD, since)
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Key figures."""
+        summary = self.summary
+        unread = f"{summary['unread']:,} could not be read" if summary["unread"] else ""
+        changes = summary["changes"]
+        return (
+            Figure(f"{summary['connectors']:,}", "connectors", unread, "bad" if unread else ""),
+            Figure(f"{summary['partitions']:,}", "partitions with an offset"),
+            Figure(f"{changes['moved']:,}", "partitions that moved on"),
+            Figure(f"{summary['lag']:,}", "records left to read", "where log ends are known"),
+        )
+
+    @property
+    def changes(self) -> Sequence[tuple[str, int]]:
+        """How many partitions changed in which way."""
+        return [(text, self.summary["changes"][change]) for change, text in CHANGES.items()]
+
+    @property
+    def findings(self) -> tuple[RuleFindings, ...]:
+        """The findings by rule, worst first."""
+        found = []
+        for severity in Severity:
+            for rule in COMPARED:
+                rows = [row for row in self.summary["found"] if (row["rule"], row["severity"]) == (rule, severity)]
+                if rows:
+                    messages = tuple(str(row["message"]) for row in rows)
+                    found.append(RuleFindings(rule, severity, messages, rows[0]["times"] - len(rows)))
+        return tuple(found)
+
+
+def changes_table(changes: SnapshotChanges, *, limit: int = MOST_ROWS) -> Group:
+    """The findings, worst first."""
+    table = new_table("Severity", "Rule", "Message")
+    rows = [(one.severity, one.rule, message) for one in changes.findings for message in one.messages]
+    for severity, rule, message in rows[:limit]:
+        table.add_row(*cells(severity.upper(), rule, words.without_credentials(message)))
+    counted = ", ".join(f"{number:,} {text}" for text, number in changes.changes if number)
+    return titled(f"Snapshot: {changes.standing.headline}", table, f"Partitions: {counted or 'none'}")
+
+
+def write_changes_report(directory: ComparisonDirectory) -> str:
+    """Write the report as the run's ``report.html``, and return its URI."""
+    changes = SnapshotChanges.read(directory)
+    summary = changes.summary
+    uris = {
+        "This snapshot": summary["uri"],
+        "Snapshot before": summary["previous"] or "none",
+        "Changes": directory.offset_changes,
+        "Verdicts": directory.verdicts,
+    }
+    return publish(
+        directory.report,
+        "snapshot.html.j2",
+        title=f"Snapshot of {words.count(summary['connectors'], 'connector')}",
+        changes=changes,
+        datasets=words.uris(uris),
+    )

@@ -1,0 +1,104 @@
+"""Directories of kept snapshots of a Connect cluster, and of a run that compares two; standard library only.
+
+An attribute without a comment is the URI of the dataset of its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
+from airflow_provider_connect_offsets.offsets.requests.snapshots import ALL
+from airflow_provider_connect_offsets.workspace.layout import Directory, MemberPath
+from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
+from airflow_provider_connect_offsets.workspace.schemas import (
+    CONNECTOR_OFFSETS,
+    CONNECTORS,
+    LOG_BOUNDS,
+    OFFSET_CHANGES,
+    VERDICTS,
+)
+
+#: Version of the layout and meaning of a kept snapshot. Raise it if readers of the earlier one would be wrong.
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotDirectory(Directory):
+    """Directory of one kept snapshot; only with ``snapshot.json`` it is complete."""
+
+    #: A :class:`SnapshotRecord` (JSON), written last and removed first.
+    record = MemberPath("snapshot.json")
+    connectors = MemberPath(CONNECTORS.name)
+    connector_offsets = MemberPath(CONNECTOR_OFFSETS.name)
+    log_bounds = MemberPath(LOG_BOUNDS.name)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonDirectory(Directory):
+    """Directory of a run that takes a snapshot and compares it with the one before."""
+
+    #: Which snapshots: a :class:`KeptSnapshot` (JSON).
+    kept = MemberPath("kept.json")
+    offset_changes = MemberPath(OFFSET_CHANGES.name)
+    verdicts = MemberPath(VERDICTS.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotRecord(JsonRecord):
+    """What is in a kept snapshot.
+
+    Attributes:
+        format: Version of the layout, :data:`FORMAT` when it was written.
+        observed_at: When the connectors were listed.
+        connect_cluster: Id of the Kafka cluster that the workers use.
+        run: The run that took it, ``dag_id/run_id``.
+        connectors: Number of connectors.
+        offsets: Number of rows of dataset ``connector_offsets``.
+        vanished: Connectors that were deleted while they were read; none of their offsets is in the snapshot.
+        unread: Connector → why its offsets could not be read; none of them is in the snapshot.
+        logs: Family → name of the Kafka cluster that its positions refer to, as in dataset ``log_bounds``.
+        unread_logs: Name of a Kafka cluster → why its logs could not be read.
+    """
+
+    format: int
+    observed_at: datetime
+    connect_cluster: str
+    run: str
+    connectors: int
+    offsets: int
+    vanished: tuple[str, ...] = ()
+    unread: Mapping[str, str]
+    logs: Mapping[str, str]
+    unread_logs: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSnapshot(JsonRecord):
+    """Where a run keeps its snapshot.
+
+    Attributes:
+        series: URI of the series of snapshots that it belongs to.
+        uri: URI of the snapshot.
+        previous: URI of the snapshot before; None if it is the first.
+    """
+
+    series: str
+    uri: str
+    previous: str | None = None
+
+
+def series_root(workspace: str, *, dag_id: str, cluster: str, connect_conn_id: str, connectors: str) -> str:
+    """Return the directory of a series of snapshots, which are compared with each other and pruned together.
+
+    Args:
+        workspace: URI of the workspace.
+        dag_id: Id of the DAG that takes them.
+        cluster: Id of the Kafka cluster that the workers use.
+        connect_conn_id: Airflow connection of the Connect cluster; one Kafka cluster may serve several of them.
+        connectors: Pattern of the connectors that are in them.
+    """
+    name = "-".join([cluster, connect_conn_id, *([] if connectors == ALL else [connectors])])
+    return join(workspace, unique_segment(dag_id), "_snapshots", unique_segment(name))

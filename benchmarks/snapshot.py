@@ -1,0 +1,196 @@
+"""A snapshot of 500 connectors, compared with a sequential loop of curl's requests; then its comparison and restore.
+
+One real Connect worker has 500 stopped connectors with two partitions each, so that no consumer takes part in the
+times. Both read the same: configuration, state and offsets of each connector, and nothing else (no log ends). Then all
+offsets are moved, the next snapshot is compared on Spark, and the first one restored for some of them, and
+each offset is checked::
+
+    make bench
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import requests
+from timing import judged, medians, submit
+
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
+from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
+from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+from airflow_provider_connect_offsets.observe.cluster_snapshot import AT_ONCE, SnapshotClients, take_cluster_snapshot
+from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
+from airflow_provider_connect_offsets.offsets.requests.snapshots import SnapshotRequest
+from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
+from airflow_provider_connect_offsets.operations.connector.plans import read_plan
+from airflow_provider_connect_offsets.operations.fleet import take_snapshots
+from airflow_provider_connect_offsets.operations.snapshot_restore import read_snapshot, restore_of
+from airflow_provider_connect_offsets.pipeline.shipping import job_path, write_py_files
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.saga.many import ManySagas
+from airflow_provider_connect_offsets.workspace.files import read_json, write_json
+from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory, KeptSnapshot, SnapshotDirectory
+from sandbox import Sandbox
+from sandbox.connectors import file_sink_config
+
+TOPIC, RECORDS, THEN, LATER, MAX_DOWN = "orders", 100, 80, 30, 5
+
+
+def main() -> int:
+    """Print the times; fails if an offset was lost or 500 connectors take 10 s or more."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--connectors", type=int, default=500)
+    parser.add_argument("--restored", type=int, default=100, help="how many of them are restored")
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    with Sandbox() as sandbox, tempfile.TemporaryDirectory() as scratch:
+        names = [f"sink-{number:03d}" for number in range(options.connectors)]
+        _create(sandbox, names)
+        work = _Work(sandbox, names, Path(scratch))
+        curl, ours = medians(options.runs, work.curl, work.snapshot)
+        print(
+            f"{len(names)} connectors: {ours / curl:.2f} times a loop of requests ({ours:.1f} s, {curl:.1f} s)",
+            flush=True,
+        )
+        first = work.snapshot()
+        _alter(sandbox, names, LATER)
+        changed, seconds = _timed(work.compared, first)
+        print(f"comparison on Spark: {seconds:.1f} s", flush=True)
+        some = names[: options.restored]
+        restored, parts = work.restored(first, "|".join(some))
+        took = ", ".join(f"{part} {seconds:.1f} s" for part, seconds in parts.items())
+        print(f"restore of {len(some)}, {MAX_DOWN} at once: {took}", flush=True)
+        stored = dict(zip(names, map(sandbox.connect.stored, names), strict=True))
+    return judged(
+        {
+            "each of the partitions is found to have moved back": changed == 2 * len(names),
+            "each selected connector is restored": restored == len(some),
+            "offsets are those of the snapshot, and of all others those of now": stored
+            == {name: [{"kafka_offset": THEN if name in some else LATER}] * 2 for name in names},
+            "a snapshot takes less than 10 s": ours < 10,
+        }
+    )
+
+
+class _Work:
+    """What is timed."""
+
+    def __init__(self, sandbox: Sandbox, names: list[str], scratch: Path) -> None:
+        self.sandbox, self.names, self.scratch = sandbox, names, scratch
+        self.shipped = write_py_files(scratch / "connect_offsets.zip")
+        self.taken = 0
+
+    def curl(self) -> None:
+        """Three requests for each connector, one after the other, each on a connection of its own, as curl's are."""
+        url = f"{self.sandbox.connect.url}/connectors"
+        for name in requests.get(url, timeout=30).json():
+            for path in ("", "/status", "/offsets"):
+                requests.get(f"{url}/{name}{path}", timeout=30).raise_for_status()
+
+    def snapshot(self) -> SnapshotDirectory:
+        """Take a snapshot."""
+        self.taken += 1
+        directory = SnapshotDirectory((self.scratch / f"snapshot-{self.taken}").as_uri())
+        with ExitStack() as stack:
+            stores = [stack.enter_context(self._rest()) for _ in range(AT_ONCE)]
+            control = stack.enter_context(self._rest())
+            clients = SnapshotClients(control=control, stores=stores, logs={}, cluster="sandbox", origin=Origin.REST)
+            take_cluster_snapshot(control.connectors(), clients, directory, run="bench/run")
+        return directory
+
+    def compared(self, first: SnapshotDirectory) -> int:
+        """Take the next snapshot and compare it; returns how many partitions have moved back."""
+        directory = ComparisonDirectory((self.scratch / "comparison").as_uri())
+        kept = KeptSnapshot(self.scratch.as_uri(), self.snapshot().uri, first.uri)
+        write_json(directory.request, SnapshotRequest().as_json())
+        write_json(directory.kept, kept.as_json())
+        self._job("offset-changes", directory.uri)
+        return int(read_json(directory.summary)["changes"]["moved_back"])
+
+    def restored(self, first: SnapshotDirectory, pattern: str) -> tuple[int, Mapping[str, float]]:
+        """Restore connectors of the first snapshot; returns how many were changed, and the seconds of each part."""
+        fleet = FleetDirectory((self.scratch / "restore").as_uri())
+        _, observed = _timed(self._observe, first, fleet, pattern)
+        members = fleet.members()
+        _, planned = _timed(self._job, "plan", *[run.uri for run in members.values()])
+        plans = [read_plan(run) for run in members.values()]
+        changed, applied = _timed(self._apply, plans)
+        return changed, {"observe": observed, "plan": planned, "apply": applied}
+
+    def _observe(self, first: SnapshotDirectory, fleet: FleetDirectory, pattern: str) -> None:
+        with self._clients() as clients:
+            now = datetime.now(tz=UTC)
+            restore = restore_of(read_snapshot(first.uri), pattern, clients, fleet, clear_new=False, now=now)
+            take_snapshots(restore.requests, clients, fleet, cluster="sandbox", notes=restore.notes)
+
+    def _apply(self, plans: list[OffsetPlan]) -> int:
+        owner, free = Owner.here(run="bench/run", task="apply"), SimpleQueue[Clients]()
+        root = (self.scratch / "_journal").as_uri()
+
+        def apply(plan: OffsetPlan) -> None:
+            clients = free.get()
+            try:
+                apply_plan(plan, clients, Journal(root, cluster="sandbox", connector=plan.connector), owner)
+            finally:
+                free.put(clients)
+
+        with ExitStack() as stack:
+            for _ in range(MAX_DOWN):
+                free.put(stack.enter_context(self._clients()))
+            ended = list(ManySagas(apply, at_once=MAX_DOWN, max_failures=1).run(plans))
+        return sum(not isinstance(result, Exception) for _, result in ended)
+
+    def _rest(self) -> ConnectRest:
+        return ConnectRest(ConnectEndpoint((self.sandbox.connect.url,)))
+
+    @contextmanager
+    def _clients(self) -> Iterator[Clients]:
+        config = {"bootstrap.servers": self.sandbox.target.bootstrap}
+        with self._rest() as rest, KafkaLogs(config) as logs, ConsumerGroups(config) as groups:
+            yield Clients(rest, rest, logs=logs, groups=groups, cluster="sandbox")
+
+    def _job(self, *arguments: str) -> None:
+        submit("--py-files", str(self.shipped), str(job_path()), *arguments)
+
+
+def _create(sandbox: Sandbox, names: list[str]) -> None:
+    """Create stopped sinks of one topic, all at the same position."""
+    sandbox.target.create_topic(TOPIC, partitions=2)
+    for partition in (0, 1):
+        sandbox.target.produce(TOPIC, ("" for _ in range(RECORDS)), partition=partition)
+    for name in names:
+        sandbox.connect.create(name, file_sink_config(TOPIC, sandbox.data / name), initial_state="STOPPED")
+    for name in names:
+        sandbox.connect.wait_state(name, "STOPPED")
+    _alter(sandbox, names, THEN)
+
+
+def _alter(sandbox: Sandbox, names: list[str], position: int) -> None:
+    partitions = [{"kafka_topic": TOPIC, "kafka_partition": number} for number in (0, 1)]
+    offsets = [{"partition": partition, "offset": {"kafka_offset": position}} for partition in partitions]
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        list(pool.map(lambda name: sandbox.connect.alter(name, offsets), names))
+
+
+def _timed(action: Any, *arguments: Any) -> tuple[Any, float]:
+    began = time.perf_counter()
+    result = action(*arguments)
+    return result, time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    sys.exit(main())
