@@ -9,6 +9,7 @@ import logging
 
 from airflow_provider_connect_offsets.connect.protocols import (
     ConnectorInfo,
+    ConnectorOverview,
     ConnectorStatus,
     State,
     TaskStatus,
@@ -39,6 +40,10 @@ class GroupOffsets:
     def connectors(self) -> list[str]:
         """Return the names of all consumer groups, sorted."""
         return self._groups.list_groups()
+
+    def overview(self) -> dict[str, ConnectorOverview]:
+        """Return all consumer groups, with the topics of their committed offsets and their state."""
+        return {name: ConnectorOverview(self.info(name), self.status(name)) for name in self.connectors()}
 
     def info(self, connector: str) -> ConnectorInfo:
         """Return the topics of which the group has a committed offset, as the setting ``topics``.

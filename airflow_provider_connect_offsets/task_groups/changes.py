@@ -112,7 +112,7 @@ def guarded_group_change(*, group_id: str, **values: Any) -> TaskGroup:
     A group with members is refused. Nothing is stopped or resumed: whoever runs the applications does that.
     """
     of_groups = {"connectors": values["groups"], "control": Control.GROUPS.value, "connect_conn_id": ""}
-    return wire(_FLEET, {**values, **of_groups}, group_id=group_id)
+    return wire(FLEET_TASKS, {**values, **of_groups}, group_id=group_id)
 
 
 @task_group(*RESET, PartParams, PlanAgeParams, SyncsAwaitedParams, group_id="reset", **_BY_CODE)
