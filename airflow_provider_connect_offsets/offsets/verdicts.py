@@ -48,6 +48,10 @@ class Rule(StrEnum):
         "A position is not beyond the end of the log: the consumer would fall back to auto.offset.reset.",
     )
     DUPLICATE = "duplicate", "Each partition occurs once."
+    INTERVAL_START_GONE = (
+        "interval_start_gone",
+        "The log of a replayed interval has an older record, or its first offset: none of the interval was deleted.",
+    )
     NO_POSITION = "no_position", "Only families whose offsets are positions in a Kafka log can be moved to a position."
     NO_STORED_ZERO = (
         "no_stored_zero",

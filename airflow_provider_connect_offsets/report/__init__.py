@@ -11,6 +11,7 @@ write_fleet_report(fleet)             # a row for each connector, with links to 
 write_orphans_report(directory)       # offsets whose connector no longer exists
 write_failover_report(directory)      # consumer groups that move to another cluster
 write_reset_report(run)               # the reset of a flow
+write_replay_report(directory)        # an interval that a connector delivers once more
 write_readiness_report(directory)     # how ready a MirrorMaker 2 flow is for a failover
 """
 
@@ -38,6 +39,12 @@ from airflow_provider_connect_offsets.report.orphans import (
 )
 from airflow_provider_connect_offsets.report.question import question
 from airflow_provider_connect_offsets.report.readiness import Readiness, readiness_table, write_readiness_report
+from airflow_provider_connect_offsets.report.replay import (
+    Replay,
+    replay_question,
+    replay_table,
+    write_replay_report,
+)
 from airflow_provider_connect_offsets.report.standing import Pending
 from airflow_provider_connect_offsets.report.tables import (
     as_text,
@@ -55,6 +62,7 @@ __all__ = [
     "OrphansPending",
     "Pending",
     "Readiness",
+    "Replay",
     "Reset",
     "as_text",
     "failover_question",
@@ -69,6 +77,8 @@ __all__ = [
     "question",
     "readiness_table",
     "render",
+    "replay_question",
+    "replay_table",
     "reset_question",
     "reset_table",
     "verdict_table",
@@ -76,6 +86,7 @@ __all__ = [
     "write_fleet_report",
     "write_orphans_report",
     "write_readiness_report",
+    "write_replay_report",
     "write_report",
     "write_reset_report",
 ]

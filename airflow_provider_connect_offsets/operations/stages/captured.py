@@ -19,6 +19,9 @@ log = logging.getLogger(__name__)
 STOP, ALTER, RESUME, CHECK = "stop_connector", "alter_offsets", "resume_connector", "look_at_records"
 EMPTY = "empty_topics"
 CREATE, DELETE = "create_connector", "delete_connector"
+# Those of a replay's clone.
+PLACE, START, DELIVER = "place_clone", "start_clone", "deliver_interval"
+HALT, REMOVE = "stop_clone", "remove_clone"
 # Key of a stage's specification: the Airflow connections of what it changes.
 CONNECTIONS = "connections"
 

@@ -9,6 +9,7 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Int
 from airflow_provider_connect_offsets.operations.stages.captured import (
     CREATE,
     DELETE,
+    REMOVE,
     RESUME,
     STOP,
     PriorState,
@@ -76,10 +77,9 @@ def describe(settled: Settled) -> str:
     """Describe how a saga whose process had died was settled."""
     record = settled.record
     named = f"{record.resource!r}: {record.operation} by run {record.owner.run!r}, which ended before its time,"
-    if record.of_title(CREATE) and record.state is SagaState.UNDONE:
-        return f"{named} was undone: nothing is left of the connector.{settled.lost}"
-    if record.of_title(DELETE) and record.state is SagaState.DONE:
-        return f"{named} was finished: the connector is deleted, and its offsets are removed."
+    existence = _existence(record)
+    if existence:
+        return f"{named} {existence}{settled.lost}"
     more = "".join(f" {text}" for text in (*settled.warnings, deleted_in(record)) if text)
     states = _restored_states(record)
     if record.state is SagaState.DONE:
@@ -89,6 +89,17 @@ def describe(settled: Settled) -> str:
     if alteration_in(record) is None:
         return f"{named} had written nothing; {states}{settled.lost}"
     return f"{named} was undone: prior offsets are proved, and {states}{settled.lost}"
+
+
+def _existence(record: SagaRecord) -> str:
+    """Describe what became of a connector that was created or deleted; empty if it was neither."""
+    if record.of_title(CREATE) and record.state is SagaState.UNDONE:
+        return "was undone: nothing is left of the connector."
+    if record.of_title(REMOVE) and record.state is SagaState.DONE:
+        return "was finished: the interval is delivered, and the clone is deleted with its offsets."
+    if record.of_title(DELETE) and record.state is SagaState.DONE:
+        return "was finished: the connector is deleted, and its offsets are removed."
+    return ""
 
 
 def _restored_states(record: SagaRecord) -> str:

@@ -15,8 +15,13 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     CHECK,
     CREATE,
     DELETE,
+    DELIVER,
     EMPTY,
+    HALT,
+    PLACE,
+    REMOVE,
     RESUME,
+    START,
     STOP,
     connections_of,
 )
@@ -26,6 +31,13 @@ from airflow_provider_connect_offsets.operations.stages.explained import Connect
 from airflow_provider_connect_offsets.operations.stages.flow_stages import EmptyTopics
 from airflow_provider_connect_offsets.operations.stages.imports import Imports
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, CheckRecords
+from airflow_provider_connect_offsets.operations.stages.replay_stages import (
+    DeliverInterval,
+    PlaceClone,
+    RemoveClone,
+    StartClone,
+    StopClone,
+)
 from airflow_provider_connect_offsets.saga import (
     Executor,
     Journal,
@@ -47,6 +59,11 @@ _BUILDERS: Mapping[str, Callable[[StageRecord, Clients], Stage]] = {
     CREATE: lambda record, clients: CreateConnector(record.subject, clients),
     DELETE: lambda record, clients: DeleteConnector(record.subject, clients),
     EMPTY: lambda record, clients: EmptyTopics.built(record.subject, clients, record.spec),
+    PLACE: lambda record, clients: PlaceClone(record.subject, clients),
+    START: lambda record, clients: StartClone(record.subject, clients),
+    DELIVER: lambda record, clients: DeliverInterval.built(record.subject, clients, record.spec),
+    HALT: lambda record, clients: StopClone.built(record.subject, clients, record.spec),
+    REMOVE: lambda record, clients: RemoveClone(record.subject, clients),
 }
 
 
