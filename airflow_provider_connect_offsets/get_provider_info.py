@@ -37,6 +37,8 @@ def get_provider_info() -> dict[str, Any]:
             "operators.orphans",
             "operators.plan",
             "operators.readiness",
+            "operators.replay.made",
+            "operators.replay.planned",
             "operators.restore",
             "operators.snapshot",
         ),

@@ -26,12 +26,14 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     new_directory,
     open_connect,
     owner_of,
+    refuse_outside,
     report_at,
     report_of,
     report_written,
     run_key,
 )
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.change import FleetChangeParams, FleetLimitsParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
@@ -129,7 +131,7 @@ class ApproveFleetOperator(ApproveOffsetPlanOperator):
 class BeginFleetChangeOperator(BeginOffsetChangeOperator):
     """Check every connector once more before the first is stopped: the setup of a fleet's change.
 
-    Fails if another run is changing one of them, and if a plan is older than ``plan_ttl``.
+    Fails if another run is changing one of them, if a plan is older than ``plan_ttl``, and outside of ``window``.
     """
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -138,6 +140,7 @@ class BeginFleetChangeOperator(BeginOffsetChangeOperator):
 
         with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
             members = _fleet(self.given(RunParams).run_uri).members()
+            refuse_outside(self.given(WindowParams))
             for run in members.values():
                 refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
                 connect.journal(read_plan(run).connector).refuse_overlap(run_key(context))

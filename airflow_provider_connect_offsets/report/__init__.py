@@ -39,7 +39,7 @@ from airflow_provider_connect_offsets.report.orphans import (
 )
 from airflow_provider_connect_offsets.report.question import question
 from airflow_provider_connect_offsets.report.readiness import Readiness, readiness_table, write_readiness_report
-from airflow_provider_connect_offsets.report.replay import (
+from airflow_provider_connect_offsets.report.replay.bounded import (
     Replay,
     replay_question,
     replay_table,

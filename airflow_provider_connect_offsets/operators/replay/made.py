@@ -36,6 +36,8 @@ class ReplayIntervalOperator(TakesParameters, BaseOperator):
     """
 
     parameters: ClassVar[Models] = (RunParams, ApprovedParams, ConnectorConnectionParams, WaitingParams)
+    # The replay has a limit of its own, after which it removes the clone.
+    preset: ClassVar[dict[str, Any]] = {"execution_timeout": None}
     ui_color = "#f3e3d3"
     operator_extra_links = (ReportLink(),)
 

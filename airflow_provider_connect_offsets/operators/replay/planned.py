@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.exceptions import PlanRefused
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefused
+from airflow_provider_connect_offsets.hooks.clients import Control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
 from airflow_provider_connect_offsets.operators.shared.common import (
     new_directory,
     open_connect,
+    refuse_outside,
     report_at,
     report_written,
     run_key,
 )
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
+from airflow_provider_connect_offsets.parameters.backfill import IntervalParams, WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
-from airflow_provider_connect_offsets.parameters.replay import IntervalParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, PlanAgeParams, RunParams
 
@@ -53,6 +55,8 @@ class SnapshotReplayOperator(TakesParameters, BaseOperator):
 
         with failing_clearly():
             run, given = replay_at(new_directory(self, context).uri), self.given(IntervalParams)
+            if self.given(ConnectorConnectionParams).control != Control.REST:
+                raise InvalidRequest("Nothing was created: Connect's REST API creates clones, so control must be rest.")
             request = ReplayRequest.parse(
                 connector=given.connector,
                 run=run_key(context),
@@ -128,10 +132,11 @@ class ApproveReplayOperator(ApproveOffsetPlanOperator):
 class BeginReplayOperator(TakesParameters, BaseOperator):
     """Check once more before the clone is created: the setup of a replay, which only reads.
 
-    Fails if the plan is older than ``plan_ttl``, as an approval may take its time. Returns the clone's name.
+    Fails if the plan is older than ``plan_ttl``, as an approval may take its time, and outside of ``window``. Returns
+    the clone's name.
     """
 
-    parameters: ClassVar[Models] = (RunParams, PlanAgeParams, ConnectorConnectionParams)
+    parameters: ClassVar[Models] = (RunParams, PlanAgeParams, WindowParams, ConnectorConnectionParams)
     operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Context) -> str:
@@ -141,6 +146,7 @@ class BeginReplayOperator(TakesParameters, BaseOperator):
         with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
             run = replay_at(self.given(RunParams).run_uri)
             plan = read_replay(run)
+            refuse_outside(self.given(WindowParams))
             refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
             connect.journal(plan.request.clone).refuse_overlap(run_key(context))
             connect.clients.control.info(plan.request.connector)
