@@ -65,6 +65,8 @@ class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
             newest = turns.newest()
             if newest is not None and newest.is_of(asking):  # a retry
                 return True
+            if newest is not None and newest.run_id == asking.run_id:  # it was cleared; earlier intervals may go first
+                turns.end(newest)
             at_work = any(self._is_at_work(turn, asking, instance) for turn in (newest, *turns.others()))
             if at_work or self._earlier_runs(context, asking):
                 return False
@@ -121,7 +123,7 @@ class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
 
     def _is_at_work(self, turn: Turn | None, asking: RewindRun, instance: Any) -> bool:
         """Whether another run, which took the last turn, may still be at work."""
-        if turn is None or turn.run_id == asking.run_id:
+        if turn is None or turn.ended or turn.run_id == asking.run_id:
             return False
         if instance.get_dr_count(instance.dag_id, run_ids=[turn.run_id]) == 0:
             return False

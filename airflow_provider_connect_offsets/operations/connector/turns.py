@@ -4,13 +4,14 @@
 the turns of all fleets are in ``<dag_id>/_fleet/``, and those of replays in ``_replay`` instead of ``_backfill``::
 
     000001.turn.json                 the run that took the turn, and the URI of its outcome; created exclusively
+    000001.ended.json                the run was cleared since, and waits for another turn
     interval-<its start>.json        the run that decided last about the interval
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -93,7 +94,10 @@ class RewindRun:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn that a run has taken; the attributes are those of :class:`RewindRun`."""
+    """A turn that a run has taken.
+
+    The attributes are those of :class:`RewindRun`, and ``ended``: whether the run was cleared since.
+    """
 
     number: int
     run_id: str
@@ -102,6 +106,7 @@ class Turn:
     topics: str
     cleared: int
     connectors: str = ""
+    ended: bool = False
 
     def is_of(self, run: RewindRun) -> bool:
         """True if ``run`` itself has taken it; a run that was cleared since requests another one."""
@@ -195,6 +200,10 @@ class Turns:
         }
         return files.create_bytes(join(self._uri, f"{number:06d}.turn.json"), files.to_json(fields))
 
+    def end(self, turn: Turn) -> None:
+        """Keep that the run of ``turn``, the newest here, was cleared: it is no longer at work, and others may be."""
+        files.write_json(join(self._uri, f"{turn.number:06d}.ended.json"), {"run_id": turn.run_id})
+
     def note(self, run: RewindRun) -> None:
         """Keep that something was decided for the run's interval."""
         files.write_json(self._interval(run), {"run_id": run.run_id, "cleared": run.cleared})
@@ -207,9 +216,10 @@ class Turns:
         return join(self._uri, f"interval-{unique_segment(run.interval.begins.isoformat())}.json")
 
     def _newest_in(self, uri: str) -> Turn | None:
-        turns = (_TURN.fullmatch(name) for name in files.list_names(uri))
-        number = max((int(match[1]) for match in turns if match), default=0)
-        return self._read(uri, number) if number else None
+        names = files.list_names(uri)
+        number = max((int(match[1]) for match in map(_TURN.fullmatch, names) if match), default=0)
+        turn = self._read(uri, number) if number else None
+        return turn and replace(turn, ended=f"{number:06d}.ended.json" in names)
 
     def _read(self, uri: str, number: int) -> Turn | None:
         fields: dict[str, Any] | None = files.read_json_if_any(join(uri, f"{number:06d}.turn.json"))

@@ -113,6 +113,14 @@ def test_a_cleared_run_has_no_turn_any_more(story: Story) -> None:
     assert taken.is_of(asking)
     assert not taken.is_of(story.asking(0, cleared=1))
     assert not taken.is_of(story.asking(1))
+    assert not taken.ended
+
+    story.turns.end(taken)
+
+    ended = story.turns.newest()
+    assert ended == replace(taken, ended=True)
+    assert story.turns.take(story.asking(1), after=ended)
+    assert [turn.ended for turn in [story.turns.newest()] if turn] == [False]
 
 
 @pytest.mark.parametrize(("begins", "ends"), [(None, None), (START, START), (START + DAY, START)])
