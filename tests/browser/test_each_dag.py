@@ -61,6 +61,22 @@ def test_it_is_triggered_by_its_form(ui: AirflowUi, dag_id: str) -> None:
     expect(run.open_report(task).get_by_text(said).first).to_be_visible()
 
 
+def test_a_backfill_replays_an_interval_by_the_same_form(ui: AirflowUi) -> None:
+    """The plan says what the log still has of yesterday, be that nothing."""
+    fields: dict[str, str | bool] = {
+        "connector": SINK,
+        "mode": "replay",
+        "approval": False,
+        "partial": True,
+        **ON_TARGET,
+    }
+
+    run = ui.trigger("connector_offsets_backfill", fields)
+
+    assert run.end() == "success"
+    expect(run.open_report("replay.plan").get_by_text(SINK).first).to_be_visible()
+
+
 @pytest.fixture
 def flow_that_goes_on(playing: Playing) -> Iterator[None]:
     """A failover leaves the flow STOPPED; others go on with it."""
