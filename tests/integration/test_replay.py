@@ -21,11 +21,12 @@ from tests.support.flows.flows import Changer
 from tests.support.flows.replays import A_DAY, DAYS, Replayed, by_day, name_of
 
 pytestmark = pytest.mark.jobs
+SECRET = "a-secret-of-the-original"
 
 
 @pytest.fixture
 def sink(sandbox: Sandbox, target_changer: Changer) -> Iterator[Replayed]:
-    one = Replayed.sink(sandbox, target_changer)
+    one = Replayed.sink(sandbox, target_changer, **{"connection.password": SECRET})
     yield one
     sandbox.connect.delete(one.name)
 
@@ -46,6 +47,9 @@ def test_a_sink_delivers_the_interval_and_counts_what_comes_after_it(sink: Repla
     assert outcome.ranges[0] == DeliveredRange(sink.topic, 0, A_DAY, 2 * A_DAY, A_DAY, outcome.beyond)
     assert sink.left() == []
     assert (sink.sandbox.connect.config(sink.name), sink.committed(sink.name)) == (config, committed)
+    written = [path for path in Path(sink.changer.workspace.removeprefix("file://")).rglob("*") if path.is_file()]
+    assert len(written) > 5
+    assert [path for path in written if SECRET.encode() in path.read_bytes()] == []
 
 
 def test_a_mirror_source_replicates_the_interval_again_without_offset_syncs(
