@@ -38,6 +38,8 @@ def get_provider_info() -> dict[str, Any]:
             "operators.plan",
             "operators.poison",
             "operators.readiness",
+            "operators.replay.made",
+            "operators.replay.planned",
             "operators.restore",
             "operators.snapshot",
             "operators.snapshots.keep",

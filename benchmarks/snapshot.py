@@ -28,7 +28,7 @@ from timing import judged, medians, submit
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
-from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
+from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.observe.cluster_snapshot import AT_ONCE, SnapshotClients, take_cluster_snapshot
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
@@ -160,7 +160,7 @@ class _Work:
     @contextmanager
     def _clients(self) -> Iterator[Clients]:
         config = {"bootstrap.servers": self.sandbox.target.bootstrap}
-        with self._rest() as rest, KafkaLogs(config) as logs, ConsumerGroups(config) as groups:
+        with self._rest() as rest, RemainingRecords(config) as logs, ConsumerGroups(config) as groups:
             yield Clients(rest, rest, logs=logs, groups=groups, cluster="sandbox")
 
     def _job(self, *arguments: str) -> None:

@@ -19,8 +19,8 @@ from airflow_provider_connect_offsets.cli.opened import open_rest, open_storage
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
 from airflow_provider_connect_offsets.exceptions import InvalidInput, JournalDamaged
 from airflow_provider_connect_offsets.kafka.cluster import open_cluster
-from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 from airflow_provider_connect_offsets.kafka.mirror_cluster import MirrorCluster
+from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
@@ -65,7 +65,7 @@ class Systems:
             yield Clients(
                 connect,
                 connect,
-                logs=stack.enter_context(KafkaLogs(_settings(logs))) if logs else None,
+                logs=stack.enter_context(RemainingRecords(_settings(logs))) if logs else None,
                 timeout=_TIMEOUT,
                 cluster=connect.version().kafka_cluster_id,
                 clusters=clusters if len(clusters) == len(named) else {},

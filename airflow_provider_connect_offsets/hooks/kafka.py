@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
     from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
     from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
-    from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
     from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
+    from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 
 DEFAULT_CONN_ID = "kafka_default"
 _EXAMPLE = """--conn-type kafka --conn-extra '{"bootstrap.servers": "kafka.example.com:9092"}'"""
@@ -42,11 +42,11 @@ def kafka_config(conn_id: str = DEFAULT_CONN_ID) -> dict[str, Any]:
     return config
 
 
-def kafka_logs(conn_id: str = DEFAULT_CONN_ID) -> KafkaLogs:
+def kafka_logs(conn_id: str = DEFAULT_CONN_ID) -> RemainingRecords:
     """Open the logs of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
-    from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
+    from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 
-    return KafkaLogs(kafka_config(conn_id))
+    return RemainingRecords(kafka_config(conn_id))
 
 
 def consumer_groups(conn_id: str = DEFAULT_CONN_ID) -> ConsumerGroups:

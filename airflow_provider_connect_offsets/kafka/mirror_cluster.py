@@ -19,7 +19,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from airflow_provider_connect_offsets.clock import retrying
 from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError
-from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
+from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader, TopicRecord
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
@@ -40,7 +40,7 @@ class CleanupPolicy:
         return "delete" in self.value.split(",")
 
 
-class MirrorCluster(KafkaLogs):
+class MirrorCluster(RemainingRecords):
     """Client of the logs of one cluster that also reads and empties topics; settings take effect within its timeout."""
 
     def partitions(self, topic: str) -> list[TopicPartition]:

@@ -15,6 +15,8 @@ from tenacity.retry import retry_base
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
 from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, OffsetStore
 from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy
+from airflow_provider_connect_offsets.kafka.remaining import Remaining
+from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Side
@@ -74,7 +76,7 @@ class Retained(Protocol):
 
 
 class Logs(Protocol):
-    """The cluster whose logs the positions refer to (``kafka.logs.KafkaLogs``)."""
+    """The cluster whose logs the positions refer to (``kafka.remaining.RemainingRecords``)."""
 
     servers: str
 
@@ -90,6 +92,11 @@ class Logs(Protocol):
         self, bounds: Mapping[TopicPartition, Any], *, now: datetime, soon: timedelta
     ) -> Mapping[TopicPartition, Retained]:
         """Look up which records are older than ``retention.ms`` at ``now``, or will be at ``now + soon``."""
+
+    def first_remaining(
+        self, positions: Mapping[TopicPartition, int], *, isolation: Isolation = Isolation.READ_UNCOMMITTED
+    ) -> Mapping[TopicPartition, Remaining]:
+        """Read the first record at or after each position; a partition without one is missing."""
 
 
 class FlowCluster(Logs, Protocol):

@@ -52,6 +52,10 @@ class Rule(StrEnum):
         "no_position",
         "Only families whose offsets are positions in a log can be moved to a position, and only to one of that log.",
     )
+    INTERVAL_START_GONE = (
+        "interval_start_gone",
+        "The log of a replayed interval has an older record, or its first offset: none of the interval was deleted.",
+    )
     NO_STORED_ZERO = (
         "no_stored_zero",
         "MirrorSource can't be told to resume at 0 while its consumer starts new partitions at the end.",

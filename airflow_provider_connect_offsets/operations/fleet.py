@@ -16,6 +16,8 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
     UnknownConnector,
 )
+from airflow_provider_connect_offsets.kafka.remaining import Remaining
+from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Logs, Retained
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.snapshot import take_snapshot
@@ -112,3 +114,8 @@ class _ObservedOnce:
         self, bounds: Mapping[TopicPartition, Any], *, now: datetime, soon: timedelta
     ) -> Mapping[TopicPartition, Retained]:
         return self.logs.retention(bounds, now=now, soon=soon)
+
+    def first_remaining(
+        self, positions: Mapping[TopicPartition, int], *, isolation: Isolation = Isolation.READ_UNCOMMITTED
+    ) -> Mapping[TopicPartition, Remaining]:
+        return self.logs.first_remaining(positions, isolation=isolation)

@@ -17,6 +17,7 @@ from airflow_provider_connect_offsets.operators.shared.approval import AskOperat
 from airflow_provider_connect_offsets.operators.shared.common import (
     open_connect,
     owner_of,
+    refuse_outside,
     report_at,
     report_of,
     run_at,
@@ -25,6 +26,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
 )
 from airflow_provider_connect_offsets.operators.shared.events import TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import (
@@ -106,11 +108,17 @@ class BeginOffsetChangeOperator(TakesParameters, BaseOperator):
     """Check once more before anything is stopped: the setup of a change, which only records.
 
     Fails if another run is changing the connector, if the plan is older than ``plan_ttl``, as an approval may take its
-    time, and with ``control`` storage if the connector's process still runs. Returns connector, digest and the
-    connector's state.
+    time, outside of ``window``, and with ``control`` storage if the connector's process still runs. Returns connector,
+    digest and the connector's state.
     """
 
-    parameters: ClassVar[Models] = (RunParams, PlanAgeParams, ConnectorConnectionParams, StepLeaseParams)
+    parameters: ClassVar[Models] = (
+        RunParams,
+        PlanAgeParams,
+        WindowParams,
+        ConnectorConnectionParams,
+        StepLeaseParams,
+    )
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
     operator_extra_links = (ReportLink(),)
 
@@ -122,6 +130,7 @@ class BeginOffsetChangeOperator(TakesParameters, BaseOperator):
         with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
             run, hold = run_of(self), self.given(StepLeaseParams).hold
             plan = read_plan(run)
+            refuse_outside(self.given(WindowParams))
             refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
             if self.given(ConnectorConnectionParams).control == Control.STORAGE:
                 connect.clients.control.stop(plan.connector)  # which only checks that it is down

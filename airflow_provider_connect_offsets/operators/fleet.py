@@ -26,6 +26,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
     new_directory,
     open_connect,
     owner_of,
+    refuse_outside,
     report_at,
     report_of,
     report_written,
@@ -33,6 +34,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
 )
 from airflow_provider_connect_offsets.operators.shared.events import has_failed_before
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.change import FleetChangeParams, FleetLimitsParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
@@ -134,8 +136,8 @@ class ApproveFleetOperator(ApproveOffsetPlanOperator):
 class BeginFleetChangeOperator(BeginOffsetChangeOperator):
     """Check every connector once more before the first is stopped: the setup of a fleet's change.
 
-    Fails if another run is changing one of them, if a plan is older than ``plan_ttl``, and if a consumer group that is
-    to be changed has members.
+    Fails if another run is changing one of them, if a plan is older than ``plan_ttl``, outside of ``window``, and if a
+    consumer group that is to be changed has members.
     """
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -145,6 +147,7 @@ class BeginFleetChangeOperator(BeginOffsetChangeOperator):
 
         with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
             members = _fleet(self.given(RunParams).run_uri).members()
+            refuse_outside(self.given(WindowParams))
             for run in members.values():
                 refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
                 plan = read_plan(run)

@@ -162,25 +162,6 @@ class FleetLimitsParams(Parameters):
     )
 
 
-class BackfillParams(SelectionParams):
-    """Which connector is rewound to the start of each data interval, and how far at most."""
-
-    # A scheduled DAG must be valid without anyone filling in its form; a run without a connector fails.
-    connector: Text = optional(
-        "Connector",
-        "Name of the connector. Set it in the DAG file, for scheduled runs.",
-        section=Section.WHAT,
-        example="orders-mirror",
-    )
-    max_rewind: Text = required(
-        "Furthest back",
-        "ISO 8601 duration: how far back from now an interval may begin.",
-        section=Section.LIMITS,
-        example="P7D",
-        default="P7D",
-    )
-
-
 class ApprovalParams(Parameters):
     """Whether to ask a person, and whether to change anything."""
 

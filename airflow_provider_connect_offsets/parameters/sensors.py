@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from airflow_provider_connect_offsets.parameters.fields import Parameters, Text, argument
-from airflow_provider_connect_offsets.parameters.tasks import OneConnectorParams, PartParams, RequestedStateParams
+from airflow_provider_connect_offsets.parameters.tasks import OneConnectorParams, RequestedStateParams
 
 _TOPICS = "Regular expression that matches whole names of topics; empty: all."
 
@@ -47,12 +47,3 @@ class AwaitedGroupParams(Parameters):
 
     group: Text = argument("Name of the consumer group.")
     kafka_conn_id: Text = argument("Airflow connection of its Kafka cluster.", default="kafka_default")
-
-
-class BackfillTurnParams(OneConnectorParams, PartParams):
-    """A run's turn to rewind its connector."""
-
-    topics: Text = argument(
-        "Regular expression of the topics that are rewound; a run with other topics does not replace it.", default=""
-    )
-    max_rewind: Text = argument("ISO 8601 duration: how far back from now an interval may begin.", default="P7D")

@@ -3,6 +3,7 @@
 Usage:
 
 - ``job.py plan RUN_DIRECTORY [RUN_DIRECTORY …]``: plan a change of connector offsets, one directory per connector
+- ``job.py replay RUN_DIRECTORY``: plan a bounded replay
 - ``job.py mirror-reset RUN_DIRECTORY``: plan the reset of a flow
 - ``job.py translation RUN_DIRECTORY [PREVIEW_DIRECTORY]``: translate the positions of consumer groups
 - ``job.py readiness RUN_DIRECTORY [KEEP]``: judge how ready a flow is for a failover
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 # Modules by job name; each defines its JOB.
 JOBS = {
     "plan": "plan.plan_job",
+    "replay": "replay.replay_job",
     "mirror-reset": "flow.mirror_reset_job",
     "translation": "failover.translate_job",
     "readiness": "flow.readiness_job",

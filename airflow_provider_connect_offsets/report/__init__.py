@@ -12,6 +12,7 @@ write_orphans_report(directory)       # offsets whose connector no longer exists
 write_poison_report(directory)        # records on which a sink stood
 write_failover_report(directory)      # consumer groups that move to another cluster
 write_reset_report(run)               # the reset of a flow
+write_replay_report(directory)        # an interval that a connector delivers once more
 write_readiness_report(directory)     # how ready a MirrorMaker 2 flow is for a failover
 """
 
@@ -40,6 +41,12 @@ from airflow_provider_connect_offsets.report.orphans import (
 from airflow_provider_connect_offsets.report.poison import PoisonedRecords, poison_question, write_poison_report
 from airflow_provider_connect_offsets.report.question import question
 from airflow_provider_connect_offsets.report.readiness import Readiness, readiness_table, write_readiness_report
+from airflow_provider_connect_offsets.report.replay.bounded import (
+    Replay,
+    replay_question,
+    replay_table,
+    write_replay_report,
+)
 from airflow_provider_connect_offsets.report.standing import Pending
 from airflow_provider_connect_offsets.report.tables import (
     as_text,
@@ -58,6 +65,7 @@ __all__ = [
     "Pending",
     "PoisonedRecords",
     "Readiness",
+    "Replay",
     "Reset",
     "as_text",
     "failover_question",
@@ -73,6 +81,8 @@ __all__ = [
     "question",
     "readiness_table",
     "render",
+    "replay_question",
+    "replay_table",
     "reset_question",
     "reset_table",
     "verdict_table",
@@ -81,6 +91,7 @@ __all__ = [
     "write_orphans_report",
     "write_poison_report",
     "write_readiness_report",
+    "write_replay_report",
     "write_report",
     "write_reset_report",
 ]

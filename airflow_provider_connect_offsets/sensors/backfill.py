@@ -1,4 +1,4 @@
-"""A sensor that waits for a run's turn to rewind its connector."""
+"""A sensor that waits for a run's turn to deliver its data interval again."""
 
 from __future__ import annotations
 
@@ -8,34 +8,42 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import BaseSensorOperator
 
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.hooks.clients import workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.runs import directory_of
-from airflow_provider_connect_offsets.parameters.sensors import BackfillTurnParams
+from airflow_provider_connect_offsets.parameters.backfill import BackfillTurnParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+
+try:
+    from airflow.sdk.exceptions import AirflowRescheduleException
+except ImportError:  # before Airflow 3.2
+    from airflow.exceptions import AirflowRescheduleException
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.operations.connector.turns import RewindRun, Turn
+    from airflow_provider_connect_offsets.operations.connector.turns import RewindRun, Turn, Turns
 
 # A queued run that took its turn was cleared since; it takes another turn when it starts.
 _NOT_AT_WORK = ("success", "failed", "queued")
+_KINDS = ("rewind", "replay")
 
 
 class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
-    """Wait until no other run of this DAG rewinds the connector; skip the rest if another run delivers the interval.
+    """Wait for the window, and until no other run of this DAG is at work on the connector, or on any of several.
 
-    If several intervals wait, the connector is rewound to the earliest, which delivers the others too: their runs are
-    skipped and name that run. Fails before anything is touched if the run has no data interval, or if the interval
-    begins further back than ``max_rewind``.
+    If several intervals wait for a rewind, the connector is rewound to the earliest, which delivers the others too:
+    their runs are skipped and name that run. Intervals that are replayed are delivered each in its own run. Fails
+    before anything is touched if the run has no data interval, or if the interval begins further back than
+    ``max_rewind``.
     """
 
     parameters: ClassVar[Models] = (BackfillTurnParams,)
     preset: ClassVar[dict[str, Any]] = {"mode": "reschedule", "poke_interval": 10.0}
     connector: str
-    topics: str
-    max_rewind: str
+    connectors: str
+    kind: str
     part: str
 
     def poke(self, context: Context) -> bool:
@@ -45,69 +53,126 @@ class BackfillTurnSensor(TakesParameters, BaseSensorOperator):
         instance: Any = context["ti"]
         with failing_clearly():
             asking = self._asking(context)
-            turns = Turns(workspace_uri(), dag_id=instance.dag_id, connector=self.connector)
-            delivering = turns.delivering(asking)
-            if delivering is not None:
-                turns.note(asking)
-                raise AirflowSkipException(
-                    f"Nothing is left to do: run {delivering.run_id!r} rewound {self.connector!r} to "
-                    f"{delivering.begins.isoformat()}, which delivers the interval {asking.interval} again too."
-                )
+            self._wait_for_window()
+            turns = Turns(
+                workspace_uri(),
+                dag_id=instance.dag_id,
+                connector="" if self.connectors else self.connector,
+                replay=self._is_replay,
+            )
+            if not self._is_replay:
+                self._skip_delivered(turns, asking)
             newest = turns.newest()
             if newest is not None and newest.is_of(asking):  # a retry
                 return True
-            if self._is_at_work(newest, asking, instance) or self._earlier_runs(context, asking):
+            if newest is not None and newest.run_id == asking.run_id:  # it was cleared; earlier intervals may go first
+                turns.end(newest)
+            at_work = any(self._is_at_work(turn, asking, instance) for turn in (newest, *turns.others()))
+            if at_work or self._earlier_runs(context, asking):
                 return False
             if turns.take(asking, after=newest):
                 turns.note(asking)
-                self.log.info("%r is rewound to %s.", self.connector, asking.interval.begins.isoformat())
+                self.log.info("It is this run's turn: %s of %s, %s.", self.kind, self._subject, asking.interval)
                 return True
         return False
 
+    @property
+    def _is_replay(self) -> bool:
+        return self.kind == "replay"
+
+    @property
+    def _subject(self) -> str:
+        return f"connectors {self.connectors!r}" if self.connectors else repr(self.connector)
+
+    def _wait_for_window(self) -> None:
+        """Let Airflow call again when the window opens."""
+        from airflow_provider_connect_offsets.offsets.requests.window import Window
+
+        window, now = Window.parse(self.given(BackfillTurnParams).window), datetime.now(tz=UTC)
+        if window is not None and not window.has(now):
+            opens = window.opens_after(now)
+            self.log.info("Waiting until the window %s opens, at %s.", window, opens.isoformat())
+            raise AirflowRescheduleException(opens)  # type: ignore[no-untyped-call]
+
+    def _skip_delivered(self, turns: Turns, asking: RewindRun) -> None:
+        delivering = turns.delivering(asking)
+        if delivering is not None:
+            turns.note(asking)
+            raise AirflowSkipException(
+                f"Nothing is left to do: run {delivering.run_id!r} rewound {self._subject} to "
+                f"{delivering.begins.isoformat()}, which delivers the interval {asking.interval} again too."
+            )
+
     def _asking(self, context: Context) -> RewindRun:
-        from airflow_provider_connect_offsets.exceptions import InvalidRequest
         from airflow_provider_connect_offsets.operations.connector.turns import Interval, RewindRun
 
-        if not self.connector:
-            raise InvalidRequest(
-                "Nothing was changed: no connector is named. Give the DAG file one, like "
-                'connector_offsets_backfill(params={"connector": "orders-mirror"}), or fill it in when you trigger.'
-            )
+        given = self.given(BackfillTurnParams)
+        _refuse_unclear(given)
         dag_run: Any = context["dag_run"]
         interval = Interval.parse(dag_run.data_interval_start, dag_run.data_interval_end)
-        interval.refuse_further_than(self.max_rewind, now=datetime.now(tz=UTC))
+        interval.refuse_further_than(given.max_rewind, now=datetime.now(tz=UTC))
         return RewindRun(
             run_id=dag_run.run_id,
             run_uri=directory_of(context, part=self.part).uri,
             interval=interval,
-            topics=self.topics,
+            topics=given.topics,
             started_at=dag_run.start_date,
             cleared=dag_run.clear_number or 0,
+            connectors=given.connectors,
         )
 
     def _is_at_work(self, turn: Turn | None, asking: RewindRun, instance: Any) -> bool:
-        """Whether another run, which took the last turn, may still change the connector."""
-        if turn is None or turn.run_id == asking.run_id:
+        """Whether another run, which took the last turn, may still be at work."""
+        if turn is None or turn.ended or turn.run_id == asking.run_id:
             return False
         if instance.get_dr_count(instance.dag_id, run_ids=[turn.run_id]) == 0:
             return False
         if instance.get_dagrun_state(instance.dag_id, turn.run_id) in _NOT_AT_WORK:
             return False
-        self.log.info("Run %r is rewinding %r; waiting until it ends.", turn.run_id, self.connector)
+        self.log.info("Run %r is at work on %s; waiting until it ends.", turn.run_id, self._subject)
         return True
 
     def _earlier_runs(self, context: Context, asking: RewindRun) -> bool:
-        """Whether a run of an earlier interval is running; skips this run if one is queued, as that may wait for it."""
+        """Whether a run of an earlier interval is running.
+
+        Skips a rewind if one is queued, as that may wait for this run, and delivers this interval too.
+        """
         instance: Any = context["ti"]
         dag_run: Any = context["dag_run"]
         running = instance.get_previous_dagrun(state="running")
         if running is not None and running.conf == dag_run.conf:
             self.log.info("Run %r of an earlier interval goes first; waiting until it ends.", running.run_id)
             return True
-        queued = instance.get_previous_dagrun(state="queued")
+        queued = None if self._is_replay else instance.get_previous_dagrun(state="queued")
         if queued is not None and queued.conf == dag_run.conf:
             raise AirflowSkipException(
                 f"Nothing was done for the interval {asking.interval}: run {queued.run_id!r} of an earlier interval is "
-                f"queued, and delivers this one again too when it rewinds {self.connector!r}. If it fails, clear it."
+                f"queued, and delivers this one again too when it rewinds {self._subject}. If it fails, clear it."
             )
         return False
+
+
+def _refuse_unclear(given: BackfillTurnParams) -> None:
+    """Raise :class:`InvalidRequest` unless it is clear which connectors deliver their interval again, and how."""
+    if given.kind not in _KINDS:
+        raise InvalidRequest(f"Nothing was changed: mode {given.kind!r} is none of {', '.join(_KINDS)}.")
+    if not given.connector and not given.connectors:
+        raise InvalidRequest(
+            "Nothing was changed: no connector is named. Give the DAG file one, like "
+            'connector_offsets_backfill(params={"connector": "orders-mirror"}), or fill it in when you trigger.'
+        )
+    if given.connector and given.connectors:
+        raise InvalidRequest(
+            f"Nothing was changed: both connector={given.connector!r} and connectors={given.connectors!r} are given. "
+            "Leave one of them empty."
+        )
+    if given.kind == "replay" and given.connectors:
+        raise InvalidRequest(
+            "Nothing was created: mode=replay delivers the interval of one connector. Name it as connector, and give "
+            "each connector its own DAG."
+        )
+    if given.kind == "replay" and given.partitions:
+        raise InvalidRequest(
+            "Nothing was created: mode=replay delivers all partitions of a topic, as Connect assigns whole topics. "
+            "Leave partitions empty."
+        )

@@ -1,6 +1,7 @@
 """Airflow task groups, wired so that a change that was not applied never looks like success."""
 
 from airflow_provider_connect_offsets.task_groups.changes import (
+    bounded_replay,
     guarded_fleet_change,
     guarded_group_change,
     guarded_offset_change,
@@ -12,6 +13,7 @@ from airflow_provider_connect_offsets.task_groups.poison import skipped_poison_r
 from airflow_provider_connect_offsets.task_groups.snapshots import connector_snapshot, guarded_snapshot_restore
 
 __all__ = [
+    "bounded_replay",
     "connector_snapshot",
     "guarded_fleet_change",
     "guarded_group_change",

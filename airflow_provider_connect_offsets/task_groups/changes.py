@@ -30,8 +30,16 @@ from airflow_provider_connect_offsets.operators.mirror_reset import (
     SnapshotMirrorFlowOperator,
 )
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
+from airflow_provider_connect_offsets.operators.replay.made import ReleaseReplayOperator, ReplayIntervalOperator
+from airflow_provider_connect_offsets.operators.replay.planned import (
+    ApproveReplayOperator,
+    BeginReplayOperator,
+    PlanReplayOperator,
+    SnapshotReplayOperator,
+)
 from airflow_provider_connect_offsets.operators.restore import RestoreConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnectorOffsetsOperator
+from airflow_provider_connect_offsets.parameters.backfill import IntervalParams, WindowParams
 from airflow_provider_connect_offsets.parameters.change import (
     ApprovalParams,
     ConnectorChangeParams,
@@ -54,6 +62,7 @@ from airflow_provider_connect_offsets.task_groups.wiring import task_group, task
 CHANGE = (ConnectorChangeParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
 FLEET = (FleetChangeParams, FleetLimitsParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
 GROUPS = (GroupChangeParams, GroupLimitsParams, ApprovalParams, GroupConnectionParams, SparkConnectionParams)
+REPLAY = (IntervalParams, ApprovalParams, ConnectorConnectionParams, SparkConnectionParams)
 RESET = (FlowResetParams, ApprovalParams, FlowConnectionParams, SparkConnectionParams)
 
 _BY_CODE: dict[str, Any] = {"approval_timeout": timedelta(hours=12), "spark": None}
@@ -74,6 +83,14 @@ FLEET_TASKS = tasks(
     apply=ApplyFleetPlansOperator,
     restore=RestoreFleetOperator,
 )
+_REPLAY = tasks(
+    snapshot=SnapshotReplayOperator,
+    plan=PlanReplayOperator,
+    approve=ApproveReplayOperator,
+    begin=BeginReplayOperator,
+    apply=("deliver", ReplayIntervalOperator),
+    restore=("release", ReleaseReplayOperator),
+)
 _RESET = tasks(
     snapshot=SnapshotMirrorFlowOperator,
     plan=PlanMirrorResetOperator,
@@ -84,7 +101,7 @@ _RESET = tasks(
 )
 
 
-@task_group(*CHANGE, PartParams, PlanAgeParams, group_id="change", required=("to",), **_BY_CODE)
+@task_group(*CHANGE, PartParams, PlanAgeParams, WindowParams, group_id="change", required=("to",), **_BY_CODE)
 def guarded_offset_change(*, group_id: str, **values: Any) -> TaskGroup:
     """Snapshot, plan, approve, begin, apply, outcome, and restore as teardown, for one connector.
 
@@ -95,7 +112,7 @@ def guarded_offset_change(*, group_id: str, **values: Any) -> TaskGroup:
     return wire(_CHANGE, values, group_id=group_id)
 
 
-@task_group(*FLEET, PartParams, PlanAgeParams, group_id="change", required=("to",), **_BY_CODE)
+@task_group(*FLEET, PartParams, PlanAgeParams, WindowParams, group_id="change", required=("to",), **_BY_CODE)
 def guarded_fleet_change(*, group_id: str, **values: Any) -> TaskGroup:
     """``guarded_offset_change`` for every connector whose whole name matches ``connectors``.
 
@@ -113,6 +130,16 @@ def guarded_group_change(*, group_id: str, **values: Any) -> TaskGroup:
     """
     of_groups = {"connectors": values["groups"], "control": Control.GROUPS.value, "connect_conn_id": ""}
     return wire(FLEET_TASKS, {**values, **of_groups}, group_id=group_id)
+
+
+@task_group(*REPLAY, PartParams, PlanAgeParams, WindowParams, group_id="replay", **_BY_CODE)
+def bounded_replay(*, group_id: str, **values: Any) -> TaskGroup:
+    """Deliver the records of an interval once more, by a clone of the connector, which keeps running.
+
+    Snapshot, plan, approve, begin, deliver, outcome, and release as teardown. An interval without records is skipped.
+    Every argument but ``approval_timeout``, ``spark`` and ``group_id`` may be a template.
+    """
+    return wire(_REPLAY, values, group_id=group_id)
 
 
 @task_group(*RESET, PartParams, PlanAgeParams, SyncsAwaitedParams, group_id="reset", **_BY_CODE)

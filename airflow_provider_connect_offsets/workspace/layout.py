@@ -30,6 +30,8 @@ from airflow_provider_connect_offsets.workspace.schemas import (
     OFFSET_PLAN,
     ORPHANS,
     POISON_RECORDS,
+    REPLAY_PLAN,
+    REPLAY_RANGES,
     REPLICATION_SLOTS,
     STORED_RECORDS,
     VERDICTS,
@@ -90,6 +92,16 @@ class ResetDirectory(RunDirectory):
     reset_topics = MemberPath(RESET_TOPICS.name)
     #: Dataset ``rewinds``: the flow's positions on both clusters when it was stopped.
     rewinds = MemberPath(REWINDS.name)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayDirectory(Directory):
+    """Directory of one bounded replay within one DAG run."""
+
+    connectors = MemberPath(CONNECTORS.name)
+    replay_ranges = MemberPath(REPLAY_RANGES.name)
+    replay_plan = MemberPath(REPLAY_PLAN.name)
+    verdicts = MemberPath(VERDICTS.name)
 
 
 @dataclass(frozen=True, slots=True)

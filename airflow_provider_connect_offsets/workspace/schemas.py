@@ -160,6 +160,41 @@ OFFSET_CHANGES = dataset_schema(
     change="string",
 )
 
+# The partitions that a replayed connector reads. ``begins``, ``ends``: the first record at or after the start and the
+# end of the interval; ``first_record``: the first one at or after ``begins`` that a consumer is given (null: none). The
+# other columns are those of ``log_bounds``.
+REPLAY_RANGES = dataset_schema(
+    "replay_ranges",
+    kafka_cluster="string",
+    connector="string",
+    clone="string",
+    family="string",
+    partition="string",
+    topic="string",
+    kafka_partition="int",
+    log_start="long",
+    log_end="long",
+    begins="long",
+    ends="long",
+    first_record="long?",
+    retention_ms="long?",
+    expiring_offset="long?",
+)
+
+REPLAY_PLAN = dataset_schema(
+    "replay_plan",
+    connector="string",
+    clone="string",
+    family="string",
+    partition="string",
+    topic="string",
+    kafka_partition="int",
+    begins="long",
+    ends="long",
+    action="string",
+    reason="string",
+)
+
 STORED_RECORDS = dataset_schema(
     "stored_records",
     topic="string",

@@ -95,6 +95,22 @@ def test_a_snapshot_is_taken_and_restored(ui: AirflowUi) -> None:
     expect(restored.open_report("change.apply").get_by_text(SINK).first).to_be_visible()
 
 
+def test_a_backfill_replays_an_interval_by_the_same_form(ui: AirflowUi) -> None:
+    """The plan says what the log still has of yesterday, be that nothing."""
+    fields: dict[str, str | bool] = {
+        "connector": SINK,
+        "mode": "replay",
+        "approval": False,
+        "partial": True,
+        **ON_TARGET,
+    }
+
+    run = ui.trigger("connector_offsets_backfill", fields)
+
+    assert run.end() == "success"
+    expect(run.open_report("replay.plan").get_by_text(SINK).first).to_be_visible()
+
+
 @pytest.fixture
 def flow_that_goes_on(playing: Playing) -> Iterator[None]:
     """A failover leaves the flow STOPPED; others go on with it."""

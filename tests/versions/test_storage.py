@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_connect_offsets.cli.opened import open_storage
-from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
+from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from sandbox import Sandbox
 from tests.support.flows.flows import RECORDS, Changer, MirrorFlow
@@ -31,7 +31,7 @@ class StorageChanger(Changer):
     def clients(self) -> Iterator[Clients]:
         """Open the storage that the worker's settings name."""
         opened = open_storage(self.settings, None)
-        with KafkaLogs({"bootstrap.servers": self.kafka.bootstrap}) as logs:
+        with RemainingRecords({"bootstrap.servers": self.kafka.bootstrap}) as logs:
             yield Clients(opened.storage, opened.control, logs, timeout=self.timeout, origin=Origin.TOPIC)
 
 

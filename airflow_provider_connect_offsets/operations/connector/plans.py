@@ -10,14 +10,16 @@ from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.plan import Action, OffsetPlan, PlanRow, plan_digest
+from airflow_provider_connect_offsets.offsets.replay import ReplayAction, ReplayPlan, ReplayRow
+from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.operations.stages.captured import alteration_of
 from airflow_provider_connect_offsets.saga import SagaRecord, SagaState
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset
 from airflow_provider_connect_offsets.workspace.files import read_json
-from airflow_provider_connect_offsets.workspace.layout import RunDirectory
-from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, OFFSET_PLAN, VERDICTS
+from airflow_provider_connect_offsets.workspace.layout import Directory, ReplayDirectory, RunDirectory
+from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, OFFSET_PLAN, REPLAY_PLAN, VERDICTS
 
 
 def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
@@ -65,7 +67,26 @@ def read_plans(members: Mapping[str, RunDirectory], *, digest: str | None = None
     return plans
 
 
-def refuse_stale(run: RunDirectory, *, ttl: timedelta) -> None:
+def read_replay(run: ReplayDirectory, *, digest: str | None = None) -> ReplayPlan:
+    """Read the plan of a replay; arguments and errors as of :func:`read_plan`."""
+    errors = [row["message"] for row in read_dataset(run.verdicts, VERDICTS) if row["severity"] == Severity.ERROR]
+    if errors:
+        raise PlanRefused(f"Nothing was created. The plan in {run.uri} has errors: {errors[0]}")
+    rows = read_dataset(run.replay_plan, REPLAY_PLAN)
+    plan = ReplayPlan.of(
+        ReplayRequest.from_json(read_json(run.request)),
+        [ReplayRow(**{**row, "action": ReplayAction(row["action"])}) for row in rows],
+        observed_at=datetime.fromisoformat(read_json(run.summary)["planned_at"]),
+    )
+    if digest is not None and plan.digest != digest:
+        raise PlanRefused(
+            f"Nothing was created. The plan in {run.uri} is not the one that was approved: its digest is "
+            f"{plan.digest}, not {digest}. Plan again."
+        )
+    return plan
+
+
+def refuse_stale(run: Directory, *, ttl: timedelta) -> None:
     """Raise :class:`PlanRefused` for a plan that was made longer than ``ttl`` ago: the world it saw may be gone."""
     planned_at = datetime.fromisoformat(read_json(run.summary)["planned_at"])
     age = datetime.now(tz=UTC) - planned_at

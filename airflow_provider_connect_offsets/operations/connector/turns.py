@@ -1,21 +1,24 @@
-"""Turns of a scheduled rewind: which run rewinds a connector, and which data intervals a rewind has delivered.
+"""Turns of a scheduled backfill: which run is at work on a connector, and which data intervals a rewind has delivered.
 
-``<workspace>/_backfill/<dag_id>/<connector>/`` holds a file for each turn, and one for each interval that was decided::
+``<workspace>/_backfill/<dag_id>/<connector>/`` holds a file for each turn, and one for each interval that was decided;
+the turns of all fleets are in ``<dag_id>/_fleet/``, and those of replays in ``_replay`` instead of ``_backfill``::
 
     000001.turn.json                 the run that took the turn, and the URI of its outcome; created exclusively
+    000001.ended.json                the run was cleared since, and waits for another turn
     interval-<its start>.json        the run that decided last about the interval
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.exceptions import DatasetError, InvalidRequest
 from airflow_provider_connect_offsets.offsets.requests.values import ago
 from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
@@ -23,6 +26,7 @@ from airflow_provider_connect_offsets.workspace.paths import join, unique_segmen
 _TURN = re.compile(r"(\d+)\.turn\.json")
 # How many turns back a rewind is searched; an interval waits for days, not for years.
 REMEMBERED = 50
+_FLEET = "_fleet"
 _DELIVERS = (Result.APPLIED, Result.UNCHANGED)
 
 
@@ -74,6 +78,7 @@ class RewindRun:
         run_uri: URI of its directory.
         interval: Its data interval.
         topics: The topics that it rewinds.
+        connectors: Pattern of the connectors that it rewinds; empty: a single one.
         started_at: When it was started; None: unknown.
         cleared: How often it was cleared.
     """
@@ -84,11 +89,15 @@ class RewindRun:
     topics: str
     started_at: datetime | None
     cleared: int = 0
+    connectors: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn that a run has taken; the attributes are those of :class:`RewindRun`."""
+    """A turn that a run has taken.
+
+    The attributes are those of :class:`RewindRun`, and ``ended``: whether the run was cleared since.
+    """
 
     number: int
     run_id: str
@@ -96,40 +105,69 @@ class Turn:
     begins: datetime
     topics: str
     cleared: int
+    connectors: str = ""
+    ended: bool = False
 
     def is_of(self, run: RewindRun) -> bool:
         """True if ``run`` itself has taken it; a run that was cleared since requests another one."""
         return (self.run_id, self.cleared) == (run.run_id, run.cleared)
 
-    def outcome(self) -> Outcome | None:
-        """Read the outcome of its change; None if it has not ended, or was never applied."""
-        fields = files.read_json_if_any(RunDirectory(self.run_uri).outcome)
-        return None if fields is None else Outcome.from_json(fields)
+    def rewound_at(self) -> datetime | None:
+        """Return when it began to rewind; None if it has not ended, or not all was rewound."""
+        outcomes = [files.read_json_if_any(run.outcome) for run in self._directories()]
+        parsed = [Outcome.from_json(fields) for fields in outcomes if fields is not None]
+        if not parsed or len(parsed) < len(outcomes) or any(one.result not in _DELIVERS for one in parsed):
+            return None
+        return min(one.started_at for one in parsed)
+
+    def _directories(self) -> list[RunDirectory]:
+        if not self.connectors:
+            return [RunDirectory(self.run_uri)]
+        try:
+            return list(FleetDirectory(self.run_uri).members().values())
+        except DatasetError:  # it ended before its snapshot
+            return []
 
     def delivers(self, run: RewindRun) -> datetime | None:
         """Return when it rewound the connector so that the whole interval of ``run`` is delivered again; None if not.
 
         A rewind before the end of the interval does not deliver the rest of the interval again.
         """
-        if self.begins > run.interval.begins or self.topics != run.topics:
+        if self.begins > run.interval.begins or (self.topics, self.connectors) != (run.topics, run.connectors):
             return None
-        outcome = self.outcome()
-        if outcome is None or outcome.result not in _DELIVERS or outcome.started_at < run.interval.ends:
-            return None
-        return outcome.started_at
+        at = self.rewound_at()
+        return None if at is None or at < run.interval.ends else at
 
 
 class Turns:
-    """All turns on one connector by the runs of one DAG, under ``workspace``."""
+    """All turns on one connector by the runs of one DAG.
 
-    def __init__(self, workspace: str, *, dag_id: str, connector: str) -> None:
-        self._uri = join(workspace, "_backfill", unique_segment(dag_id), unique_segment(connector))
+    Args:
+        workspace: URI of the workspace.
+        dag_id: The DAG.
+        connector: The connector; empty: the turns of all runs on several connectors, of which one is at work at a time.
+        replay: Whether its intervals are replayed; else it is rewound.
+    """
+
+    def __init__(self, workspace: str, *, dag_id: str, connector: str, replay: bool = False) -> None:
+        self._root = join(workspace, "_replay" if replay else "_backfill", unique_segment(dag_id))
+        # No segment of a connector's name begins with an underscore.
+        self._uri = join(self._root, unique_segment(connector) if connector else _FLEET)
+
+    def others(self) -> list[Turn]:
+        """Return the newest turn of each queue that may be of the same connectors.
+
+        A fleet's runs may be on any connector; a connector is rewound by its own runs and by those of fleets.
+        """
+        is_fleet = self._uri.endswith(f"/{_FLEET}")
+        names = files.list_names(self._root) if is_fleet else [_FLEET]
+        uris = [join(self._root, name) for name in names]
+        found = [self._newest_in(uri) for uri in uris if uri != self._uri]
+        return [turn for turn in found if turn is not None]
 
     def newest(self) -> Turn | None:
         """Return the turn that was taken last; None if there is none."""
-        turns = (_TURN.fullmatch(name) for name in files.list_names(self._uri))
-        number = max((int(match[1]) for match in turns if match), default=0)
-        return self._read(number) if number else None
+        return self._newest_in(self._uri)
 
     def delivering(self, run: RewindRun) -> Turn | None:
         """Return the turn that has delivered the interval of ``run`` while it waited; None if there is none.
@@ -142,7 +180,7 @@ class Turns:
             return None
         first_time = self._is_first_time(run)
         for number in range(newest.number, max(newest.number - REMEMBERED, 0), -1):
-            turn = self._read(number)
+            turn = self._read(self._uri, number)
             at = turn.delivers(run) if turn is not None and turn.run_id != run.run_id else None
             if turn is not None and at is not None:
                 waited = run.started_at is not None and run.started_at <= at
@@ -158,8 +196,13 @@ class Turns:
             "begins": run.interval.begins.isoformat(),
             "topics": run.topics,
             "cleared": run.cleared,
+            "connectors": run.connectors,
         }
         return files.create_bytes(join(self._uri, f"{number:06d}.turn.json"), files.to_json(fields))
+
+    def end(self, turn: Turn) -> None:
+        """Keep that the run of ``turn``, the newest here, was cleared: it is no longer at work, and others may be."""
+        files.write_json(join(self._uri, f"{turn.number:06d}.ended.json"), {"run_id": turn.run_id})
 
     def note(self, run: RewindRun) -> None:
         """Keep that something was decided for the run's interval."""
@@ -172,9 +215,17 @@ class Turns:
     def _interval(self, run: RewindRun) -> str:
         return join(self._uri, f"interval-{unique_segment(run.interval.begins.isoformat())}.json")
 
-    def _read(self, number: int) -> Turn | None:
-        fields: dict[str, Any] | None = files.read_json_if_any(join(self._uri, f"{number:06d}.turn.json"))
+    def _newest_in(self, uri: str) -> Turn | None:
+        names = files.list_names(uri)
+        number = max((int(match[1]) for match in map(_TURN.fullmatch, names) if match), default=0)
+        turn = self._read(uri, number) if number else None
+        return turn and replace(turn, ended=f"{number:06d}.ended.json" in names)
+
+    def _read(self, uri: str, number: int) -> Turn | None:
+        fields: dict[str, Any] | None = files.read_json_if_any(join(uri, f"{number:06d}.turn.json"))
         if fields is None:
             return None
-        begins = datetime.fromisoformat(fields["begins"])
-        return Turn(number, fields["run_id"], fields["run_uri"], begins, fields["topics"], fields["cleared"])
+        begins, connectors = datetime.fromisoformat(fields["begins"]), fields.get("connectors", "")
+        names = ("run_id", "run_uri", "topics", "cleared")
+        run_id, run_uri, topics, cleared = (fields[name] for name in names)
+        return Turn(number, run_id, run_uri, begins, topics, cleared, connectors)

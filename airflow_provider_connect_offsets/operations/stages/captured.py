@@ -21,6 +21,9 @@ STOP, ALTER, RESUME, CHECK = "stop_connector", "alter_offsets", "resume_connecto
 EMPTY = "empty_topics"
 CREATE, DELETE = "create_connector", "delete_connector"
 ONE_BY_ONE = "run_one_by_one"
+# Those of a replay's clone.
+PLACE, START, DELIVER = "place_clone", "start_clone", "deliver_interval"
+HALT, REMOVE = "stop_clone", "remove_clone"
 # Keys of a stage's specification: the Airflow connections of what it changes, and the connector whose state another one
 # gets.
 CONNECTIONS, STATE_OF = "connections", "state_of"

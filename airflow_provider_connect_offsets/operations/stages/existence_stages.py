@@ -34,7 +34,7 @@ from airflow_provider_connect_offsets.saga.stage import (
 )
 
 
-class _ExistenceStage(Stage):
+class ExistenceStage(Stage):
     """Creates or deletes a connector."""
 
     def __init__(self, connector: str, clients: Clients) -> None:
@@ -63,7 +63,7 @@ class _ExistenceStage(Stage):
             )
 
 
-class CreateConnector(_ExistenceStage):
+class CreateConnector(ExistenceStage):
     """Create a connector that is STOPPED; undone, it is deleted.
 
     Only settings that are no secrets are compared and kept in the journal, as a digest: enough to tell the connector
@@ -129,7 +129,7 @@ class CreateConnector(_ExistenceStage):
         return Interfered(f"The connector {self.subject!r} has other settings: someone else has created or changed it.")
 
 
-class DeleteConnector(_ExistenceStage):
+class DeleteConnector(ExistenceStage):
     """Delete a connector; nobody can undo it, as its configuration has secrets that the journal must not hold."""
 
     title = DELETE

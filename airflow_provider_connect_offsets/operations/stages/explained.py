@@ -16,6 +16,7 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     CREATE,
     DELETE,
     ONE_BY_ONE,
+    REMOVE,
     RESUME,
     STOP,
     PriorState,
@@ -169,6 +170,8 @@ def _without_offsets(settled: Settled) -> str:
         return _copy_settled(settled, created.subject)
     if created is not None and record.state is SagaState.UNDONE:
         return "was undone: nothing is left of the connector."
+    if record.of_title(REMOVE) and record.state is SagaState.DONE:
+        return "was finished: the interval is delivered, and the clone is deleted with its offsets."
     if record.of_title(DELETE) and record.state is SagaState.DONE:
         return "was finished: the connector is deleted, and its offsets are removed."
     if record.of_title(ONE_BY_ONE) and record.state is not SagaState.ABANDONED:

@@ -15,9 +15,14 @@ from airflow_provider_connect_offsets.operations.stages.captured import (
     CHECK,
     CREATE,
     DELETE,
+    DELIVER,
     EMPTY,
+    HALT,
     ONE_BY_ONE,
+    PLACE,
+    REMOVE,
     RESUME,
+    START,
     STATE_OF,
     STOP,
     connections_of,
@@ -29,6 +34,13 @@ from airflow_provider_connect_offsets.operations.stages.flow_stages import Empty
 from airflow_provider_connect_offsets.operations.stages.imports import Imports
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets, CheckRecords
 from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne
+from airflow_provider_connect_offsets.operations.stages.replay_stages import (
+    DeliverInterval,
+    PlaceClone,
+    RemoveClone,
+    StartClone,
+    StopClone,
+)
 from airflow_provider_connect_offsets.saga import (
     Executor,
     Journal,
@@ -57,6 +69,11 @@ _BUILDERS: Mapping[str, Callable[[StageRecord, Clients], Stage]] = {
     DELETE: lambda record, clients: DeleteConnector(record.subject, clients),
     ONE_BY_ONE: lambda record, clients: RunOneByOne(record.subject, clients, record.spec["topic"]),
     EMPTY: lambda record, clients: EmptyTopics.built(record.subject, clients, record.spec),
+    PLACE: lambda record, clients: PlaceClone(record.subject, clients),
+    START: lambda record, clients: StartClone(record.subject, clients),
+    DELIVER: lambda record, clients: DeliverInterval.built(record.subject, clients, record.spec),
+    HALT: lambda record, clients: StopClone.built(record.subject, clients, record.spec),
+    REMOVE: lambda record, clients: RemoveClone(record.subject, clients),
 }
 
 

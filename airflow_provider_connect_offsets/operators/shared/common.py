@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients
 from airflow_provider_connect_offsets.hooks.reports import report_url
 from airflow_provider_connect_offsets.hooks.runs import directory_of
+from airflow_provider_connect_offsets.parameters.backfill import WindowParams
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, RunParams, WaitingParams
@@ -66,6 +68,15 @@ def open_connect(
         control=connections.control,
         timeout=(waiting or WaitingParams()).timeout,
     )
+
+
+def refuse_outside(given: WindowParams) -> None:
+    """Raise :class:`InvalidRequest` if a change may not begin now: an approval may come after its window."""
+    from airflow_provider_connect_offsets.offsets.requests.window import Window
+
+    window = Window.parse(given.window)
+    if window is not None:
+        window.refuse_outside(datetime.now(tz=UTC))
 
 
 def report_of(run: RunDirectory, *, pending: Pending | None = None) -> str:

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
-from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
+from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.snapshot import take_snapshot
 from airflow_provider_connect_offsets.offsets.document import Offsets
@@ -49,7 +49,7 @@ class Address:
         config = {"bootstrap.servers": self.bootstrap}
         with (
             ConnectRest(ConnectEndpoint(self.workers), timeout=self.timeout) as connect,
-            KafkaLogs(config) as logs,
+            RemainingRecords(config) as logs,
             ConsumerGroups(config) as groups,
         ):
             yield Clients(connect, connect, logs=logs, groups=groups, timeout=self.timeout, cluster=self.cluster)

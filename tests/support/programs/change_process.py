@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
-from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
+from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
@@ -34,7 +34,7 @@ def main(run: str, worker: str, kafka: str, of_groups: str, workspace: str, time
     plan = read_plan(RunDirectory(run))
     with (
         ConnectRest(ConnectEndpoint((worker,)), timeout=float(timeout)) as connect,
-        KafkaLogs({"bootstrap.servers": kafka}) as logs,
+        RemainingRecords({"bootstrap.servers": kafka}) as logs,
         ConsumerGroups({"bootstrap.servers": of_groups}) as groups,
     ):
         clients = Clients(connect, connect, logs=logs, groups=groups, timeout=float(timeout), cluster="sandbox")

@@ -18,6 +18,8 @@ from airflow_provider_connect_offsets.connect.storage.standalone import Standalo
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.exceptions import Drift, NotApplied, RecordsDeleted, Unreachable
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
+from airflow_provider_connect_offsets.kafka.remaining import Remaining
+from airflow_provider_connect_offsets.kafka.spans import Isolation
 from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Origin, Retained
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -58,6 +60,11 @@ class Logs:
     def retention(
         self, bounds: Mapping[TopicPartition, Any], *, now: datetime, soon: timedelta
     ) -> Mapping[TopicPartition, Retained]:
+        raise NotImplementedError
+
+    def first_remaining(
+        self, positions: Mapping[TopicPartition, int], *, isolation: Isolation = Isolation.READ_UNCOMMITTED
+    ) -> Mapping[TopicPartition, Remaining]:
         raise NotImplementedError
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.operations.connector.turns import Interval, RewindRun, Turns
+from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 
@@ -34,21 +35,7 @@ class Story:
         """Take the turn and end it."""
         assert self.turns.take(asking, after=self.turns.newest())
         self.turns.note(asking)
-        moment = START + at * DAY
-        Outcome(
-            connector="orders-mirror",
-            run=f"backfill/{asking.run_id}",
-            result=result,
-            message="",
-            digest="",
-            prior_state=None,
-            final_state=None,
-            downtime_seconds=None,
-            started_at=moment,
-            finished_at=moment,
-            warnings=(),
-            offsets=(),
-        ).write(RunDirectory(asking.run_uri).outcome)
+        _outcome("orders-mirror", at=at, result=result).write(RunDirectory(asking.run_uri).outcome)
 
     def delivering(self, asking: RewindRun) -> str | None:
         turn = self.turns.delivering(asking)
@@ -126,6 +113,14 @@ def test_a_cleared_run_has_no_turn_any_more(story: Story) -> None:
     assert taken.is_of(asking)
     assert not taken.is_of(story.asking(0, cleared=1))
     assert not taken.is_of(story.asking(1))
+    assert not taken.ended
+
+    story.turns.end(taken)
+
+    ended = story.turns.newest()
+    assert ended == replace(taken, ended=True)
+    assert story.turns.take(story.asking(1), after=ended)
+    assert [turn.ended for turn in [story.turns.newest()] if turn] == [False]
 
 
 @pytest.mark.parametrize(("begins", "ends"), [(None, None), (START, START), (START + DAY, START)])
@@ -144,3 +139,58 @@ def test_never_further_back_than_allowed() -> None:
         interval.refuse_further_than("P2D", now=START + 2 * DAY + timedelta(seconds=1))
     with pytest.raises(InvalidRequest, match="max_rewind: '2 days' is no ISO 8601 duration"):
         interval.refuse_further_than("2 days", now=START)
+
+
+def test_a_fleet_has_rewound_when_all_its_connectors_have(tmp_path: Path) -> None:
+    """One that failed keeps the interval undelivered, and so does another pattern."""
+    story = Story(tmp_path)
+    fleet = Turns(tmp_path.as_uri(), dag_id="backfill", connector="")
+    asking = replace(story.asking(0), connectors="orders-.*")
+    directory = FleetDirectory(asking.run_uri)
+    assert fleet.take(asking, after=None)
+    later = replace(story.asking(1), connectors="orders-.*")
+    assert fleet.delivering(later) is None
+
+    directory.publish(["a", "b"])
+    for number, name in enumerate(("a", "b")):
+        assert fleet.delivering(later) is None
+        _outcome(name, at=2.5 + number).write(directory.member(name).outcome)
+
+    assert fleet.delivering(later) == fleet.newest()
+    assert fleet.delivering(replace(later, connectors=".*")) is None
+    _outcome("b", at=3, result=Result.RESTORED).write(directory.member("b").outcome)
+    assert fleet.delivering(later) is None
+
+
+def test_a_fleet_and_a_single_connector_see_each_other_and_replays_are_apart(tmp_path: Path) -> None:
+    """So that no two runs rewind one connector; a replay rewinds none."""
+    story = Story(tmp_path)
+    root = tmp_path.as_uri()
+    fleet, replays = (
+        Turns(root, dag_id="backfill", connector=name, replay=bool(name)) for name in ("", "orders-mirror")
+    )
+    assert story.turns.take(story.asking(0), after=None)
+    assert fleet.take(replace(story.asking(1), connectors=".*"), after=None)
+    assert replays.take(story.asking(2), after=None)
+
+    assert [turn.run_id for turn in fleet.others()] == ["day-0"]
+    assert [turn.run_id for turn in story.turns.others()] == ["day-1"]
+    assert replays.others() == []
+
+
+def _outcome(connector: str, *, at: float, result: Result = Result.APPLIED) -> Outcome:
+    moment = START + at * DAY
+    return Outcome(
+        connector=connector,
+        run="backfill/run",
+        result=result,
+        message="",
+        digest="",
+        prior_state=None,
+        final_state=None,
+        downtime_seconds=None,
+        started_at=moment,
+        finished_at=moment,
+        warnings=(),
+        offsets=(),
+    )

@@ -1,0 +1,181 @@
+"""Bounded replays: the clone's configuration, the plan of its ranges, and how far it has come.
+
+A replay delivers the records of an interval of time once more by a temporary connector, the clone. The original keeps
+running, so nothing that it or its consumers keep may be shared with the clone: neither name nor consumer group, neither
+offset syncs nor settings of remote topics.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, canonical
+from airflow_provider_connect_offsets.offsets.families import FAMILIES, MirrorSource, Sink, TopicPartition
+from airflow_provider_connect_offsets.offsets.family import Config, Family
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
+from airflow_provider_connect_offsets.offsets.plan import plan_digest
+from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
+
+# What a MirrorSource writes beside records (MirrorSourceConfig; KIP-1031), and topics that it finds by itself.
+_QUIET_MIRROR = {
+    "emit.offset-syncs.enabled": "false",
+    "heartbeats.replication.enabled": "false",
+    "refresh.topics.enabled": "false",
+    "sync.topic.acls.enabled": "false",
+    "sync.topic.configs.enabled": "false",
+    # No offset is stored for position 0 (``MirrorSource.offset_at``).
+    "source.consumer.auto.offset.reset": "earliest",
+}
+
+
+class ReplayAction(StrEnum):
+    """What a replay does with a partition.
+
+    REPLAY: deliver its records of the interval. AT_END: deliver none; the clone reads its topic, and starts at the log
+    end. LEAVE_OUT: the clone does not read its topic.
+    """
+
+    REPLAY = "replay"
+    AT_END = "at_end"
+    LEAVE_OUT = "leave_out"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRow:
+    """One row of the dataset ``replay_plan``.
+
+    Attributes:
+        connector: Name of the connector.
+        clone: Name of its clone.
+        family: Name of its family.
+        partition: Source partition (canonical JSON).
+        topic: Its Kafka topic.
+        kafka_partition: Its Kafka partition.
+        begins: Position at which the clone starts.
+        ends: Position at which the interval ends.
+        action: What is done with the partition.
+        reason: Why, for people.
+    """
+
+    connector: str
+    clone: str
+    family: str
+    partition: str
+    topic: str
+    kafka_partition: int
+    begins: int
+    ends: int
+    action: ReplayAction
+    reason: str
+
+    def digest(self) -> str:
+        """Return the SHA-256 (hex) of the row without its reason, as the Spark job computes it too."""
+        fields = (self.connector, self.clone, self.partition, str(self.begins), str(self.ends), self.action.value)
+        return hashlib.sha256("\n".join(fields).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Range(JsonRecord):
+    """The offsets of a partition that are delivered: from ``begins`` to before ``ends``; equal: none."""
+
+    topic: str
+    partition: int
+    begins: int
+    ends: int
+
+    @property
+    def where(self) -> TopicPartition:
+        """The Kafka partition."""
+        return TopicPartition(self.topic, self.partition)
+
+    def delivered(self, position: int) -> int:
+        """Return how many offsets of the range a clone at ``position`` has delivered."""
+        return max(0, min(position, self.ends) - self.begins)
+
+    def beyond(self, position: int) -> int:
+        """Return how many offsets after the range a clone at ``position`` has delivered."""
+        return max(0, position - self.ends)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayPlan:
+    """The plan of a replay.
+
+    Attributes:
+        request: The request that it answers.
+        rows: A row for each partition, sorted by topic and number.
+        digest: Identifies the plan.
+        observed_at: When the logs were observed.
+    """
+
+    request: ReplayRequest
+    rows: tuple[ReplayRow, ...]
+    digest: str
+    observed_at: datetime
+
+    @classmethod
+    def of(cls, request: ReplayRequest, rows: Iterable[ReplayRow], *, observed_at: datetime) -> ReplayPlan:
+        """Make a plan of its rows."""
+        ordered = tuple(sorted(rows, key=lambda row: (row.topic, row.kafka_partition)))
+        return cls(request, ordered, plan_digest(row.digest() for row in ordered), observed_at)
+
+    @property
+    def family(self) -> Family:
+        """Family of the connector."""
+        return FAMILIES[self.rows[0].family] if self.rows else FAMILIES[Family.name]
+
+    def ranges(self) -> tuple[Range, ...]:
+        """Return the ranges of all partitions that the clone reads."""
+        read = (row for row in self.rows if row.action is not ReplayAction.LEAVE_OUT)
+        return tuple(Range(row.topic, row.kafka_partition, row.begins, row.ends) for row in read)
+
+    def topics(self) -> list[str]:
+        """Return the names of the topics that the clone reads."""
+        return sorted({one.topic for one in self.ranges()})
+
+    def starts(self) -> Offsets:
+        """Return the offsets at which the clone starts; None for a position that is not stored."""
+        read = (row for row in self.rows if row.action is not ReplayAction.LEAVE_OUT)
+        offsets = ((row.partition, self.family.offset_at(row.begins)) for row in read)
+        return Offsets.of(Entry(one, None if offset is None else canonical(offset)) for one, offset in offsets)
+
+
+def refuse_unbounded(connector: str, family: Family, config: Config) -> None:
+    """Raise :class:`InvalidRequest` for a connector that can't be cloned for an interval; its class is named."""
+    class_name = config.get("connector.class", "")
+    if family.name not in {Sink.name, MirrorSource.name}:
+        raise InvalidRequest(
+            f"Nothing was created: {connector!r} is a {class_name}, and {family.why_no_position}. So no interval of "
+            "time bounds what it reads. Sinks and MirrorSourceConnectors can be replayed."
+        )
+    if family.name == MirrorSource.name and not config.get("topic.filter.class", "DefaultTopicFilter").endswith(
+        "DefaultTopicFilter"
+    ):
+        raise InvalidRequest(
+            f"Nothing was created: {connector!r} chooses its topics by topic.filter.class="
+            f"{config['topic.filter.class']}, so that a clone can't be restricted to some of them."
+        )
+
+
+def clone_config(config: Config, family: Family, topics: Iterable[str]) -> dict[str, str]:
+    """Return the configuration of a clone that reads ``topics`` only.
+
+    Args:
+        config: The original's configuration, with secrets.
+        family: Its family, which :func:`refuse_unbounded` has not refused.
+        topics: Names of topics.
+    """
+    kept = {name: value for name, value in config.items() if name != "name"}
+    names = sorted(topics)
+    if family.name == MirrorSource.name:
+        # MirrorMaker 2 refuses settings of offset syncs where none are emitted (MirrorSourceConnector.validate).
+        rest = {name: value for name, value in kept.items() if not name.startswith("offset-syncs")}
+        # Patterns: of the characters of a topic's name only the dot has another meaning in one.
+        return {**rest, **_QUIET_MIRROR, "topics": ",".join(name.replace(".", "[.]") for name in names)}
+    rest = {name: value for name, value in kept.items() if name not in {"consumer.override.group.id", "topics.regex"}}
+    return {**rest, "topics": ",".join(names)}

@@ -1,0 +1,83 @@
+"""The part of the day in which a change may begin."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from airflow_provider_connect_offsets.exceptions import InvalidRequest
+
+_WINDOW = re.compile(r"(\d\d:\d\d)\s*-\s*(\d\d:\d\d)(?:\s+(\S+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of each day, by the clocks on the walls of a time zone; it may go past midnight.
+
+    On the days on which clocks are set forward or back, the window is an hour shorter or longer if it has that hour.
+
+    Attributes:
+        opens: When it begins.
+        closes: When it ends; earlier than ``opens``: on the next day.
+        zone: Its time zone.
+    """
+
+    opens: time
+    closes: time
+    zone: ZoneInfo
+
+    @classmethod
+    def parse(cls, text: str) -> Window | None:
+        """Parse ``22:00-06:00 Europe/Berlin``, without a zone in UTC; None if it is empty: any time will do.
+
+        Raises :class:`InvalidRequest`.
+        """
+        if not text.strip():
+            return None
+        match = _WINDOW.fullmatch(text.strip())
+        try:
+            window = match and cls(time.fromisoformat(match[1]), time.fromisoformat(match[2]), _zone(match[3]))
+        except (ValueError, ZoneInfoNotFoundError, OSError) as error:
+            raise _no_window(text, str(error)) from error
+        if not window or window.opens == window.closes:
+            raise _no_window(text, "it has no end" if window else "it has another form")
+        return window
+
+    def has(self, moment: datetime) -> bool:
+        """Whether a moment is in the window."""
+        at = moment.astimezone(self.zone).time()
+        if self.opens < self.closes:
+            return self.opens <= at < self.closes
+        return at >= self.opens or at < self.closes
+
+    def opens_after(self, moment: datetime) -> datetime:
+        """Return when the window opens next after ``moment``, in UTC."""
+        day = moment.astimezone(self.zone).date()
+        for days in (0, 1):
+            opening = datetime.combine(day + timedelta(days=days), self.opens, tzinfo=self.zone).astimezone(UTC)
+            if opening > moment:
+                return opening
+        raise AssertionError("a window opens every day")
+
+    def refuse_outside(self, moment: datetime) -> None:
+        """Raise :class:`InvalidRequest` for a moment that is not in the window."""
+        if not self.has(moment):
+            raise InvalidRequest(
+                f"Nothing was changed: it is {moment.astimezone(self.zone):%H:%M} in {self.zone.key}, and this may "
+                f"begin only in the window {self}. Clear the run's task turn: it waits until the window opens, and "
+                "plans anew."
+            )
+
+    def __str__(self) -> str:
+        """As it is written in a Param."""
+        return f"{self.opens:%H:%M}-{self.closes:%H:%M} {self.zone.key}"
+
+
+def _zone(name: str | None) -> ZoneInfo:
+    return ZoneInfo(name or "UTC")
+
+
+def _no_window(text: str, why: str) -> InvalidRequest:
+    return InvalidRequest(f"window: {text!r} is no part of the day, like 22:00-06:00 Europe/Berlin: {why}.")

@@ -1,0 +1,232 @@
+"""Delivers an interval of time once more by a clone of a connector, which keeps running; nothing is left of the clone.
+
+The saga is kept in the journal of the clone, whose name no other run uses. So a replay prevents neither a change of the
+original nor the replay of another interval. What a run leaves that never comes back is settled by the next replay of
+the same connector, or by ``connect-offsets recover``.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, NotApplied, Overlap
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.offsets.replay import Range, ReplayPlan, clone_config, refuse_unbounded
+from airflow_provider_connect_offsets.offsets.requests.replay import clone_prefix
+from airflow_provider_connect_offsets.operations.stages import recovery
+from airflow_provider_connect_offsets.operations.stages.captured import HALT
+from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, registry_of
+from airflow_provider_connect_offsets.operations.stages.replay_stages import (
+    DeliverInterval,
+    PlaceClone,
+    RemoveClone,
+    StartClone,
+    StopClone,
+)
+from airflow_provider_connect_offsets.saga import (
+    AsItIs,
+    Executor,
+    Journal,
+    Owner,
+    SagaRecord,
+    SagaState,
+    Settled,
+    Stage,
+    Toward,
+)
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
+from airflow_provider_connect_offsets.workspace.replay import DeliveredRange, ReplayOutcome, ReplayResult
+
+log = logging.getLogger(__name__)
+
+
+def replay(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) -> ReplayOutcome:
+    """Create the clone, let it deliver the ranges of ``plan``, and remove it with its offsets; or leave nothing behind.
+
+    A retry goes on with the clone of an earlier attempt, if that was delivering.
+
+    Args:
+        plan: The approved plan.
+        clients: Clients of the original, with logs.
+        journal: The journal of the clone.
+        owner: This process.
+
+    Raises:
+        InvalidRequest: The clone's name is taken, or it can't have a group of its own; nothing is left of it.
+        Overlap: Another run uses the clone.
+        NotApplied: The interval was not delivered whole: the clone failed, or the time was up. Nothing is left of it,
+            and the message says how far it had come.
+        StoreError: A system does not answer, or refuses. If that was after the delivery, the clone may be left until
+            the next attempt.
+    """
+    started, settled_others = datetime.now(tz=UTC), settle_left(plan.request.connector, clients, journal, owner)
+    with journal.claim(owner) as entry:
+        settled = recovery.recover(entry, Toward.FORWARD, clients)
+        warnings = (*settled_others, *([settled] if settled else []))
+        earlier = journal.record_of(owner.run, _key(plan))
+        if earlier is not None and earlier.state is SagaState.DONE:
+            return delivered(plan, owner, earlier, started_at=started, warnings=warnings)
+        registry_of(clients)
+        info = clients.control.info(plan.request.connector)
+        refuse_unbounded(info.name, info.family, info.config)
+        config, ranges = clone_config(info.config, info.family, plan.topics()), plan.ranges()
+        name, limit = plan.request.clone, plan.request.limit_seconds
+        stages: list[Stage] = [
+            CreateConnector(name, clients, config),
+            PlaceClone(name, clients, plan.starts()),
+            StartClone(name, clients),
+            DeliverInterval(name, clients, ranges, limit=limit),
+            StopClone(name, clients, ranges, limit=limit),
+            RemoveClone(name, clients),
+        ]
+        entry.begin(owner, operation="the replay", key=_key(plan), stages=stages)
+        made = Executor(entry, stages, _Replayed(plan), clock=clients.clock).run()
+    return delivered(plan, owner, made.record, started_at=started, warnings=(*warnings, *made.warnings))
+
+
+def release(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) -> ReplayOutcome | None:
+    """Settle what the tasks of a run have left: undo it, or finish it if the interval is delivered.
+
+    Returns:
+        The outcome; None if nothing was left.
+
+    Raises:
+        Overlap: Another run uses the clone.
+        StoreError: A system does not answer, or refuses; something may be left.
+    """
+    started = datetime.now(tz=UTC)
+    with journal.claim(owner) as entry:
+        settled = recovery.recover(entry, Toward.BACK, clients)
+        if settled is None:
+            return None
+        if entry.record.state is SagaState.DONE:
+            return delivered(plan, owner, entry.record, started_at=started, warnings=(settled,))
+    return outcome(plan, owner, ReplayResult.UNDONE, settled, started_at=started)
+
+
+def settle_left(connector: str, clients: Clients, journal: Journal, owner: Owner) -> list[str]:
+    """Settle what dead replays of ``connector`` have left; returns a sentence for each.
+
+    Replays that are under way are left alone.
+    """
+    root, prefix = journal.uri.rpartition("/")[0], unique_segment(clone_prefix(connector))
+    sentences = []
+    for name in files.list_names(root):
+        other = journal.at(name, join(root, name))
+        if not name.startswith(prefix) or other.uri == journal.uri or other.left() is None:
+            continue
+        try:
+            with other.claim(owner) as entry:
+                settled = recovery.recover(entry, Toward.BACK, clients)
+        except Overlap as error:
+            log.info("%s", error)
+            continue
+        sentences += [settled] if settled else []
+    return sentences
+
+
+def delivered(
+    plan: ReplayPlan, owner: Owner, record: SagaRecord, *, started_at: datetime, warnings: tuple[str, ...] = ()
+) -> ReplayOutcome:
+    """Return the outcome of a replay that is done."""
+    stage = record.of_title(HALT)
+    assert stage is not None  # noqa: S101 - each replay has one
+    ranges, positions = [Range.from_json(one) for one in stage.spec["ranges"]], stage.facts.get("positions")
+    counted = tuple(
+        DeliveredRange(
+            one.topic,
+            one.partition,
+            one.begins,
+            one.ends,
+            one.ends - one.begins,
+            None if positions is None else one.beyond(positions[number]),
+        )
+        for number, one in enumerate(ranges)
+    )
+    result = outcome(plan, owner, ReplayResult.DELIVERED, "", started_at=started_at, warnings=warnings, ranges=counted)
+    beyond = "an unknown number" if result.beyond is None else f"{result.beyond:,}"
+    message = (
+        f"{plan.request.connector!r} has delivered the interval {plan.request.interval} once more: "
+        f"{result.delivered:,} offsets in {sum(one.ends > one.begins for one in counted)} partitions, and {beyond} "
+        f"after it before the clone stopped. The clone {plan.request.clone!r} is deleted with its offsets."
+    )
+    return outcome(
+        plan, owner, ReplayResult.DELIVERED, message, started_at=started_at, warnings=warnings, ranges=counted
+    )
+
+
+def failed(plan: ReplayPlan, owner: Owner, error: BaseException, journal: Journal, *, at: datetime) -> ReplayOutcome:
+    """Return the outcome of a task that ended with ``error``; ``at``: when it began."""
+    record = journal.record_of(owner.run, _key(plan))
+    if isinstance(error, NotApplied):
+        result = ReplayResult.UNDONE
+    elif record is None or record.state is SagaState.UNDONE or isinstance(error, InvalidInput):
+        result = ReplayResult.REFUSED
+    else:
+        result = ReplayResult.UNFINISHED
+    return outcome(plan, owner, result, str(error) or type(error).__name__, started_at=at)
+
+
+def outcome(  # noqa: PLR0913 - each has its own meaning
+    plan: ReplayPlan,
+    owner: Owner,
+    result: ReplayResult,
+    message: str,
+    *,
+    started_at: datetime,
+    warnings: tuple[str, ...] = (),
+    ranges: tuple[DeliveredRange, ...] = (),
+) -> ReplayOutcome:
+    """Make an outcome that ends now."""
+    request = plan.request
+    return ReplayOutcome(
+        connector=request.connector,
+        clone=request.clone,
+        run=owner.run,
+        digest=plan.digest,
+        result=result,
+        message=message,
+        started_at=started_at,
+        finished_at=datetime.now(tz=UTC),
+        warnings=warnings,
+        ranges=ranges,
+    )
+
+
+class _Replayed(AsItIs):
+    """Says what is left of the clone, and what was delivered."""
+
+    def __init__(self, plan: ReplayPlan) -> None:
+        self._request = plan.request
+
+    def undone(self, error: Exception, settled: Settled) -> Exception:
+        """Return :class:`NotApplied`; the error itself if nothing was created, or the input was refused."""
+        if isinstance(error, InvalidInput):
+            return error
+        return NotApplied(
+            f"{self._request.connector!r}: the interval {self._request.interval} was not delivered whole. {error} The "
+            f"clone {self._request.clone!r} is deleted with its offsets.{settled.lost} Run the task again: it begins "
+            "at the start of the interval."
+        )
+
+    def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
+        """Return the failure, with the error that it follows and what is left to do."""
+        del record
+        return type(failure)(
+            f"{self._request.connector!r}: the interval {self._request.interval} was not delivered whole. {error} The "
+            f"clone {self._request.clone!r} could not be removed: {failure} Run the task again, which removes it."
+        )
+
+    def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
+        """Return the error: the interval is delivered, and the clone is left."""
+        del record
+        return type(error)(
+            f"{error} The clone {self._request.clone!r} may be left. Run the task again, which goes on from there."
+        )
+
+
+def _key(plan: ReplayPlan) -> str:
+    """Identify the saga for a retry; a cleared run plans again, and delivers again."""
+    return f"{plan.digest} {plan.observed_at.isoformat()}"

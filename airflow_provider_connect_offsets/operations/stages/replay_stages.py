@@ -1,0 +1,247 @@
+"""Stages of a bounded replay: the clone gets its offsets, is started, delivers the interval, and is removed.
+
+Until the interval is delivered, everything is undone after a failure. From then on a replay only goes forward, as all
+that is left to do is to remove the clone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from contextlib import suppress
+
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.exceptions import Interfered, InvalidRequest, NotApplied, UnknownConnector
+from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.replay import ReplayProgress, observe_replay
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.family import Family
+from airflow_provider_connect_offsets.offsets.replay import Range
+from airflow_provider_connect_offsets.operations.stages import steps
+from airflow_provider_connect_offsets.operations.stages.captured import DELIVER, HALT, PLACE, REMOVE, START
+from airflow_provider_connect_offsets.operations.stages.existence_stages import ExistenceStage
+from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing
+
+log = logging.getLogger(__name__)
+# Seconds between two looks at a clone that delivers. What it delivers after the interval until it stops is counted.
+_EVERY = 0.5
+_NOTHING = Offsets()
+
+
+class PlaceClone(ExistenceStage):
+    """Write the offsets at which a clone starts, and read them back; undone, its offsets are removed.
+
+    Args:
+        clone: Its name.
+        clients: Clients of the Connect cluster.
+        starts: The offsets; a later process takes them from the journal.
+    """
+
+    title = PLACE
+    kind = Kind.UNDOABLE
+
+    def __init__(self, clone: str, clients: Clients, starts: Offsets = _NOTHING) -> None:
+        super().__init__(clone, clients)
+        self._starts = starts
+
+    def capture(self, earlier: Captures) -> JsonMap:
+        """Return the offsets; raises :class:`InvalidRequest` if the group of a new sink has offsets already.
+
+        With ``consumer.group.id`` in the settings of a worker, the clone would share the group of the original.
+        """
+        del earlier
+        left = self._clients.offsets.read_offsets(self.subject)
+        group = self._clients.control.info(self.subject).group_id
+        if left.stored() and group is not None:
+            raise InvalidRequest(
+                f"The consumer group of {self.subject!r}, which has never run, has offsets. If the workers set "
+                "consumer.group.id for all sinks, no clone can have a group of its own, and nothing can be replayed. "
+                f"If someone has deleted an earlier clone by hand, delete the group {group!r}, and try again."
+            )
+        return {"starts": self._starts.as_json(), "left": left.removed().as_json()}
+
+    def do(self, captured: JsonMap) -> Done:
+        """Write them, and remove what a clone that was deleted by hand has left; raises as ``steps.alter`` does."""
+        stored, left = Offsets.from_json(captured["starts"]).stored(), Offsets.from_json(captured["left"])
+        given = Offsets.of(Entry(partition, offset) for partition, offset in stored.items())
+        # No other offset is removed: with an offsets topic of its own and exactly-once workers, Connect can't do that.
+        removed = (one for one in left if one.partition not in stored)
+        steps.alter(self._clients, self.subject, Offsets.of((*removed, *given)), expected=given)
+        return Done()
+
+    def find(self, captured: JsonMap) -> StageState:
+        """DONE if each partition is where the clone starts, or further."""
+        try:
+            family = self._clients.control.info(self.subject).family
+            stored = self._clients.offsets.read_offsets(self.subject).stored()
+        except UnknownConnector as error:
+            return StageState(Found.BEFORE, deleted_by_hand(error))
+        for partition, offset in Offsets.from_json(captured["starts"]).stored().items():
+            if _position(family, stored.get(partition)) < _position(family, offset):
+                why = f"{self.subject!r}: partition {partition} is not at {offset}, where the clone starts."
+                return StageState(Found.BEFORE, NotApplied(why))
+        return StageState(Found.DONE)
+
+    def undo(self, captured: JsonMap, undoing: Undoing) -> str:
+        """Remove all offsets of the clone; raises as ``remove_offsets`` does."""
+        del captured, undoing
+        remove_offsets(self._clients, self.subject)
+        return ""
+
+
+class StartClone(ExistenceStage):
+    """Start a clone that was created STOPPED; undone, it is stopped."""
+
+    title = START
+    kind = Kind.UNDOABLE
+
+    def do(self, captured: JsonMap) -> Done:
+        """Start it and wait for its tasks; raises :class:`NotRunning` and store errors."""
+        del captured
+        steps.restore_state(self._clients, self.subject, State.RUNNING)
+        return Done()
+
+    def find(self, captured: JsonMap) -> StageState:
+        """DONE if it is RUNNING, also with failed tasks: whether it delivers is the next stage's concern."""
+        del captured
+        try:
+            state = steps.intended_state(steps.lasting_status(self._clients, self.subject))
+        except UnknownConnector as error:
+            return StageState(Found.BEFORE, deleted_by_hand(error))
+        if state is State.RUNNING:
+            return StageState(Found.DONE)
+        return StageState(Found.BEFORE, Interfered(f"{self.subject!r} is {state}: someone else has stopped the clone."))
+
+    def undo(self, captured: JsonMap, undoing: Undoing) -> str:
+        """Stop it; raises :class:`NotStopped` and other store errors."""
+        del captured, undoing
+        with suppress(UnknownConnector):
+            steps.stop(self._clients, self.subject)
+        return ""
+
+
+class DeliverInterval(ExistenceStage):
+    """Wait until a clone has passed the end of each range; after that the replay only goes forward.
+
+    Args:
+        clone: Its name.
+        clients: Clients of the Connect cluster.
+        ranges: What it delivers.
+        limit: Seconds that it may take.
+    """
+
+    title = DELIVER
+    kind = Kind.PIVOT
+
+    def __init__(self, clone: str, clients: Clients, ranges: Iterable[Range], *, limit: float) -> None:
+        super().__init__(clone, clients)
+        self._ranges, self._limit = tuple(ranges), limit
+
+    @classmethod
+    def built(cls, clone: str, clients: Clients, spec: JsonMap) -> DeliverInterval:
+        """Build it from its specification in a journal."""
+        return cls(clone, clients, map(Range.from_json, spec["ranges"]), limit=spec["limit"])
+
+    def spec(self) -> JsonMap:
+        """Return the ranges, the limit, and the connections."""
+        return {**super().spec(), "ranges": [one.as_json() for one in self._ranges], "limit": self._limit}
+
+    def do(self, captured: JsonMap) -> Done:
+        """Wait; raises :class:`NotApplied` if the clone fails or the time is up, and store errors.
+
+        The error says how far each partition was delivered.
+        """
+        del captured
+        clock = self._clients.clock
+        deadline, known = clock.now() + self._limit, None
+        while True:
+            try:
+                known = self._observed(known)
+                status = self._clients.control.status(self.subject)
+            except UnknownConnector as error:
+                raise deleted_by_hand(error) from error
+            if not known.behind:
+                return Done()
+            if status.has_failed:
+                raise NotApplied(f"The clone {self.subject!r} has failed: {status.cause} {known}.")
+            if clock.now() > deadline:
+                raise NotApplied(f"{known}, and the time of {self._limit:,.0f} s (replay_limit) is up.")
+            clock.sleep(_EVERY)
+
+    def find(self, captured: JsonMap) -> StageState:
+        """DONE if all ranges are passed."""
+        del captured
+        try:
+            known = self._observed()
+        except UnknownConnector as error:
+            return StageState(Found.BEFORE, deleted_by_hand(error))
+        return StageState(Found.BEFORE, NotApplied(f"{known}.")) if known.behind else StageState(Found.DONE)
+
+    def _observed(self, known: ReplayProgress | None = None) -> ReplayProgress:
+        progress = observe_replay(self._clients, self.subject, self._ranges, known=known)
+        if known is None or known.positions != progress.positions:
+            log.info("%s: %s", self.subject, progress)
+        return progress
+
+
+class StopClone(DeliverInterval):
+    """Stop a clone that has delivered its interval, and read its last positions."""
+
+    title = HALT
+    kind = Kind.FORWARD
+
+    def do(self, captured: JsonMap) -> Done:
+        """Stop it and return its positions as a fact; empty if someone has deleted it."""
+        del captured
+        try:
+            steps.stop(self._clients, self.subject)
+            last = self._observed()
+        except UnknownConnector as error:
+            return Done((f"{deleted_by_hand(error)} What it delivered after the interval is unknown.",))
+        return Done(facts={"positions": [position for _range, position in last.positions]})
+
+    def find(self, captured: JsonMap) -> StageState:
+        """DONE once it is STOPPED or gone."""
+        del captured
+        existing = self._existing()
+        if existing is None or steps.lasting_status(self._clients, self.subject).is_stopped:
+            return StageState(Found.DONE)
+        return StageState(Found.BEFORE)
+
+
+class RemoveClone(ExistenceStage):
+    """Remove the offsets of a stopped clone, and delete it."""
+
+    title = REMOVE
+    kind = Kind.FORWARD
+
+    def do(self, captured: JsonMap) -> Done:
+        """Remove, read back, delete; raises :class:`NotApplied` and store errors."""
+        del captured
+        remove_offsets(self._clients, self.subject)
+        self._delete()
+        return Done()
+
+    def find(self, captured: JsonMap) -> StageState:
+        """DONE once there is no such connector."""
+        del captured
+        return StageState(Found.DONE if self._existing() is None else Found.BEFORE)
+
+
+def remove_offsets(clients: Clients, clone: str) -> None:
+    """Remove all offsets of a stopped connector, and prove it; of a sink, its consumer group.
+
+    Does nothing if there is no such connector. Raises :class:`NotApplied` and store errors.
+    """
+    with suppress(UnknownConnector):
+        clients.offsets.reset_offsets(clone)
+        steps.prove(clients, clone, Offsets())
+
+
+def deleted_by_hand(error: UnknownConnector) -> Interfered:
+    """Return the error for a clone that someone has deleted while it was needed."""
+    return Interfered(f"{error} Someone has deleted the clone.")
+
+
+def _position(family: Family, offset: str | None) -> int:
+    return (family.position(parse_map(offset)) if offset is not None else None) or 0

@@ -1,0 +1,1 @@
+"""Bounded replays: an interval of time is delivered once more."""

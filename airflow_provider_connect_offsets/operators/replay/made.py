@@ -1,0 +1,108 @@
+"""The tasks of a bounded replay that create, watch and remove its clone."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk import BaseOperator
+
+from airflow_provider_connect_offsets.exceptions import NotApplied
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.operators.replay.planned import replay_at, replay_report
+from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, report_at
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, RunParams, WaitingParams
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+log = logging.getLogger(__name__)
+
+
+class ReplayIntervalOperator(TakesParameters, BaseOperator):
+    """Create the clone at the start of the interval, wait until it has passed the end, and remove it with its offsets.
+
+    The task looks at the clone twice a second, in a worker's slot: a deferred task would take a second or more to be
+    resumed, in which the clone would deliver more records after the interval. If the clone fails, or the time limit is
+    up, nothing is left of it, and the message says how far it had come. A retry goes on with the clone that a dead
+    attempt left. A plan that is not the approved one is refused.
+
+    Returns the outcome: ``result``, ``message``, ``delivered`` and ``beyond`` (offsets in and after the interval), and
+    the report's URI and URL.
+    """
+
+    parameters: ClassVar[Models] = (RunParams, ApprovedParams, ConnectorConnectionParams, WaitingParams)
+    # The replay has a limit of its own, after which it removes the clone.
+    preset: ClassVar[dict[str, Any]] = {"execution_timeout": None}
+    ui_color = "#f3e3d3"
+    operator_extra_links = (ReportLink(),)
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Replay."""
+        from airflow_provider_connect_offsets.operations.connector import replay
+        from airflow_provider_connect_offsets.operations.connector.plans import read_replay
+
+        run, owner, began = replay_at(self.given(RunParams).run_uri), owner_of(context), datetime.now(tz=UTC)
+        with failing_clearly():
+            plan = read_replay(run, digest=self.given(ApprovedParams).digest)
+            with open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect:
+                journal = connect.journal(plan.request.clone)
+                try:
+                    outcome = replay.replay(plan, connect.clients, journal, owner)
+                    outcome.write(run.outcome)
+                except BaseException as error:
+                    try:
+                        replay.failed(plan, owner, error, journal, at=began).write(run.outcome)
+                    except Exception:  # of any file system: the error must be raised, not this one
+                        log.warning("The outcome %s could not be written.", run.outcome, exc_info=True)
+                    raise
+                finally:
+                    report = replay_report(run)
+        self.log.info(outcome.message)
+        for warning in outcome.warnings:
+            self.log.warning(warning)
+        return {
+            "connector": outcome.connector,
+            "result": outcome.result.value,
+            "message": outcome.message,
+            "delivered": outcome.delivered,
+            "beyond": outcome.beyond,
+            **report_at(report, dag_id=self.dag_id),
+        }
+
+    def on_kill(self) -> None:
+        """Interrupt the replay: the clone is removed now, or by the teardown, the next attempt or run.
+
+        Airflow calls this when a task is cleared, marked as failed, or timed out, and kills it five seconds later.
+        """
+        raise SystemExit("The task was ended from outside while a clone delivered an interval.")
+
+
+class ReleaseReplayOperator(TakesParameters, BaseOperator):
+    """Remove what a replay of the same run has left: a teardown. Returns a sentence that says what was done."""
+
+    parameters: ClassVar[Models] = (RunParams, ConnectorConnectionParams, WaitingParams)
+    ui_color = "#f3d3d3"
+    operator_extra_links = (ReportLink(),)
+
+    def execute(self, context: Context) -> str:
+        """Release."""
+        from airflow_provider_connect_offsets.operations.connector import replay
+        from airflow_provider_connect_offsets.operations.connector.plans import read_replay
+
+        run = replay_at(self.given(RunParams).run_uri)
+        with (
+            failing_clearly(except_for=NotApplied),
+            open_connect(self.given(ConnectorConnectionParams), self.given(WaitingParams)) as connect,
+        ):
+            plan = read_replay(run)
+            outcome = replay.release(plan, connect.clients, connect.journal(plan.request.clone), owner_of(context))
+            if outcome is None:
+                return "Nothing was left to remove."
+            outcome.write(run.outcome)
+            replay_report(run)
+        return outcome.message

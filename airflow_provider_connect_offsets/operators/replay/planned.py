@@ -1,0 +1,167 @@
+"""The tasks of a bounded replay before its clone is created: they observe, plan, ask, and check once more."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.providers.common.compat.sdk import AirflowSkipException
+from airflow.sdk import BaseOperator
+
+from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefused
+from airflow_provider_connect_offsets.hooks.clients import Control
+from airflow_provider_connect_offsets.hooks.failures import failing_clearly
+from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
+from airflow_provider_connect_offsets.operators.shared.common import (
+    new_directory,
+    open_connect,
+    refuse_outside,
+    report_at,
+    report_written,
+    run_key,
+)
+from airflow_provider_connect_offsets.operators.shared.links import ReportLink
+from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
+from airflow_provider_connect_offsets.parameters.backfill import IntervalParams, WindowParams
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
+from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
+from airflow_provider_connect_offsets.parameters.tasks import PartParams, PlanAgeParams, RunParams
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_connect_offsets.report import Pending
+    from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
+
+_NAMED_IN_ERROR = 3
+_HANDED_ON = ("connector", "clone", "digest", "partitions", "left_out", "offsets", "worst", "warnings")
+
+
+class SnapshotReplayOperator(TakesParameters, BaseOperator):
+    """Look up the offsets of an interval in each log that a connector reads. Reads only.
+
+    Fails if the connector can't be replayed: only sinks and MirrorSources can, as other sources have no interval.
+    Returns the URI of the run's directory, which all later tasks take as ``run_uri``.
+    """
+
+    parameters: ClassVar[Models] = (IntervalParams, ConnectorConnectionParams, PartParams)
+    ui_color = "#dbe7f3"
+    operator_extra_links = (ReportLink(),)
+
+    def execute(self, context: Context) -> str:
+        """Write the snapshot."""
+        from airflow_provider_connect_offsets.observe.replay import take_replay_snapshot
+        from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
+
+        with failing_clearly():
+            run, given = replay_at(new_directory(self, context).uri), self.given(IntervalParams)
+            if self.given(ConnectorConnectionParams).control != Control.REST:
+                raise InvalidRequest("Nothing was created: Connect's REST API creates clones, so control must be rest.")
+            request = ReplayRequest.parse(
+                connector=given.connector,
+                run=run_key(context),
+                begins=given.begins,
+                ends=given.ends,
+                topics=given.topics,
+                partial=given.partial,
+                limit=given.replay_limit,
+                now=datetime.now(tz=UTC),
+            )
+            with open_connect(self.given(ConnectorConnectionParams)) as connect:
+                count = take_replay_snapshot(request, connect.clients, run)
+        self.log.info(
+            "%r reads %d partitions; interval: %s; datasets under %s",
+            request.connector,
+            count,
+            request.interval,
+            run.uri,
+        )
+        return run.uri
+
+
+class PlanReplayOperator(OffsetsJobOperator):
+    """Plan a bounded replay from its snapshot, and check it against every rule; a ``SparkSubmitOperator``.
+
+    ``run_uri`` is what the snapshot returned. All other arguments are those of ``SparkSubmitOperator``, except
+    ``application``, ``py_files`` and ``application_args``, which are the job's own.
+
+    Writes the datasets ``replay_plan`` and ``verdicts`` and the run's report. Returns the plan's summary. Fails if a
+    verdict is an error; skips what follows if the interval has no record, so that no clone is created.
+    """
+
+    job = "replay"
+
+    def judged(self) -> dict[str, Any]:
+        """Show what the job found; raises :class:`PlanRefused` for an error, and skips an empty interval."""
+        from airflow_provider_connect_offsets.report import Replay, as_text, replay_table
+        from airflow_provider_connect_offsets.workspace.files import read_json
+
+        run = replay_at(self.run_uri)
+        summary, replay = read_json(run.summary), Replay.read(run)
+        self.log.info("The plan:\n%s", as_text(replay_table(replay)))
+        for verdict in replay.verdicts:
+            self.log.info("%s: %s", verdict["severity"], verdict["message"])
+        report = report_at(replay_report(run), dag_id=self.dag_id)
+        errors = summary["errors"]
+        if errors:
+            more = f" (and {len(errors) - _NAMED_IN_ERROR} more)" if len(errors) > _NAMED_IN_ERROR else ""
+            raise PlanRefused(f"Nothing was created. {' '.join(errors[:_NAMED_IN_ERROR])}{more}")
+        if not summary["partitions"]:
+            raise AirflowSkipException(
+                f"Nothing was created: no partition that {summary['connector']!r} reads has a record from "
+                f"{replay.request.interval}."
+            )
+        return {"run_uri": self.run_uri, **report, **{name: summary[name] for name in _HANDED_ON}}
+
+
+class ApproveReplayOperator(ApproveOffsetPlanOperator):
+    """Ask a person whether the interval is to be delivered once more; else as ``ApproveOffsetPlanOperator``."""
+
+    def write_report(self, pending: Pending) -> None:
+        """Write the report with the current state of the approval."""
+        replay_report(replay_at(self.summary["run_uri"]), pending=pending)
+
+    def question(self) -> tuple[str, str]:
+        """Subject and body, in Markdown."""
+        from airflow_provider_connect_offsets.report import Replay, replay_question
+
+        replay = Replay.read(replay_at(self.summary["run_uri"]))
+        return f"Deliver {replay.request.connector} once more?", replay_question(replay, link=self.link)
+
+
+class BeginReplayOperator(TakesParameters, BaseOperator):
+    """Check once more before the clone is created: the setup of a replay, which only reads.
+
+    Fails if the plan is older than ``plan_ttl``, as an approval may take its time, and outside of ``window``. Returns
+    the clone's name.
+    """
+
+    parameters: ClassVar[Models] = (RunParams, PlanAgeParams, WindowParams, ConnectorConnectionParams)
+    operator_extra_links = (ReportLink(),)
+
+    def execute(self, context: Context) -> str:
+        """Check the plan and the connector."""
+        from airflow_provider_connect_offsets.operations.connector.plans import read_replay, refuse_stale
+
+        with failing_clearly(), open_connect(self.given(ConnectorConnectionParams)) as connect:
+            run = replay_at(self.given(RunParams).run_uri)
+            plan = read_replay(run)
+            refuse_outside(self.given(WindowParams))
+            refuse_stale(run, ttl=timedelta(seconds=self.given(PlanAgeParams).plan_ttl))
+            connect.journal(plan.request.clone).refuse_overlap(run_key(context))
+            connect.clients.control.info(plan.request.connector)
+        return plan.request.clone
+
+
+def replay_at(run_uri: str) -> ReplayDirectory:
+    """Return the directory of a replay."""
+    from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
+
+    return ReplayDirectory(run_uri)
+
+
+def replay_report(run: ReplayDirectory, *, pending: Pending | None = None) -> str:
+    """Write the run's report, and return its URI; ``pending`` is why the replay was not made yet."""
+    from airflow_provider_connect_offsets.report import write_replay_report
+
+    return report_written(lambda: write_replay_report(run, pending=pending), run.report)

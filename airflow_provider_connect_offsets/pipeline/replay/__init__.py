@@ -1,0 +1,1 @@
+"""Plan bounded replays: job ``replay``."""

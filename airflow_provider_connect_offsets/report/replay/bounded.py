@@ -1,0 +1,158 @@
+"""Bounded replays: their report, a table for logs, and the question to the approver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Group
+
+from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
+from airflow_provider_connect_offsets.report import words
+from airflow_provider_connect_offsets.report.html import Figure, publish
+from airflow_provider_connect_offsets.report.question import MOST_ROWS, markdown, markdown_row, more, plain, report_link
+from airflow_provider_connect_offsets.report.standing import Pending, Standing, Tone, planned
+from airflow_provider_connect_offsets.report.tables import cells, more_in, new_table, titled
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset
+from airflow_provider_connect_offsets.workspace.layout import ReplayDirectory
+from airflow_provider_connect_offsets.workspace.replay import DeliveredRange, ReplayOutcome, ReplayResult
+from airflow_provider_connect_offsets.workspace.schemas import REPLAY_PLAN, VERDICTS
+
+_IN_THE_REPORT = 500
+_HEADINGS = ("Partition", "From", "To", "Delivered", "Beyond")
+_MEANING = (
+    "From and To are offsets: the interval is from the first to before the second. Beyond counts offsets after To that "
+    "were delivered until the clone had stopped. Offsets without a record (compaction, transactions) count too."
+)
+_ENDS = {
+    ReplayResult.DELIVERED: ("Delivered", Tone.GOOD),
+    ReplayResult.UNDONE: ("Not delivered whole: nothing is left of the clone", Tone.BAD),
+    ReplayResult.REFUSED: ("Refused: nothing was created", Tone.BAD),
+    ReplayResult.UNFINISHED: ("UNFINISHED: the clone may be left, act now", Tone.ALARM),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A bounded replay, at any stage after its plan.
+
+    Attributes:
+        run: its directory
+        request: the request
+        summary: of the job
+        rows: dataset ``replay_plan``
+        verdicts: dataset ``verdicts``, errors first
+        outcome: None if it has not ended
+        pending: why it was not made yet; None if unknown
+    """
+
+    run: ReplayDirectory
+    request: ReplayRequest
+    summary: Mapping[str, Any]
+    rows: tuple[Mapping[str, Any], ...]
+    verdicts: tuple[Mapping[str, Any], ...]
+    outcome: ReplayOutcome | None = None
+    pending: Pending | None = None
+
+    @classmethod
+    def read(cls, run: ReplayDirectory, *, pending: Pending | None = None) -> Replay:
+        """Read what ``run`` contains; raises :class:`DatasetError` if the job has not run yet."""
+        summary, outcome = files.read_json(run.summary), ReplayOutcome.read(run.outcome)
+        rows = sorted(
+            read_dataset(run.replay_plan, REPLAY_PLAN), key=lambda row: (row["topic"], row["kafka_partition"])
+        )
+        verdicts = sorted(read_dataset(run.verdicts, VERDICTS), key=lambda row: (row["severity"], row["message"]))
+        # Ignore the outcome of an earlier plan in the same directory.
+        is_own = outcome is not None and outcome.digest == summary["digest"]
+        request = ReplayRequest.from_json(files.read_json(run.request))
+        return cls(run, request, summary, tuple(rows), tuple(verdicts), outcome if is_own else None, pending)
+
+    @property
+    def lines(self) -> list[tuple[str, ...]]:
+        """A row of texts for each partition with records in the interval, or with records delivered beyond it."""
+        of_outcome = {} if self.outcome is None else {(one.topic, one.partition): one for one in self.outcome.ranges}
+        pairs = [(row, of_outcome.get((row["topic"], row["kafka_partition"]))) for row in self.rows]
+        return [_line(row, found) for row, found in pairs if row["action"] == "replay" or (found and found.beyond)]
+
+    @property
+    def standing(self) -> Standing:
+        """The banner."""
+        if self.outcome is None:
+            return planned(self.summary["verdicts"]["error"], self.pending)
+        headline, tone = _ENDS[self.outcome.result]
+        return Standing(headline, tone, self.outcome.message, applied=self.outcome.result is ReplayResult.DELIVERED)
+
+
+def replay_table(replay: Replay, *, limit: int = MOST_ROWS) -> Group:
+    """The ranges, and what was delivered of each."""
+    table = new_table(_HEADINGS[0], numbers=_HEADINGS[1:])
+    for line in replay.lines[:limit]:
+        table.add_row(*cells(*line))
+    note = more_in(len(replay.lines), limit, replay.run.replay_plan)
+    return titled(f"Replay of {replay.request.connector}, {replay.request.interval}", table, note)
+
+
+def replay_question(replay: Replay, *, limit: int = MOST_ROWS, link: str | None = None) -> str:
+    """The question to the approver: what would be delivered once more; arguments as of ``question.question``."""
+    request, summary = replay.request, replay.summary
+    rows = [
+        f"| {' | '.join(_HEADINGS[:3])} |",
+        "|---|--:|--:|",
+        *(markdown_row(*line[:3]) for line in replay.lines[:limit]),
+    ]
+    verdicts = [f"- **{one['severity']}**: {plain(one['message'])}" for one in replay.verdicts[:limit]]
+    parts = [
+        (
+            f"**{summary['offsets']:,}** offsets of {words.count(summary['partitions'], 'partition')} would be "
+            f"delivered once more: those of {plain(request.interval)}. A temporary connector, {plain(request.clone)}, "
+            f"delivers them; {plain(request.connector)} keeps running."
+        ),
+        "\n".join([*rows, *more(len(replay.lines), limit, "partitions")]),
+        "\n".join([*verdicts, *more(len(replay.verdicts), limit, "verdicts")]),
+        report_link(replay.run.report, link),
+        f"Exactly plan `{summary['digest'][:12]}` will be made. Nothing has been created yet.",
+    ]
+    return markdown(parts)
+
+
+def write_replay_report(run: ReplayDirectory, *, pending: Pending | None = None) -> str:
+    """Write the report as the run's ``report.html``, and return its URI.
+
+    Args:
+        run: the run
+        pending: why the replay was not made yet; None if unknown
+    """
+    replay = Replay.read(run, pending=pending)
+    outcome, lines = replay.outcome, replay.lines
+    figures = [
+        Figure(f"{replay.summary['offsets']:,}", "offsets in the interval"),
+        Figure(f"{replay.summary['partitions']:,}", "partitions", f"{replay.summary['left_out']:,} have none"),
+    ]
+    if outcome is not None and outcome.ranges:
+        beyond = "unknown" if outcome.beyond is None else f"{outcome.beyond:,}"
+        figures += [Figure(f"{outcome.delivered:,}", "delivered once more"), Figure(beyond, "delivered beyond the end")]
+    uris = {"Request": run.request, "Ranges": run.replay_ranges, "Plan": run.replay_plan, "Verdicts": run.verdicts}
+    return publish(
+        run.report,
+        "replay.html.j2",
+        title=f"Replay of {replay.request.connector}",
+        replay=replay,
+        figures=figures,
+        headings=_HEADINGS,
+        lines=lines[:_IN_THE_REPORT],
+        hidden=max(0, len(lines) - _IN_THE_REPORT),
+        meaning=_MEANING,
+        datasets=words.uris(uris),
+    )
+
+
+def _line(row: Mapping[str, Any], found: DeliveredRange | None) -> tuple[str, ...]:
+    where = f"{row['topic']}-{row['kafka_partition']}"
+    counts = (
+        ("", "")
+        if found is None
+        else (f"{found.delivered:,}", "unknown" if found.beyond is None else f"{found.beyond:,}")
+    )
+    return (where, f"{row['begins']:,}", f"{row['ends']:,}", *counts)
