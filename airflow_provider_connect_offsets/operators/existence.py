@@ -40,8 +40,8 @@ class CreateConnectorOperator(TellsChanges, ConnectorOperator):
     def step(self, connect: ConnectCluster, context: Context) -> int:
         """Create, write, prove, start."""
         from airflow_provider_connect_offsets.connect.protocols import State
-        from airflow_provider_connect_offsets.operations.connector.existence import create
-        from airflow_provider_connect_offsets.operations.connector.new_connector import NewConnector
+        from airflow_provider_connect_offsets.operations.existence.create_delete import create
+        from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
 
         given = self.given(NewConnectorParams)
         if given.state not in {State.RUNNING, State.PAUSED, State.STOPPED}:
@@ -70,7 +70,7 @@ class CopyConnectorOperator(TellsChanges, ConnectorOperator):
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
         """Check, and copy."""
-        from airflow_provider_connect_offsets.operations.connector import copy_check, copying
+        from airflow_provider_connect_offsets.operations.existence import copy_check, copying
 
         given = self.given(CopyParams)
         what = copy_check.Copying(
@@ -138,7 +138,7 @@ class DeleteConnectorOperator(TellsChanges, ConnectorOperator):
     def step(self, connect: ConnectCluster, context: Context) -> str:
         """Stop, remove, prove, delete."""
         from airflow_provider_connect_offsets.hooks.runs import directory_of
-        from airflow_provider_connect_offsets.operations.connector.existence import delete
+        from airflow_provider_connect_offsets.operations.existence.create_delete import delete
         from airflow_provider_connect_offsets.workspace.paths import join, unique_segment
 
         kept = join(directory_of(context, part="").uri, f"{unique_segment(context['ti'].task_id)}.json")
@@ -152,7 +152,7 @@ class DeleteConnectorOperator(TellsChanges, ConnectorOperator):
 def _starting_offsets(given: NewConnectorParams, config: Mapping[str, str], connect: ConnectCluster) -> Offsets:
     """Return the offsets that are given, or computed for ``start_at``; raises :class:`InvalidRequest`."""
     from airflow_provider_connect_offsets.offsets.document import parse_rest
-    from airflow_provider_connect_offsets.operations.connector.new_connector import StartAt, log_offsets
+    from airflow_provider_connect_offsets.operations.existence.new_connector import StartAt, log_offsets
 
     if given.start_at:
         if given.offsets or given.start_at not in set(StartAt):

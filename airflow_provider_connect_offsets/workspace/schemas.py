@@ -160,9 +160,8 @@ OFFSET_CHANGES = dataset_schema(
     change="string",
 )
 
-# The partitions that a replayed connector reads. ``begins``, ``ends``: the first record at or after the start and the
-# end of the interval; ``first_record``: the first one at or after ``begins`` that a consumer is given (null: none). The
-# other columns are those of ``log_bounds``.
+# The partitions that a replayed connector reads. ``begins``, ``ends``: the first record at or after the start, and the
+# end, of the interval; ``first_record``: the first from ``begins`` on that a consumer gets; others as in ``log_bounds``.
 REPLAY_RANGES = dataset_schema(
     "replay_ranges",
     kafka_cluster="string",

@@ -17,8 +17,8 @@ from airflow_provider_connect_offsets.exceptions import (
     Overlap,
     UnknownConnector,
 )
-from airflow_provider_connect_offsets.operations.connector import copy_check, copying
-from airflow_provider_connect_offsets.operations.connector.copy_check import Copying
+from airflow_provider_connect_offsets.operations.existence import copy_check, copying
+from airflow_provider_connect_offsets.operations.existence.copy_check import Copying
 from sandbox import Sandbox, wait_for
 from sandbox.connectors import mirror_source_config
 from tests.support.flows.copying import CopiedSink

@@ -18,8 +18,8 @@ from airflow_provider_connect_offsets.exceptions import (
     UnknownConnector,
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_kip199, parse_rest
-from airflow_provider_connect_offsets.operations.connector import existence
-from airflow_provider_connect_offsets.operations.connector.new_connector import NewConnector
+from airflow_provider_connect_offsets.operations.existence import create_delete
+from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
 from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.saga.executor import Toward
 from sandbox import Sandbox, wait_for
@@ -59,7 +59,7 @@ def test_a_mirror_source_begins_at_the_position_asked_for(sandbox: Sandbox, sour
     new = NewConnector(name, mirror_source_config(sandbox, topic), offsets)
 
     with source_changer.clients() as clients:
-        assert existence.create(new, clients, source_changer.journal(name), owner()) == 1
+        assert create_delete.create(new, clients, source_changer.journal(name), owner()) == 1
 
     def replicated() -> list[list[str]]:
         target = f"source.{topic}"
@@ -81,18 +81,18 @@ def test_offsets_of_an_earlier_connector_are_removed_unless_they_are_inherited(
     with target_changer.clients() as clients:
         journal = target_changer.journal(name)
         inheriting = NewConnector(name, config, state=State.STOPPED, inherit=True)
-        assert existence.create(inheriting, clients, journal, owner()) == 1
+        assert create_delete.create(inheriting, clients, journal, owner()) == 1
         existing = sandbox.connect.offsets(name)
         sandbox.connect.delete(name)
 
         broken = NewConnector(name, {**config, "tasks.max": "none"}, state=State.STOPPED)
         with pytest.raises(NotApplied, match=rf"(?s)'{name}' was not created: .*tasks.max.* Nothing is left"):
-            existence.create(broken, clients, journal, owner())
-        assert existence.create(inheriting, clients, journal, owner()) == 1
+            create_delete.create(broken, clients, journal, owner())
+        assert create_delete.create(inheriting, clients, journal, owner()) == 1
         assert sandbox.connect.offsets(name) == existing
         sandbox.connect.delete(name)
 
-        assert existence.create(NewConnector(name, config, state=State.STOPPED), clients, journal, owner()) == 0
+        assert create_delete.create(NewConnector(name, config, state=State.STOPPED), clients, journal, owner()) == 0
         assert sandbox.connect.stored(name) == []
 
 
@@ -184,7 +184,7 @@ def test_a_connector_without_tasks_is_created(sandbox: Sandbox, source_changer: 
     changer = replace(source_changer, timeout=8)
 
     with changer.clients() as clients:
-        assert existence.create(NewConnector(name, config), clients, changer.journal(name), owner()) == 0
+        assert create_delete.create(NewConnector(name, config), clients, changer.journal(name), owner()) == 0
 
     assert sandbox.connect.wait_state(name, "RUNNING")["tasks"] == []
 

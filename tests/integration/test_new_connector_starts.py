@@ -9,8 +9,8 @@ import pytest
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.document import Offsets
-from airflow_provider_connect_offsets.operations.connector import existence
-from airflow_provider_connect_offsets.operations.connector.new_connector import NewConnector, StartAt, log_offsets
+from airflow_provider_connect_offsets.operations.existence import create_delete
+from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, StartAt, log_offsets
 from sandbox import Sandbox, wait_for
 from sandbox.connectors import file_source_config, mirror_source_config
 from tests.support.flows.existence import RECORDS, NewSink, at, owner
@@ -42,7 +42,7 @@ def test_a_mirror_source_that_begins_at_the_end(
     with source_changer.clients() as clients, caplog.at_level(logging.WARNING):
         offsets = Offsets() if by_setting else log_offsets(name, config, StartAt.LATEST, clients)
         new = NewConnector(name, config, offsets)
-        assert existence.create(new, clients, source_changer.journal(name), owner()) == (0 if by_setting else 1)
+        assert create_delete.create(new, clients, source_changer.journal(name), owner()) == (0 if by_setting else 1)
 
     said = f"never replicated (now {OLD:,} offsets in 2 partitions that have no offset yet)"
     assert (said in caplog.text) == by_setting

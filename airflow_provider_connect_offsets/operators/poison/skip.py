@@ -23,8 +23,8 @@ from airflow_provider_connect_offsets.parameters.tasks import PartParams, Waitin
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_connect_offsets.operations.connector.found_records import Place
-    from airflow_provider_connect_offsets.operations.connector.poison import PoisonedSink
+    from airflow_provider_connect_offsets.operations.poison.found_records import Place
+    from airflow_provider_connect_offsets.operations.poison.poisoned_sink import PoisonedSink
     from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
     from airflow_provider_connect_offsets.workspace.poison import PoisonResult
 
@@ -61,8 +61,8 @@ class _PoisonOperator(TakesParameters, BaseOperator):
     @contextmanager
     def _opened(self, context: Context) -> Iterator[PoisonedSink]:
         from airflow_provider_connect_offsets.hooks.kafka import record_reader
-        from airflow_provider_connect_offsets.operations.connector.kept_records import KeptRecords
-        from airflow_provider_connect_offsets.operations.connector.poison import PoisonedSink
+        from airflow_provider_connect_offsets.operations.poison.kept_records import KeptRecords
+        from airflow_provider_connect_offsets.operations.poison.poisoned_sink import PoisonedSink
         from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
 
         request = self.given(PoisonedSinkParams).request()

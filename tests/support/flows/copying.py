@@ -8,8 +8,8 @@ from typing import Any
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.operations.connector import copying
-from airflow_provider_connect_offsets.operations.connector.copy_check import Copying
+from airflow_provider_connect_offsets.operations.existence import copying
+from airflow_provider_connect_offsets.operations.existence.copy_check import Copying
 from airflow_provider_connect_offsets.saga.lease import Owner
 from tests.support.flows.existence import NewSink, owner
 

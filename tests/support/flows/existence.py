@@ -11,8 +11,8 @@ from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
-from airflow_provider_connect_offsets.operations.connector import existence
-from airflow_provider_connect_offsets.operations.connector.new_connector import NewConnector
+from airflow_provider_connect_offsets.operations.existence import create_delete
+from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector
 from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox, wait_for
 from sandbox.connectors import file_sink_config, file_source_config
@@ -54,17 +54,17 @@ class NewSink:
         """Create it."""
         journal = self.changer.journal(self.new.name)
         if clients is not None:
-            return existence.create(self.new, clients, journal, by or owner())
+            return create_delete.create(self.new, clients, journal, by or owner())
         with self.changer.clients() as opened:
-            return existence.create(self.new, opened, journal, by or owner())
+            return create_delete.create(self.new, opened, journal, by or owner())
 
     def delete(self, kept: str, by: Owner | None = None, clients: Clients | None = None) -> int:
         """Delete it."""
         journal = self.changer.journal(self.new.name)
         if clients is not None:
-            return existence.delete(self.new.name, clients, journal, by or owner(), kept=kept)
+            return create_delete.delete(self.new.name, clients, journal, by or owner(), kept=kept)
         with self.changer.clients() as opened:
-            return existence.delete(self.new.name, opened, journal, by or owner(), kept=kept)
+            return create_delete.delete(self.new.name, opened, journal, by or owner(), kept=kept)
 
     @property
     def exists(self) -> bool:

@@ -12,8 +12,8 @@ from uuid import uuid4
 from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.requests.poison import PoisonRequest
-from airflow_provider_connect_offsets.operations.connector.kept_records import KeptRecords
-from airflow_provider_connect_offsets.operations.connector.poison import PoisonedSink
+from airflow_provider_connect_offsets.operations.poison.kept_records import KeptRecords
+from airflow_provider_connect_offsets.operations.poison.poisoned_sink import PoisonedSink
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
 from sandbox import Sandbox, wait_for

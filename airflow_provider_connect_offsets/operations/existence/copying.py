@@ -5,15 +5,15 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.exceptions import NotRunning
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets
-from airflow_provider_connect_offsets.operations.connector import existence
-from airflow_provider_connect_offsets.operations.connector.copy_check import (
+from airflow_provider_connect_offsets.operations.existence import create_delete
+from airflow_provider_connect_offsets.operations.existence.copy_check import (
     Copied,
     Copying,
     check,
     refuse_unfound,
     taken_over,
 )
-from airflow_provider_connect_offsets.operations.connector.existence import RemovedOffsets, StartingOffsets
+from airflow_provider_connect_offsets.operations.existence.create_delete import RemovedOffsets, StartingOffsets
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
 from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
@@ -97,11 +97,11 @@ def _stages(copying: Copying, checked: Copied, clients: Clients) -> list[Stage]:
 def _beside(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> int:
     """Copy a connector that keeps running: as any other new connector, while no other run may change the original."""
     of_copy = journal.sibling(copying.new_name)
-    if (done := existence.created_by(of_copy, clients, owner)) is not None:
+    if (done := create_delete.created_by(of_copy, clients, owner)) is not None:
         return done
     with journal.claim(owner) as entry:
         recovery.recover(entry, Toward.BACK, clients)
-        return existence.create(check(copying, clients).new, clients, of_copy, owner)
+        return create_delete.create(check(copying, clients).new, clients, of_copy, owner)
 
 
 def _again(record: SagaRecord, copying: Copying, clients: Clients) -> int:

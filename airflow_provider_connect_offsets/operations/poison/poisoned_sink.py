@@ -29,14 +29,14 @@ from airflow_provider_connect_offsets.observe.failed_records import (
 )
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.offsets.requests.poison import PoisonRequest
-from airflow_provider_connect_offsets.operations.connector.found_records import (
+from airflow_provider_connect_offsets.operations.poison.found_records import (
     FoundRecords,
     Place,
     SkippedRecords,
     named_skipped,
 )
-from airflow_provider_connect_offsets.operations.connector.kept_records import KeptRecords
-from airflow_provider_connect_offsets.operations.connector.skip_records import SkipRecords
+from airflow_provider_connect_offsets.operations.poison.kept_records import KeptRecords
+from airflow_provider_connect_offsets.operations.poison.skip_records import SkipRecords
 from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
 from airflow_provider_connect_offsets.operations.stages.poison_stages import RunOneByOne

@@ -15,7 +15,7 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document
 from airflow_provider_connect_offsets.operations.connector.direct import ResetOffsets, WriteOffsets
-from airflow_provider_connect_offsets.operations.connector.new_connector import (
+from airflow_provider_connect_offsets.operations.existence.new_connector import (
     NewConnector,
     installed,
     latest_warning,

@@ -1,0 +1,1 @@
+"""The ready DAGs of a MirrorMaker 2 flow."""

@@ -1,0 +1,1 @@
+"""Connectors that are created at offsets, copied, renamed and deleted with their offsets."""
