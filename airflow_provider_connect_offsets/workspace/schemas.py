@@ -161,7 +161,7 @@ OFFSET_CHANGES = dataset_schema(
 )
 
 # The partitions that a replayed connector reads. ``begins``, ``ends``: the first record at or after the start, and the
-# end, of the interval; ``first_record``: the first from ``begins`` on that a consumer gets; others as in ``log_bounds``.
+# end, of the interval; ``first_record``: the first from ``begins`` on that a consumer gets; others as ``log_bounds``.
 REPLAY_RANGES = dataset_schema(
     "replay_ranges",
     kafka_cluster="string",
