@@ -80,6 +80,9 @@ class Logs(Protocol):
 
     servers: str
 
+    def cluster_id(self) -> str:
+        """The cluster's id: ``kafka_cluster`` in datasets."""
+
     def topics(self) -> Mapping[str, int]:
         """Topic → number of partitions."""
 
@@ -101,9 +104,6 @@ class Logs(Protocol):
 
 class FlowCluster(Logs, Protocol):
     """Either cluster of a MirrorMaker 2 flow (``kafka.mirror_cluster.MirrorCluster``)."""
-
-    def cluster_id(self) -> str:
-        """The cluster's id."""
 
     def topic_ids(self, topics: Iterable[str]) -> Mapping[str, str]:
         """Topic → the id that the cluster gave it when it was created; topics that do not exist are left out."""

@@ -84,13 +84,13 @@ def take_cluster_snapshot(
     unread = {name: one for name, one in read.items() if isinstance(one, Exception) and name not in vanished}
     if unread and not observed:
         raise next(iter(unread.values()))
-    bounds, unread_logs = _bounds(observed, clients.logs)
+    logs = _read_logs(observed, clients.logs)
     write_dataset(
         directory.connectors, CONNECTORS, [connector_row(one, clients.cluster, observed_at) for one in observed]
     )
     rows = [row for one in observed for row in offset_rows(one, clients.cluster, clients.origin, observed_at)]
     write_dataset(directory.connector_offsets, CONNECTOR_OFFSETS, rows)
-    write_dataset(directory.log_bounds, LOG_BOUNDS, bounds)
+    write_dataset(directory.log_bounds, LOG_BOUNDS, logs.rows)
     record = SnapshotRecord(
         format=FORMAT,
         observed_at=observed_at,
@@ -100,8 +100,8 @@ def take_cluster_snapshot(
         offsets=len(rows),
         vanished=vanished,
         unread={name: str(error) for name, error in unread.items()},
-        logs={family: one.servers for family, one in clients.logs.items()},
-        unread_logs=unread_logs,
+        logs=logs.clusters,
+        unread_logs=logs.unread,
     )
     files.write_json(directory.record, record.as_json())
     return record
@@ -157,25 +157,41 @@ def _taken(free: SimpleQueue[OffsetStore]) -> Iterator[OffsetStore]:
         free.put(store)
 
 
-def _bounds(
-    observed: Iterable[ObservedConnector], logs: Mapping[str, Logs]
-) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Return rows of dataset ``log_bounds``, and why the logs of a cluster could not be read.
+@dataclass(frozen=True, slots=True)
+class _ReadLogs:
+    """Rows of dataset ``log_bounds``, the cluster's id of each family, and why the logs at some brokers are unread."""
+
+    rows: list[dict[str, Any]]
+    clusters: dict[str, str]
+    unread: dict[str, str]
+
+
+def _read_logs(observed: Iterable[ObservedConnector], logs: Mapping[str, Logs]) -> _ReadLogs:
+    """Read the log ends of all topics with a position.
 
     A log that can't be read must not cost the positions, which are what a snapshot is for.
     """
-    topics: dict[str, set[str]] = {one.servers: set() for one in logs.values()}
-    clusters = {one.servers: one for one in logs.values()}
+    read = _ReadLogs([], {}, {})
+    by_cluster: dict[str, Logs] = {}
+    for family, client in logs.items():
+        with _unless_unread(client, read):
+            read.clusters[family] = client.cluster_id()
+            by_cluster.setdefault(read.clusters[family], client)
+    topics: dict[str, set[str]] = {cluster: set() for cluster in by_cluster}
     for one in observed:
-        if one.info.family.name in logs:
-            topics[logs[one.info.family.name].servers] |= stored_topics(one)
-    rows, unread = [], {}
-    for servers, client in clusters.items():
-        try:
-            bounds = client.bounds(partitions_of(client.topics(), sorted(topics[servers])))
-        except StoreError as error:
-            log.warning("%s Positions are kept without the ends of these logs.", error)
-            unread[servers] = str(error)
-        else:
-            rows += list(bounds_rows(bounds, servers))
-    return rows, unread
+        if (cluster := read.clusters.get(one.info.family.name)) is not None:
+            topics[cluster] |= stored_topics(one)
+    for cluster, client in by_cluster.items():
+        with _unless_unread(client, read):
+            bounds = client.bounds(partitions_of(client.topics(), sorted(topics[cluster])))
+            read.rows.extend(bounds_rows(bounds, cluster))
+    return read
+
+
+@contextmanager
+def _unless_unread(client: Logs, read: _ReadLogs) -> Iterator[None]:
+    try:
+        yield
+    except StoreError as error:
+        log.warning("%s Positions are kept without the ends of these logs.", error)
+        read.unread[client.servers] = str(error)

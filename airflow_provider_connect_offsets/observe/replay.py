@@ -141,12 +141,12 @@ def _rows(
     spans = {where: (_looked_up(starts[where]), _looked_up(ends[where])) for where in partitions}
     isolation: Isolation = isolation_of(info.config)
     first = logs.first_remaining({where: at for where, (at, end) in spans.items() if at < end}, isolation=isolation)
-    retained = _retention(logs, starts)
+    retained, cluster = _retention(logs, starts), logs.cluster_id()
     for where, (begins, end) in spans.items():
         partition = info.family.partition_of(where, info.config)
         kept = retained.get(where)
         yield {
-            "kafka_cluster": logs.servers,
+            "kafka_cluster": cluster,
             "connector": info.name,
             "clone": request.clone,
             "family": info.family.name,

@@ -83,9 +83,9 @@ def take_snapshot(
     rows = [row for one in connectors for row in offset_rows(one, cluster, clients.origin, observed_at)]
     write_dataset(run.connector_offsets, CONNECTOR_OFFSETS, rows)
     bounds = _bounds_of(request, requested, clients.logs) if requested.info.family.has_positions else {}
-    servers = clients.logs.servers if clients.logs else ""
+    logs_of = clients.logs.cluster_id() if clients.logs and bounds else ""
     retention = _retention_of(request, requested, clients.logs, bounds, observed_at) if clients.logs else {}
-    write_dataset(run.log_bounds, LOG_BOUNDS, bounds_rows(bounds, servers, moment=request.moment, retention=retention))
+    write_dataset(run.log_bounds, LOG_BOUNDS, bounds_rows(bounds, logs_of, moment=request.moment, retention=retention))
     if slots.has_slot(requested.info):
         # Without rows if no database is given: a retry must not leave those of an attempt that had one.
         slot = slots.observe(clients, requested.info)
@@ -229,7 +229,7 @@ def bounds_rows(
 
     Args:
         bounds: Log start and log end offsets.
-        cluster: Name of the Kafka cluster, for the datasets.
+        cluster: Id of the Kafka cluster.
         moment: The moment that was looked up in each log; None: none was.
         retention: Retention of the logs for which it was looked up.
     """

@@ -92,10 +92,16 @@ class _ObservedOnce:
 
     logs: Logs
     servers: str
+    _cluster: str | None = None
     _topics: Mapping[str, int] | None = None
     _bounds: dict[tuple[frozenset[TopicPartition], datetime | None], Mapping[TopicPartition, Bounds]] = field(
         default_factory=dict
     )
+
+    def cluster_id(self) -> str:
+        if self._cluster is None:
+            self._cluster = self.logs.cluster_id()
+        return self._cluster
 
     def topics(self) -> Mapping[str, int]:
         if self._topics is None:

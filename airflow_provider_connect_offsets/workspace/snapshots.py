@@ -59,8 +59,8 @@ class SnapshotRecord(JsonRecord):
         offsets: Number of rows of dataset ``connector_offsets``.
         vanished: Connectors that were deleted while they were read; none of their offsets is in the snapshot.
         unread: Connector → why its offsets could not be read; none of them is in the snapshot.
-        logs: Family → name of the Kafka cluster that its positions refer to, as in dataset ``log_bounds``.
-        unread_logs: Name of a Kafka cluster → why its logs could not be read.
+        logs: Family → id of the Kafka cluster that its positions refer to, as in dataset ``log_bounds``.
+        unread_logs: Brokers of a Kafka cluster → why its logs could not be read.
     """
 
     format: int

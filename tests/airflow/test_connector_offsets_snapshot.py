@@ -11,11 +11,12 @@ from uuid import uuid4
 
 import pytest
 
+from airflow_provider_connect_offsets.kafka.logs import KafkaLogs
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS, LOG_BOUNDS, VERDICTS
 from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory, KeptSnapshot, SnapshotDirectory
-from sandbox import Sandbox, wait_for
+from sandbox import Kafka, Sandbox, wait_for
 from sandbox.connectors import file_sink_config, file_source_config, mirror_source_config
 from tests.support.airflow.dag_runs import Ran
 
@@ -142,8 +143,8 @@ def test_what_changed_is_reported_and_restored(connectors: Connectors, run_dag: 
     rows = read_dataset(kept.log_bounds, LOG_BOUNDS)
     sandbox = connectors.sandbox
     assert {(row["kafka_cluster"], row["kafka_partition"], row["log_end"]) for row in rows} == {
-        *((sandbox.target.bootstrap, number, RECORDS) for number in (0, 1)),
-        *((sandbox.source.bootstrap, number, RECORDS * 2) for number in (0, 1)),
+        *((_id(sandbox.target), number, RECORDS) for number in (0, 1)),
+        *((_id(sandbox.source), number, RECORDS * 2) for number in (0, 1)),
     }
 
     restored = run_dag(
@@ -209,6 +210,11 @@ def test_what_would_be_wrong_is_refused_before_anything_stops(connectors: Connec
 
 def _kept(ran: Ran) -> KeptSnapshot:
     return KeptSnapshot.from_json(files.read_json(ComparisonDirectory(ran.directory.uri).kept))
+
+
+def _id(broker: Kafka) -> str:
+    with KafkaLogs(broker.client_settings()) as logs:
+        return logs.cluster_id()
 
 
 def _text(uri: str) -> str:

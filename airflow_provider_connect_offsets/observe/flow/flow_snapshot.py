@@ -90,7 +90,7 @@ def take_flow_snapshot(
     topics |= {row["topic"] for row in read_dataset(run.log_bounds, LOG_BOUNDS)}
     target = clients.clusters[Side.TARGET]
     bounds = remote_bounds(target, reset.flow, topics)
-    write_dataset(run.target_bounds, LOG_BOUNDS, bounds_rows(bounds, target.servers))
+    write_dataset(run.target_bounds, LOG_BOUNDS, bounds_rows(bounds, target.cluster_id()))
 
 
 def keep_records(reset: FlowReset, clients: Clients, run: ResetDirectory) -> None:

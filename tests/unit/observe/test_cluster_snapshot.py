@@ -79,6 +79,9 @@ class LostLogs:
 
     servers = "k:9092"
 
+    def cluster_id(self) -> str:
+        return "scripted"
+
     def topics(self) -> Mapping[str, int]:
         return {"orders": 1}
 

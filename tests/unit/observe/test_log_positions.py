@@ -45,6 +45,9 @@ class Logs:
     servers: str = "scripted:9092"
     _start: int | None = None
 
+    def cluster_id(self) -> str:
+        return "scripted"
+
     def topics(self) -> Mapping[str, int]:
         return {"orders": 1}
 
