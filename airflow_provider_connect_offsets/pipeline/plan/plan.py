@@ -33,12 +33,19 @@ class Planned:
         verdicts: dataset ``verdicts``
         counts: numbers of the plan
         effects: the rows with all columns of ``effects``; None if the request was refused
+        cached: frames that Spark keeps in memory
     """
 
     rows: DataFrame
     verdicts: DataFrame
     counts: Counts
     effects: DataFrame | None = None
+    cached: tuple[DataFrame, ...] = ()
+
+    def forget(self) -> None:
+        """Free what Spark keeps of the plan in memory; its frames can still be used, but are computed anew."""
+        for frame in self.cached:
+            frame.unpersist()
 
 
 def plan(spark: SparkSession, snapshot: PlanFrames, request: Request) -> Planned:
@@ -56,7 +63,7 @@ def plan(spark: SparkSession, snapshot: PlanFrames, request: Request) -> Planned
     rows = targets.listed_rows(snapshot, request, subject, listed.where("problem is null"))
     flaws = rules.problem_verdicts(listed, subject)
     planned = _judge(spark, snapshot, request, subject, rows, flawed=flaws.count())
-    return replace(planned, verdicts=planned.verdicts.unionByName(flaws))
+    return replace(planned, verdicts=planned.verdicts.unionByName(flaws), cached=(*planned.cached, listed))
 
 
 def _listed(spark: SparkSession, snapshot: PlanFrames, request: Request, subject: Subject) -> DataFrame:
@@ -85,7 +92,7 @@ def _judge(
     whole = overall.whole_verdicts(snapshot, request, subject, counts, flawed=flawed)
     if whole:
         verdicts = verdicts.unionByName(verdict_frame(spark, whole))
-    return Planned(shaped(decided, OFFSET_PLAN), verdicts, counts, decided)
+    return Planned(shaped(decided, OFFSET_PLAN), verdicts, counts, decided, (decided,))
 
 
 def _no_plan(spark: SparkSession, reason: Verdict) -> Planned:

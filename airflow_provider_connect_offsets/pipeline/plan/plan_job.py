@@ -26,6 +26,10 @@ AT_ONCE = 4
 # A plan has one connector's offsets: more tasks and adaptive execution would only cost time.
 DEFAULTS = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false"}
 
+# How many classes Spark keeps that it generated for queries; by default 100, which the queries of four plans push out
+# before the next plans can use them. It is fixed when the session starts.
+GENERATED_CLASSES = {"spark.sql.codegen.cache.maxEntries": "1000"}
+
 
 def run(spark: SparkSession, directory: RunDirectory) -> dict[str, Any]:
     """Plan the request of ``directory``, write the datasets, and return the summary."""
@@ -33,7 +37,11 @@ def run(spark: SparkSession, directory: RunDirectory) -> dict[str, Any]:
     jvm.remove(spark, directory.summary)
     request = Request.from_json(jvm.read_json(spark, directory.request))
     planned = plan(spark, PlanFrames.read(spark, directory), request)
-    return publish(spark, directory, planned, summarise(planned, request))
+    try:
+        return publish(spark, directory, planned, summarise(planned, request))
+    finally:
+        # Spark compares every later query with all that are cached.
+        planned.forget()
 
 
 def publish(spark: SparkSession, directory: RunDirectory, planned: Planned, summary: dict[str, Any]) -> dict[str, Any]:
@@ -81,5 +89,5 @@ JOB = Job(
     usage="RUN_DIRECTORY [RUN_DIRECTORY ...]",
     run=_run_all,
     takes=range(1, sys.maxsize),
-    defaults=DEFAULTS,
+    defaults={**DEFAULTS, **GENERATED_CLASSES},
 )
