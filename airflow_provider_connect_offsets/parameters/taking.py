@@ -30,7 +30,9 @@ class TakesParameters:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own, fields = vars(cls), fields_of(*cls.parameters)
-        if "__init__" not in own and ("parameters" in own or "preset" in own):
+        # Airflow wraps the ``__init__`` of operators, and needs that of each; one that a mixin brings it does not wrap.
+        is_bare = not hasattr(cls.__init__, "__wrapped__")
+        if "__init__" not in own and ("parameters" in own or "preset" in own or is_bare):
             cls.__init__ = _init_of(cls)  # type: ignore[method-assign]
         inherited: Sequence[str] = getattr(cls, "template_fields", ())
         setattr(cls, "template_fields", tuple(dict.fromkeys((*inherited, *fields))))  # noqa: B010 - the operator's

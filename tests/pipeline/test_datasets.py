@@ -93,8 +93,8 @@ def test_a_default_yields_to_what_is_set(spark: SparkSession) -> None:
     ("words", "modules"),
     [
         (("SparkSession.builder", ".conf.set("), {"session"}),
-        # People's own files of offsets, and the history, which is a folder of files that are each whole.
-        ((".parquet(", ".write."), {"frames", "lists", "readiness_run"}),
+        # People's own files and tables of offsets, and the history, which is a folder of files that are each whole.
+        ((".parquet(", ".write."), {"frames", "lists", "readiness_run", "tables"}),
     ],
 )
 def test_all_jobs_share_it(words: tuple[str, ...], modules: set[str]) -> None:

@@ -138,7 +138,7 @@ def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_job(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """The usage names all jobs."""
     assert job.main(arguments) == 2
-    names = "plan,mirror-reset,translation,readiness,orphans,rehearsal"
+    names = "plan,replay,mirror-reset,translation,readiness,orphans,offset-changes,rehearsal"
     assert capsys.readouterr().err == f"usage: job.py {{{names}}} RUN_DIRECTORY ...\n"
 
 
@@ -184,6 +184,7 @@ def test_the_zip(tmp_path: Path) -> None:
         "paths.py",
         "readiness.py",
         "schemas.py",
+        "snapshots.py",
     ]
     assert shipping.job_path().is_file()
 
