@@ -62,6 +62,27 @@ def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> 
             raise _not_running(copying, error) from error
 
 
+def release(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> tuple[str, int | None] | None:
+    """Undo what the tasks of a run have left of a copy or rename; one whose original is deleted is finished.
+
+    Args:
+        copying, clients, journal, owner: As of :func:`copy`.
+
+    Returns:
+        A sentence about what was done, and how many partitions of the copy have an offset, None if there is no copy;
+        None for both if nothing was left.
+
+    Raises:
+        LeftStopped: The original could neither be restored nor be deleted; the message says what is stored.
+        StoreError: A system does not answer, or refuses; something may be left.
+    """
+    for one in (journal, journal.sibling(copying.new_name)):
+        if (left := recovery.release(one, owner, clients)) is not None:
+            message, record = left
+            return message, _stored(record) if record.state is SagaState.DONE else None
+    return None
+
+
 class CopiedOffsets(StartingOffsets):
     """Write the offsets at which the original is stopped as those of its copy."""
 
