@@ -8,6 +8,7 @@ from typing import Any
 from airflow_provider_connect_offsets.dags.ready import ready_dag
 from airflow_provider_connect_offsets.operators.existence import (
     ApproveCopyOperator,
+    CheckCopyOperator,
     CopyConnectorOperator,
     ReleaseCopyOperator,
 )
@@ -41,7 +42,7 @@ def connector_offsets_copy(**values: Any) -> None:
     A copy (without `rename`) runs beside the original: what both read and write alike is delivered twice.
     """
     own = {name: values[name] for name in values if name not in ("approval", "dry_run")}
-    check: Any = CopyConnectorOperator(task_id="check", dry_run=True, **own)
+    check: Any = CheckCopyOperator(task_id="check", dry_run=values["dry_run"], **own, **RETRIES)
     approve = ApproveCopyOperator(
         task_id="approve",
         summary=check.output,

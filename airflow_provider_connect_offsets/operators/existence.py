@@ -100,12 +100,33 @@ class CopyConnectorOperator(_CopyOperator):
 
         what = self.copying()
         if self.given(CheckOnlyParams).dry_run:
-            checked = copy_check.check(what, connect.clients)
-            sentence = copy_check.described(what, checked)
+            sentence = copy_check.described(what, copy_check.check(what, connect.clients))
         else:
             count = copying.copy(what, connect.clients, connect.journal(what.connector), owner_of(context))
             sentence = copy_check.done(what, count)
             self.tell_copied(context, connect, what, count)
+        self.log.info("%s", sentence)
+        return sentence
+
+
+class CheckCopyOperator(_CopyOperator):
+    """Say what a copy or rename would do, and refuse what can't work; the first task of one.
+
+    What a dead run has left of either connector is undone before, or a half-copied connector would count as a name that
+    is taken; with ``dry_run`` nothing is changed. Returns in one sentence what would be done.
+    """
+
+    parameters: ClassVar[Models] = (*_CopyOperator.parameters, CheckOnlyParams)
+    ui_color = "#dbe7f3"
+
+    def step(self, connect: ConnectCluster, context: Context) -> str:
+        """Settle, and check."""
+        from airflow_provider_connect_offsets.operations.existence import copy_check, copying
+
+        what = self.copying()
+        if not self.given(CheckOnlyParams).dry_run:
+            copying.settle_left(what, connect.clients, connect.journal(what.connector), owner_of(context))
+        sentence = copy_check.described(what, copy_check.check(what, connect.clients))
         self.log.info("%s", sentence)
         return sentence
 

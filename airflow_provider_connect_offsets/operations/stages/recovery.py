@@ -114,6 +114,16 @@ def release(journal: Journal, owner: Owner, clients: Clients) -> tuple[str, Saga
     left = journal.left()
     if left is None or left[0].owner.run != owner.run:
         return None
+    return undo_left(journal, owner, clients)
+
+
+def undo_left(journal: Journal, owner: Owner, clients: Clients) -> tuple[str, SagaRecord] | None:
+    """Undo the unfinished saga that a dead run, whichever, has left in ``journal``; returns, raises as :func:`release`.
+
+    Raises :class:`Overlap` if the run is not dead.
+    """
+    if journal.left() is None:
+        return None
     with journal.claim(owner) as entry:
         message = recover(entry, Toward.BACK, clients)
         return None if message is None else (message, entry.record)

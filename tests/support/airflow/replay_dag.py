@@ -1,4 +1,4 @@
-"""A DAG of a user's own around the task group of a bounded replay, whose interval its Params give."""
+"""A DAG around the task group of a bounded replay, whose connector and interval the run's configuration gives."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from typing import Any
 
 from airflow_provider_connect_offsets import task_groups
 from airflow_provider_connect_offsets.dags.ready import ready_dag
-from airflow_provider_connect_offsets.task_groups.changes import REPLAY
+from airflow_provider_connect_offsets.parameters.change import ApprovalParams
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, SparkConnectionParams
 
 
-@ready_dag(*REPLAY, description="Deliver an interval once more")
+@ready_dag(
+    ApprovalParams, ConnectorConnectionParams, SparkConnectionParams, description="Deliver an interval once more"
+)
 def interval_replay(**values: Any) -> None:
     """Deliver the records of an interval once more."""
-    task_groups.bounded_replay(**values)
+    of_run = {name: f"{{{{ dag_run.conf.{name} }}}}" for name in ("connector", "begins", "ends")}
+    task_groups.bounded_replay(**of_run, **values)
