@@ -276,11 +276,11 @@ class PoisonedSink:
             yield entry
 
     def _settled(self) -> bool:
-        """Settle what a dead run has left; returns whether this run has resumed the sink before."""
+        """Settle what a dead run has left; returns whether that, or this run before, may have resumed the sink."""
         recovery.undo_import(self.journal, self.owner, self.clients)
         with self.journal.claim(self.owner) as entry:
-            recovery.recover(entry, Toward.FORWARD, self.clients)
-        return self.journal.record_of(self.owner.run, _KEY) is not None
+            settled = recovery.recover(entry, Toward.FORWARD, self.clients)
+        return settled is not None or self.journal.record_of(self.owner.run, _KEY) is not None
 
     def _remove_reports(self) -> None:
         """Delete the topic of the reports; if that fails, it stays, which a warning says."""
