@@ -6,10 +6,16 @@ from datetime import timedelta
 from typing import Any
 
 from airflow_provider_connect_offsets.dags.ready import ready_dag
-from airflow_provider_connect_offsets.operators.existence import ApproveCopyOperator, CopyConnectorOperator
+from airflow_provider_connect_offsets.operators.existence import (
+    ApproveCopyOperator,
+    CheckCopyOperator,
+    CopyConnectorOperator,
+    ReleaseCopyOperator,
+)
 from airflow_provider_connect_offsets.parameters.change import ApprovalParams
 from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
 from airflow_provider_connect_offsets.parameters.copying import CopyParams
+from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, TEARDOWN, end
 
 
 @ready_dag(
@@ -30,20 +36,22 @@ def connector_offsets_copy(**values: Any) -> None:
     the copy would not find its offsets, a consumer group that both would share. Someone approves what it says (Required
     Actions). Then `copy` creates the copy STOPPED, writes and reads back its offsets, deletes the original (`rename`)
     or resumes it (`stop_original`), and gives the copy the state that the original had. If anything fails before that
-    deletion or resume, the original is as it was, and nothing is left of the copy.
+    deletion or resume, the original is as it was, and nothing is left of the copy; if `copy` is killed,
+    `release` sees to that.
 
     A copy (without `rename`) runs beside the original: what both read and write alike is delivered twice.
     """
     own = {name: values[name] for name in values if name not in ("approval", "dry_run")}
-    check = CopyConnectorOperator(task_id="check", dry_run=True, **own)
-    summary: Any = check.output
+    check: Any = CheckCopyOperator(task_id="check", dry_run=values["dry_run"], **own, **RETRIES)
     approve = ApproveCopyOperator(
         task_id="approve",
-        summary=summary,
+        summary=check.output,
         approval=values["approval"],
         plan_only=values["dry_run"],
         defaults=ApproveCopyOperator.REJECT,
         response_timeout=timedelta(hours=12),
     )
-    copy = CopyConnectorOperator(task_id="copy", retries=2, retry_delay=timedelta(seconds=10), **own)
-    check >> approve >> copy
+    copy = CopyConnectorOperator(task_id="copy", **own, **RETRIES)
+    check.as_setup() >> approve >> copy
+    release = ReleaseCopyOperator(task_id="release", **own, **TEARDOWN)
+    end(copy, release.as_teardown(setups=check, on_failure_fail_dagrun=True))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import AirflowSkipException
 
-from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
+from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest, LeftStopped
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.connector import ConnectorOperator
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
     from airflow_provider_connect_offsets.offsets.document import Offsets
+    from airflow_provider_connect_offsets.operations.existence.copy_check import Copying
 
 
 class CreateConnectorOperator(TellsChanges, ConnectorOperator):
@@ -55,7 +56,33 @@ class CreateConnectorOperator(TellsChanges, ConnectorOperator):
         return count
 
 
-class CopyConnectorOperator(TellsChanges, ConnectorOperator):
+class _CopyOperator(TellsChanges, ConnectorOperator):
+    """A task on a connector and its copy."""
+
+    parameters: ClassVar[Models] = (CopyParams, StepConnectionParams, WaitingParams)
+    template_fields_renderers: ClassVar[dict[str, str]] = {"config": "json"}
+
+    def copying(self) -> Copying:
+        """What is copied, and how; raises :class:`InvalidRequest`."""
+        from airflow_provider_connect_offsets.operations.existence.copy_check import Copying
+
+        given = self.given(CopyParams)
+        return Copying(
+            given.connector,
+            given.new_name,
+            given.overrides,
+            rename=given.rename,
+            stop_original=given.stop_original,
+        )
+
+    def tell_copied(self, context: Context, connect: ConnectCluster, what: Copying, count: int) -> None:
+        """Add the events of a copy that has offsets of ``count`` partitions, and of an original that is deleted."""
+        self.tell_existence(context, connect, what.new_name, count, kind=ChangeKind.CREATED)
+        if what.rename:
+            self.tell_existence(context, connect, what.connector, count, kind=ChangeKind.DELETED)
+
+
+class CopyConnectorOperator(_CopyOperator):
     """Create a connector with the settings and offsets of another one; with ``rename`` it takes that one's place.
 
     The copy is created STOPPED, gets the offsets of the original, which are read back, and then the state that the
@@ -64,31 +91,42 @@ class CopyConnectorOperator(TellsChanges, ConnectorOperator):
     The creation of the copy is an event of its asset, and so is the deletion of the original.
     """
 
-    parameters: ClassVar[Models] = (CopyParams, CheckOnlyParams, StepConnectionParams, WaitingParams)
-    template_fields_renderers: ClassVar[dict[str, str]] = {"config": "json"}
+    parameters: ClassVar[Models] = (*_CopyOperator.parameters, CheckOnlyParams)
     ui_color = "#e3f3d3"
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
         """Check, and copy."""
         from airflow_provider_connect_offsets.operations.existence import copy_check, copying
 
-        given = self.given(CopyParams)
-        what = copy_check.Copying(
-            given.connector,
-            given.new_name,
-            given.overrides,
-            rename=given.rename,
-            stop_original=given.stop_original,
-        )
+        what = self.copying()
         if self.given(CheckOnlyParams).dry_run:
-            checked = copy_check.check(what, connect.clients)
-            sentence = copy_check.described(what, checked)
+            sentence = copy_check.described(what, copy_check.check(what, connect.clients))
         else:
-            count = copying.copy(what, connect.clients, connect.journal(given.connector), owner_of(context))
+            count = copying.copy(what, connect.clients, connect.journal(what.connector), owner_of(context))
             sentence = copy_check.done(what, count)
-            self.tell_existence(context, connect, given.new_name, count, kind=ChangeKind.CREATED)
-            if given.rename:
-                self.tell_existence(context, connect, given.connector, count, kind=ChangeKind.DELETED)
+            self.tell_copied(context, connect, what, count)
+        self.log.info("%s", sentence)
+        return sentence
+
+
+class CheckCopyOperator(_CopyOperator):
+    """Say what a copy or rename would do, and refuse what can't work; the first task of one.
+
+    What a dead run has left of either connector is undone before, or a half-copied connector would count as a name that
+    is taken; with ``dry_run`` nothing is changed. Returns in one sentence what would be done.
+    """
+
+    parameters: ClassVar[Models] = (*_CopyOperator.parameters, CheckOnlyParams)
+    ui_color = "#dbe7f3"
+
+    def step(self, connect: ConnectCluster, context: Context) -> str:
+        """Settle, and check."""
+        from airflow_provider_connect_offsets.operations.existence import copy_check, copying
+
+        what = self.copying()
+        if not self.given(CheckOnlyParams).dry_run:
+            copying.settle_left(what, connect.clients, connect.journal(what.connector), owner_of(context))
+        sentence = copy_check.described(what, copy_check.check(what, connect.clients))
         self.log.info("%s", sentence)
         return sentence
 
@@ -97,6 +135,35 @@ class RenameConnectorOperator(CopyConnectorOperator):
     """Give a connector another name: a ``CopyConnectorOperator`` that deletes the original."""
 
     preset: ClassVar[dict[str, Any]] = {"rename": True}
+
+
+class ReleaseCopyOperator(_CopyOperator):
+    """Undo what a copy or rename of the same run has left: a teardown.
+
+    If its task was killed, the original is as it was, and nothing is left of the copy; a rename that has begun to
+    delete the original is finished. Returns a sentence that says what was done. A copy that exists then is an event of
+    its asset, as the task that began it has not told it.
+    """
+
+    ui_color = "#f3d3d3"
+
+    def execute(self, context: Context) -> str:
+        """Release; what could not be restored is tried again."""
+        with failing_clearly(except_for=LeftStopped), self._open() as connect:
+            return self.step(connect, context)
+
+    def step(self, connect: ConnectCluster, context: Context) -> str:
+        """Undo, or finish."""
+        from airflow_provider_connect_offsets.operations.existence import copying
+
+        what = self.copying()
+        left = copying.release(what, connect.clients, connect.journal(what.connector), owner_of(context))
+        if left is None:
+            return "Nothing was left to undo."
+        message, count = left
+        if count is not None:
+            self.tell_copied(context, connect, what, count)
+        return message
 
 
 class ApproveCopyOperator(TakesParameters, AskOperator):

@@ -10,13 +10,14 @@ from airflow.sdk import TaskGroup
 from airflow_provider_connect_offsets.operators.poison import (
     ApprovePoisonSkipOperator,
     FindPoisonRecordOperator,
+    ReleasePoisonedSinkOperator,
     SkipPoisonRecordOperator,
 )
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.poison import PoisonedSinkParams, SkipApprovalParams
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, WaitingParams
-from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, Task, task_group
+from airflow_provider_connect_offsets.task_groups.wiring import RETRIES, TEARDOWN, Task, end, task_group
 
 #: What the trigger form shows.
 POISON = (PoisonedSinkParams, SkipApprovalParams, ConnectorConnectionParams)
@@ -24,12 +25,13 @@ POISON = (PoisonedSinkParams, SkipApprovalParams, ConnectorConnectionParams)
 
 @task_group(*POISON, WaitingParams, PartParams, group_id="poison", approval_timeout=timedelta(hours=12))
 def skipped_poison_record(*, group_id: str, **values: Any) -> TaskGroup:
-    """Find, approve, skip: the record on which a failed sink stands.
+    """Find, approve, skip, outcome, and release as teardown: the record on which a failed sink stands.
 
     Every argument but ``approval_timeout`` and ``group_id`` may be a template. With ``approval``, exactly the records
     that were shown are skipped; if the sink fails on another one then, the run fails and names it. Without it, up to
     ``max_skips`` records are skipped one after the other. In a dry run, if the sink has not failed, after a rejection,
-    and after ``approval_timeout`` without an answer, nothing is skipped and the run is a success.
+    and after ``approval_timeout`` without an answer, nothing is skipped and the run is a success. However ``find`` and
+    ``skip`` end, also killed, ``release`` sees to it that the sink has its own configuration and is not left STOPPED.
     """
     with TaskGroup(group_id) as group:
         find = Task(task_id="find", operator=FindPoisonRecordOperator).make(values, **RETRIES)
@@ -45,4 +47,7 @@ def skipped_poison_record(*, group_id: str, **values: Any) -> TaskGroup:
             values, found=find.output, only_found=values["approval"], **RETRIES
         )
         find >> approve >> skip
+        # Without a setup, as the first task changes something already: the teardown runs however that one ends.
+        release = Task(task_id="release", operator=ReleasePoisonedSinkOperator).make(values, **TEARDOWN)
+        end(skip, release.as_teardown(on_failure_fail_dagrun=True))
     return group

@@ -18,7 +18,8 @@ from airflow_provider_connect_offsets.parameters.taking import accepted, documen
 
 #: How tasks that may be run again are retried.
 RETRIES: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
-_TEARDOWN: dict[str, Any] = {"retries": 10, "retry_delay": timedelta(seconds=10)}
+#: How a teardown is retried: it must get through.
+TEARDOWN: dict[str, Any] = {"retries": 10, "retry_delay": timedelta(seconds=10)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +112,15 @@ def wire(operation: Tasks, values: Mapping[str, Any], *, group_id: str) -> TaskG
         apply = operation.apply.make(values, run_uri=final_uri, digest=summary["digest"], **RETRIES)
         last >> apply
         if operation.restore:
-            restore = operation.restore.make(values, run_uri=run_uri, **_TEARDOWN)
-            apply >> restore.as_teardown(setups=setup, on_failure_fail_dagrun=True)
-            apply >> EmptyOperator(task_id="outcome")
+            restore = operation.restore.make(values, run_uri=run_uri, **TEARDOWN)
+            end(apply, restore.as_teardown(setups=setup, on_failure_fail_dagrun=True))
     return group
+
+
+def end(apply: Any, teardown: Any) -> None:
+    """End an operation with its teardown, and a leaf that is none, without which a failure would count as a success."""
+    apply >> teardown
+    apply >> EmptyOperator(task_id="outcome")
 
 
 def task_group(

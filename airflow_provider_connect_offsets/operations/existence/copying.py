@@ -62,6 +62,42 @@ def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> 
             raise _not_running(copying, error) from error
 
 
+def release(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> tuple[str, int | None] | None:
+    """Undo what the tasks of a run have left of a copy or rename; one whose original is deleted is finished.
+
+    Args:
+        copying, clients, journal, owner: As of :func:`copy`.
+
+    Returns:
+        A sentence about what was done, and how many partitions of the copy have an offset, None if there is no copy;
+        None for both if nothing was left.
+
+    Raises:
+        LeftStopped: The original could neither be restored nor be deleted; the message says what is stored.
+        StoreError: A system does not answer, or refuses; something may be left.
+    """
+    for one in _both(copying, journal):
+        if (left := recovery.release(one, owner, clients)) is not None:
+            message, record = left
+            return message, _stored(record) if record.state is SagaState.DONE else None
+    return None
+
+
+def settle_left(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> list[str]:
+    """Undo what dead runs have left of either connector, or finish a rename that has begun to delete the original.
+
+    Without that, a check would find a name that is taken by half a copy. Returns a sentence for each that was left, and
+    raises as :func:`release`; :class:`Overlap` if a run works on one of the two.
+    """
+    left = (recovery.undo_left(one, owner, clients) for one in _both(copying, journal))
+    return [one[0] for one in left if one is not None]
+
+
+def _both(copying: Copying, journal: Journal) -> tuple[Journal, Journal]:
+    """Return the journals of the original and of the copy: one of them has the saga."""
+    return journal, journal.sibling(copying.new_name)
+
+
 class CopiedOffsets(StartingOffsets):
     """Write the offsets at which the original is stopped as those of its copy."""
 

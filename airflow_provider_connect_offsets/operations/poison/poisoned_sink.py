@@ -126,6 +126,24 @@ class PoisonedSink:
                 raise NotSkipped(f"{named_skipped(self.skipped)} {error}") from error
         return SkippedRecords(tuple(self.skipped), found.sink)
 
+    def release(self) -> str | None:
+        """Undo what the tasks of the run have left unfinished: own configuration, state, and positions of the sink.
+
+        Returns:
+            A sentence about what was done; None if nothing was left.
+
+        Raises:
+            LeftStopped: They could not be restored; the message says what is stored.
+            StoreError: A system does not answer, or refuses; something may be left.
+        """
+        left = recovery.release(self.journal, self.owner, self.clients)
+        if left is None:
+            return None
+        self._reports.append(reports_topic(self.request.connector, cluster=self.clients.cluster))
+        self._remove_reports()
+        self.skipped.extend(self.kept.passed(observe_sink(self.clients, self.request.connector).positions))
+        return f"{named_skipped(self.skipped)} {left[0]}".lstrip()
+
     def _next(self, found: FoundRecords, allowed: set[Place] | None) -> list[FailedRecord]:
         """Return the records to skip now; raises :class:`NotSkipped` and :class:`PlanRefused`."""
         skipped, room = self.skipped, self.request.max_skips - len(self.skipped)
@@ -258,11 +276,11 @@ class PoisonedSink:
             yield entry
 
     def _settled(self) -> bool:
-        """Settle what a dead run has left; returns whether this run has resumed the sink before."""
+        """Settle what a dead run has left; returns whether that, or this run before, may have resumed the sink."""
         recovery.undo_import(self.journal, self.owner, self.clients)
         with self.journal.claim(self.owner) as entry:
-            recovery.recover(entry, Toward.FORWARD, self.clients)
-        return self.journal.record_of(self.owner.run, _KEY) is not None
+            settled = recovery.recover(entry, Toward.FORWARD, self.clients)
+        return settled is not None or self.journal.record_of(self.owner.run, _KEY) is not None
 
     def _remove_reports(self) -> None:
         """Delete the topic of the reports; if that fails, it stays, which a warning says."""

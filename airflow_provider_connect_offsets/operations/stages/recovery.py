@@ -100,6 +100,35 @@ def recover(entry: JournalEntry, toward: Toward, *clients: Clients) -> str | Non
     return message
 
 
+def release(journal: Journal, owner: Owner, clients: Clients) -> tuple[str, SagaRecord] | None:
+    """Undo, for a teardown, the saga that the tasks of the owner's run have left unfinished; else do nothing.
+
+    What another run has left, or is doing, is not touched: a run that changed nothing must not fail for it.
+
+    Returns:
+        A sentence about what was done, and the settled saga; None if the run has left nothing.
+
+    Raises:
+        As :func:`recover`.
+    """
+    left = journal.left()
+    if left is None or left[0].owner.run != owner.run:
+        return None
+    return undo_left(journal, owner, clients)
+
+
+def undo_left(journal: Journal, owner: Owner, clients: Clients) -> tuple[str, SagaRecord] | None:
+    """Undo the unfinished saga that a dead run, whichever, has left in ``journal``; returns, raises as :func:`release`.
+
+    Raises :class:`Overlap` if the run is not dead.
+    """
+    if journal.left() is None:
+        return None
+    with journal.claim(owner) as entry:
+        message = recover(entry, Toward.BACK, clients)
+        return None if message is None else (message, entry.record)
+
+
 def undo_import(journal: Journal, owner: Owner, clients: Clients) -> str | None:
     """Undo what a dead import has left of the connector of ``journal``.
 

@@ -1,6 +1,15 @@
 """The record on which a failed sink stands: found, kept, shown, and skipped."""
 
 from airflow_provider_connect_offsets.operators.poison.approve import ApprovePoisonSkipOperator
-from airflow_provider_connect_offsets.operators.poison.skip import FindPoisonRecordOperator, SkipPoisonRecordOperator
+from airflow_provider_connect_offsets.operators.poison.skip import (
+    FindPoisonRecordOperator,
+    ReleasePoisonedSinkOperator,
+    SkipPoisonRecordOperator,
+)
 
-__all__ = ["ApprovePoisonSkipOperator", "FindPoisonRecordOperator", "SkipPoisonRecordOperator"]
+__all__ = [
+    "ApprovePoisonSkipOperator",
+    "FindPoisonRecordOperator",
+    "ReleasePoisonedSinkOperator",
+    "SkipPoisonRecordOperator",
+]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, Unsupported
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped, Unsupported
 from airflow_provider_connect_offsets.hooks.clients import Control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.runs import directory_of
@@ -36,7 +36,7 @@ class _PoisonOperator(TakesParameters, BaseOperator):
     preset: ClassVar[dict[str, Any]] = {"multiple_outputs": True}
     operator_extra_links = (ReportLink(),)
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> Any:
         """Do it, and write outcome and report, however it ends."""
         with failing_clearly(), self._opened(context) as sink:
             try:
@@ -158,6 +158,28 @@ class SkipPoisonRecordOperator(_PoisonOperator):
         skipped = sink.skip(approved=approved)
         result = PoisonResult.SKIPPED if skipped.places else PoisonResult.HEALTHY
         return result, skipped.sentence, list(skipped.places)
+
+
+class ReleasePoisonedSinkOperator(_PoisonOperator):
+    """Undo what a search or skip of the same run has left: a teardown.
+
+    If its task was killed, the sink gets its own configuration and its state again, and stands where it stood, or past
+    records that were skipped already. Returns a sentence that says what was done.
+    """
+
+    preset: ClassVar[dict[str, Any]] = {"multiple_outputs": False}
+    ui_color = "#f3d3d3"
+
+    def execute(self, context: Context) -> Any:
+        """Release."""
+        from airflow_provider_connect_offsets.workspace.poison import PoisonResult
+
+        with failing_clearly(except_for=LeftStopped), self._opened(context) as sink:
+            message = sink.release()
+            if message is None:
+                return "Nothing was left to undo."
+            self._publish(sink, PoisonResult.FAILED, message, sink.skipped)
+        return message
 
 
 def report_of_poison(directory: PoisonDirectory) -> str:

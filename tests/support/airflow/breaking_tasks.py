@@ -22,10 +22,14 @@ from unittest.mock import patch
 from airflow.sdk import DAG
 
 from airflow_provider_connect_offsets import dags
+from airflow_provider_connect_offsets.operators.replay.made import ReplayIntervalOperator
+from tests.support.airflow.replay_dag import interval_replay
 
 BROKEN = "broken"
 # How often a task is tried again at most, and how soon: what is waited for here says nothing of the code.
 RETRIES, RETRY_DELAY = 1, timedelta(seconds=1)
+# How long a task may take whose operator has a limit of its own, and none of Airflow's.
+_LIMIT = timedelta(minutes=10)
 # Seconds after which a call that was over its time is answered all the same, in a thread that Airflow can't interrupt.
 _LATE = 2.0
 
@@ -40,8 +44,11 @@ class Fault(StrEnum):
 
 def breakable(dag_id: str) -> DAG:
     """A ready DAG whose tasks break as the run's configuration requests; many runs at once are allowed."""
-    dag: DAG = getattr(dags, dag_id)(max_active_runs=16)
+    make: Callable[..., DAG] = interval_replay if dag_id == interval_replay.__name__ else getattr(dags, dag_id)
+    dag = make(max_active_runs=16)
     for task in dag.tasks:
+        if isinstance(task, ReplayIntervalOperator):
+            task.execution_timeout = _LIMIT
         if task.execution_timeout is None:
             raise ValueError(f"{task.task_id} may take forever, so it can't time out")
         task.retries, task.retry_delay = min(task.retries or 0, RETRIES), RETRY_DELAY

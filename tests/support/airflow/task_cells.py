@@ -12,6 +12,7 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from tests.support.airflow.breaking_tasks import BROKEN, RETRIES, Fault, breakable
+from tests.support.airflow.connector_scenes import Copies, Groups, Poisons, Replays
 from tests.support.airflow.task_group_scenes import Failbacks, Failovers, Orphans
 from tests.support.airflow.task_runs import Ended, Runs
 from tests.support.airflow.task_scenes import Fleet, Resets, Scene, Sinks, Stands
@@ -23,10 +24,15 @@ SCENES: Mapping[str, tuple[type[Scene], int]] = {
     "connector_offsets_change": (Sinks, 2),
     "connector_offsets_fleet": (Fleet, 2),
     "connector_offsets_orphans": (Orphans, 1),
+    "connector_offsets_poison": (Poisons, 1),
+    "connector_offsets_copy": (Copies, 1),
+    "interval_replay": (Replays, 1),
+    "group_offsets_change": (Groups, 1),
     "mirror_failback": (Failbacks, 1),
 }
-# Its tasks are those of a failover, the same operators: each is broken by one of the faults, which take turns.
-_IN_TURN = frozenset({"mirror_failback"})
+# Their tasks are those of a failover, of a fleet, or wired as those of a change: each is broken by one of the faults,
+# which take turns.
+_IN_TURN = frozenset({"mirror_failback", "interval_replay", "group_offsets_change"})
 
 
 _dag = cache(breakable)
@@ -52,7 +58,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Cell:
-    """A task that breaks; ``after_death``: the applying task was killed before, half-way and without a retry."""
+    """A task that breaks; ``after_death``: one that changes something was killed before, half-way and for good."""
 
     dag_id: str
     task: str
@@ -74,8 +80,9 @@ class Cell:
         writes = [1] * (RETRIES + 1) if self.is_lasting else [2]
         told = {self.task: {"fault": self.fault, "writes": writes}}
         if self.after_death:
-            midst = SCENES[self.dag_id][0].writes
-            told[Shape.of(self.dag_id).applies] = {"fault": Fault.KILLED, "writes": [midst, *[0] * RETRIES]}
+            scene = SCENES[self.dag_id][0]
+            midst, dies = scene.writes, scene.dies or Shape.of(self.dag_id).applies
+            told[dies] = {"fault": Fault.KILLED, "writes": [midst, *[0] * RETRIES]}
         return told
 
     @property

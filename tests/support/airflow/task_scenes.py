@@ -32,12 +32,14 @@ class Scene(ABC):
 
     after_death: how much stands where the task that applies was begun, and did not succeed. writes: of so many writes
     the last comes before the most is left to a teardown. is_planned_anew: whether a teardown that breaks then leaves
-    offsets that the next run is planned on, so that it undoes them, is refused, and has to be made anew.
+    offsets that the next run is planned on, so that it undoes them, is refused, and has to be made anew. dies: the task
+    that is killed for good before the teardown breaks; empty: the one that applies.
     """
 
     after_death = Stands.NONE
     is_planned_anew = False
     writes = 2
+    dies = ""
 
     @classmethod
     @abstractmethod
