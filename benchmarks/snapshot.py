@@ -2,8 +2,7 @@
 
 One real Connect worker has 500 stopped connectors with two partitions each, so that no consumer takes part in the
 times. Both read the same: configuration, state and offsets of each connector, and nothing else (no log ends). Then all
-offsets are moved, the next snapshot is compared on Spark, and the first one restored for some of them, and
-each offset is checked::
+offsets are moved, the next snapshot is compared on Spark, and the first one restored, and each offset is checked::
 
     make bench
 """
@@ -54,7 +53,7 @@ def main() -> int:
     """Print the times; fails if an offset was lost or 500 connectors take 10 s or more."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--connectors", type=int, default=500)
-    parser.add_argument("--restored", type=int, default=100, help="how many of them are restored")
+    parser.add_argument("--restored", type=int, help="how many of them are restored; all by default")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     with Sandbox() as sandbox, tempfile.TemporaryDirectory() as scratch:
@@ -70,7 +69,7 @@ def main() -> int:
         _alter(sandbox, names, LATER)
         changed, seconds = _timed(work.compared, first)
         print(f"comparison on Spark: {seconds:.1f} s", flush=True)
-        some = names[: options.restored]
+        some = names[: options.restored]  # None: all
         restored, parts = work.restored(first, "|".join(some))
         took = ", ".join(f"{part} {seconds:.1f} s" for part, seconds in parts.items())
         print(f"restore of {len(some)}, {MAX_DOWN} at once: {took}", flush=True)

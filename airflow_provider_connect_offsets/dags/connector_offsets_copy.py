@@ -39,7 +39,7 @@ def connector_offsets_copy(**values: Any) -> None:
     deletion or resume, the original is as it was, and nothing is left of the copy; if `copy` is killed,
     `release` sees to that.
 
-    A copy (without `rename`) runs beside the original: what both read and write alike is delivered twice.
+    A copy (without `rename`) runs in addition to the original: what both read and write alike is delivered twice.
     """
     own = {name: values[name] for name in values if name not in ("approval", "dry_run")}
     check: Any = CheckCopyOperator(task_id="check", dry_run=values["dry_run"], **own, **RETRIES)

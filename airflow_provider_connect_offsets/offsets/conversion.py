@@ -98,7 +98,7 @@ def is_of_one_record(trace: str | None) -> bool:
     """Whether a task failed on one record: in a converter, a transformation, or as the sink itself reported it.
 
     ``trace``: the stack trace of the failed task. Anything else, such as a sink system that is down, is no failure of a
-    record, or can't be told from one.
+    record, or can't be distinguished from one.
     """
     return _OF_ONE_RECORD in (trace or "")
 

@@ -64,12 +64,12 @@ class Family:
     Attributes:
         name: The family's name in datasets.
         classes: Fully qualified classes of its source connectors.
-        settings: Names of settings that its rules read, beside those in ``kept_config.KEPT``; never one with a secret,
-            as datasets and reports have their values.
+        settings: Names of settings that its rules read, in addition to those in ``kept_config.KEPT``; never one with a
+            secret, as datasets and reports have their values.
         partition_keys: Keys of a source partition and the type of each; None if unknown.
         offset_keys: Keys of a source offset, likewise.
-        optional_keys: Keys that an offset may have beside ``offset_keys``, and the type of each; any other key is then
-            left unchecked, as releases of such connectors differ. None: an offset has exactly ``offset_keys``.
+        optional_keys: Keys that an offset may have in addition to ``offset_keys``, and the type of each; any other key
+            is then left unchecked, as releases of such connectors differ. None: an offset has exactly ``offset_keys``.
         has_positions: Whether offsets are positions in a Kafka log.
         why_no_position: The reason if they are not, as part of a message.
         without_offset: What the connector does without a stored offset, as part of a message.
@@ -143,14 +143,16 @@ class Family:
     def under(self, partition: JsonMap, config: Config, *, before: Config) -> JsonMap:
         """Return the source partition as a connector with settings ``config`` names it; ``before`` named it so far.
 
-        This base class knows Debezium's connectors, whose partitions have ``topic.prefix`` as ``server`` (Java class
-        ``io.debezium.connector.common.Partition`` and its subclasses), and leaves those of all others as they are.
+        This base class knows Debezium's connectors, also those without a family, whose partitions have ``topic.prefix``
+        as ``server``, MongoDB's as ``server_id`` (Java class ``io.debezium.connector.common.Partition`` and its
+        subclasses), and leaves those of all others as they are.
         """
         prefix, prior = plain(config, "topic.prefix"), before.get("topic.prefix")
         is_debezium = config.get("connector.class", "").startswith("io.debezium.")
-        if is_debezium and prefix and prior and partition.get("server") == prior:
-            return {**partition, "server": prefix}
-        return partition
+        if not (is_debezium and prefix and prior):
+            return partition
+        named = {field: prefix for field in ("server", "server_id") if partition.get(field) == prior}
+        return {**partition, **named}
 
     def check(self, partition: JsonMap, offset: JsonMap | None, config: Config) -> Iterator[Finding]:
         """Yield the findings against storing ``offset`` for ``partition`` (None: removing its offset)."""

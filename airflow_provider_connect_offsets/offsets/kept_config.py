@@ -19,8 +19,7 @@ KEPT = frozenset(
         "consumer.override.auto.offset.reset",
         "consumer.override.max.poll.records",
         "file",
-        # Which log of a database a connector reads, by which replication slot.
-        "database.dbname",
+        # How Debezium's connectors name their source partitions, and which replication slot they read.
         "database.server.name",
         "slot.name",
         "topic.prefix",

@@ -21,7 +21,7 @@ from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
 from airflow_provider_connect_offsets.offsets.requests.replay import ReplayRequest
 
-# What a MirrorSource writes beside records (MirrorSourceConfig; KIP-1031), and topics that it finds by itself.
+# What a MirrorSource writes in addition to records (MirrorSourceConfig; KIP-1031), and topics that it finds by itself.
 _QUIET_MIRROR = {
     "emit.offset-syncs.enabled": "false",
     "heartbeats.replication.enabled": "false",

@@ -87,11 +87,11 @@ class CopyConnectorOperator(_CopyOperator):
 
     The copy is created STOPPED, gets the offsets of the original, which are read back, and then the state that the
     original has. If anything fails before the original is deleted or resumed, the original is as it was, and nothing is
-    left of the copy. Needs Kafka 3.7 or later. Returns in one sentence what was done; with ``dry_run``, what would be.
+    left of the copy. Needs Kafka 3.7 or later. Returns in one sentence what was done; ``CheckCopyOperator`` says before
+    what would be.
     The creation of the copy is an event of its asset, and so is the deletion of the original.
     """
 
-    parameters: ClassVar[Models] = (*_CopyOperator.parameters, CheckOnlyParams)
     ui_color = "#e3f3d3"
 
     def step(self, connect: ConnectCluster, context: Context) -> str:
@@ -99,12 +99,9 @@ class CopyConnectorOperator(_CopyOperator):
         from airflow_provider_connect_offsets.operations.existence import copy_check, copying
 
         what = self.copying()
-        if self.given(CheckOnlyParams).dry_run:
-            sentence = copy_check.described(what, copy_check.check(what, connect.clients))
-        else:
-            count = copying.copy(what, connect.clients, connect.journal(what.connector), owner_of(context))
-            sentence = copy_check.done(what, count)
-            self.tell_copied(context, connect, what, count)
+        count = copying.copy(what, connect.clients, connect.journal(what.connector), owner_of(context))
+        self.tell_copied(context, connect, what, count)
+        sentence = copy_check.done(what, count)
         self.log.info("%s", sentence)
         return sentence
 
@@ -142,7 +139,7 @@ class ReleaseCopyOperator(_CopyOperator):
 
     If its task was killed, the original is as it was, and nothing is left of the copy; a rename that has begun to
     delete the original is finished. Returns a sentence that says what was done. A copy that exists then is an event of
-    its asset, as the task that began it has not told it.
+    its asset, as the task that began it added none.
     """
 
     ui_color = "#f3d3d3"
@@ -167,7 +164,7 @@ class ReleaseCopyOperator(_CopyOperator):
 
 
 class ApproveCopyOperator(TakesParameters, AskOperator):
-    """Ask a person whether a connector is to be copied or renamed, in the words of the ``dry_run`` (``summary``).
+    """Ask a person whether a connector is to be copied or renamed, in the words of ``CheckCopyOperator`` (``summary``).
 
     Without ``approval`` the run goes on at once; with ``plan_only``, and after a rejection, what follows is skipped.
     """

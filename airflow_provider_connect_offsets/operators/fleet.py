@@ -256,7 +256,7 @@ class RestoreFleetOperator(RestoreConnectorOffsetsOperator):
                 raise type(worst)(" ".join(map(str, failed))) from worst
         return " ".join(done) or f"Nothing was left to restore of {len(members)} {noun}s."
 
-    def told(self, context: Context, connect: ConnectCluster, outcome: Outcome, run: RunDirectory) -> None:
+    def add_event(self, context: Context, connect: ConnectCluster, outcome: Outcome, run: RunDirectory) -> None:
         """Add nothing: ``_tell_applied`` adds the events of all connectors."""
 
     def _tell_applied(self, context: Context, connect: ConnectCluster, runs: Iterable[RunDirectory]) -> None:

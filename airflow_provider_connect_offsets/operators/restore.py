@@ -27,7 +27,7 @@ class RestoreConnectorOffsetsOperator(TellsChanges, TakesParameters, BaseOperato
     """Undo what a change of the same run left unfinished: prior offsets, then the prior state.
 
     Does nothing if the change ended in order, applied or undone. A change that turns out applied is an event of the
-    connector's asset, as the task that began it has not told it. Meant as a teardown, with more retries than anything
+    connector's asset, as the task that began it added none. Meant as a teardown, with more retries than anything
     else in the DAG. Returns a sentence that says what was done.
     """
 
@@ -59,11 +59,11 @@ class RestoreConnectorOffsetsOperator(TellsChanges, TakesParameters, BaseOperato
         outcome.write(run.outcome)
         report_of(run)
         refuse_deleted(outcome)
-        self.told(context, connect, outcome, run)
+        self.add_event(context, connect, outcome, run)
         return outcome.message
 
-    def told(self, context: Context, connect: ConnectCluster, outcome: Outcome, run: RunDirectory) -> None:
-        """Add the event of a change that the task that began it has not told."""
+    def add_event(self, context: Context, connect: ConnectCluster, outcome: Outcome, run: RunDirectory) -> None:
+        """Add the event of a change that the task that began it did not add."""
         self.tell_outcome(context, connect, outcome, run)
 
 

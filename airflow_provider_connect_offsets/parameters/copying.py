@@ -69,9 +69,11 @@ class CopyParams(Parameters):
 
 
 class CheckOnlyParams(Parameters):
-    """Whether something is done at all."""
+    """Whether a check leaves everything as it is."""
 
-    dry_run: Flag = argument("Whether to check only, and return what would be done, in words.", default=False)
+    dry_run: Flag = argument(
+        "Whether nothing is changed, not even what a dead run has left of either connector.", default=False
+    )
 
 
 def _setting(value: Any) -> str | None:

@@ -13,6 +13,7 @@ from airflow_provider_connect_offsets.report import PoisonedRecords, poison_ques
 from airflow_provider_connect_offsets.workspace.layout import PoisonDirectory
 from airflow_provider_connect_offsets.workspace.poison import PoisonOutcome, PoisonResult
 from sandbox import Sandbox, wait_until
+from tests.support.airflow.asset_events import asset_events
 from tests.support.airflow.dag_runs import Ran
 from tests.support.flows.flows import Changer
 from tests.support.flows.poisoned import JSON, KEYS_ARE_TEXT, Poisoned, lines, rows
@@ -50,6 +51,8 @@ def test_a_run_skips_the_record_and_a_dry_run_names_it(sink: Poisoned, run_dag: 
     assert (done.state, _tasks(done)) == ("success", dict.fromkeys(HEALTHY, "success"))
     sink.wait_until_delivered(lines(0, 4))
     assert sink.settings == sink.config
+    [event] = asset_events(done.run).values()
+    assert (event["kind"], event["name"], event["records"]) == ("records_skipped", sink.name, 1)
     records = PoisonedRecords.read(PoisonDirectory(done.directory.uri))
     [line] = records.lines
     assert (line.offset, line.standing, line.value) == (2, "skipped", BROKEN)

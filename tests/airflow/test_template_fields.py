@@ -46,6 +46,12 @@ OPERATORS = {one.__name__: one for one in classes()}
 
 
 @pytest.mark.parametrize("name", sorted(OPERATORS))
+def test_airflow_can_make_a_task_of_each(name: str) -> None:
+    """It wraps the ``__init__`` that a class has of its own; one that only a mixin has would fail in every DAG."""
+    assert hasattr(OPERATORS[name].__init__, "__wrapped__")
+
+
+@pytest.mark.parametrize("name", sorted(OPERATORS))
 def test_template_fields_are_complete(name: str) -> None:
     """A form, an XCom or a variable may give any of them."""
     operator = OPERATORS[name]

@@ -41,7 +41,7 @@ def creator(sandbox: Sandbox, tmp_path: Path) -> Iterator[Changer]:
     spark: Any = None
     yield Changer(spark, tmp_path.as_uri(), sandbox.connect.url, sandbox.target, cluster, timeout=20)
     for name in sandbox.connect.connectors():
-        if name.startswith("created-"):
+        if name.startswith(("created-", "poisoned-")):
             sandbox.connect.delete(name)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,6 +26,7 @@ from airflow_provider_connect_offsets.saga.lease import Owner
 from sandbox import Sandbox
 from tests.support.faults.fault_table import Ending, Note
 from tests.support.faults.faulty_clients import Fault, Faults, Killed
+from tests.support.faults.moments import each_call
 from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.flows.existence import owner
 from tests.support.flows.group_changer import GroupChanger, PlainGroup
@@ -75,13 +75,9 @@ def test_broken_at_each_call(
     plan = read_plan(changer.plan(group.name, to, value, topics=group.topic, **selection)[0])
     counted = Faults()
     _apply(changer, plan, counted, owner())
-    moments = list(product(range(len(counted.calls)), (False, True)))
-    if not whole:
-        moments = moments[(place + int(os.environ["FAULT_SEED"])) % SHARE :: SHARE]
     endings: set[Ending] = set()
-    for number, (at, after) in enumerate(moments):
-        successor = SETTLING[(number + place) % len(SETTLING)]
-        faults = Faults(fault, at, after)
+    share = 1 if whole else SHARE
+    for faults, successor in each_call(fault, counted, place=place, share=share, successors=SETTLING):
         group.commit()
         with faults.naming(action, successor), faults.files(monkeypatch):
             endings |= _cell(changer, group, plan, action, faults, successor)

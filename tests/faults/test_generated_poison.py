@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from contextlib import ExitStack
 from enum import StrEnum
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,6 +14,7 @@ from airflow_provider_connect_offsets.saga.executor import Toward
 from sandbox import Sandbox
 from tests.support.faults.fault_table import Ending, Note
 from tests.support.faults.faulty_clients import Fault, Faults, Killed
+from tests.support.faults.moments import each_call
 from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.flows.flows import Changer
 from tests.support.flows.poisoned import BROKEN, CAST, GOOD, JSON, KEYS_ARE_TEXT, Poisoned, lines, rows
@@ -39,22 +36,11 @@ CELLS: list[tuple[Action, Fault]] = list(product(Action, FAULTS))
 NUMBERS = [str(number) for number in range(GOOD)]
 
 
-@pytest.fixture
-def changer(sandbox: Sandbox, tmp_path: Path) -> Iterator[Changer]:
-    """Opens clients; nothing is planned on Spark here, and nothing is left at the end."""
-    cluster = str(sandbox.target.cluster_id())
-    spark: Any = None
-    yield Changer(spark, tmp_path.as_uri(), sandbox.connect.url, sandbox.target, cluster, timeout=20)
-    for name in sandbox.connect.connectors():
-        if name.startswith("poisoned-"):
-            sandbox.connect.delete(name)
-
-
 @pytest.mark.parametrize(("action", "fault"), CELLS)
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_broken_at_each_call(
     sandbox: Sandbox,
-    changer: Changer,
+    creator: Changer,
     note_generated: Note,
     monkeypatch: pytest.MonkeyPatch,
     *,
@@ -64,16 +50,11 @@ def test_broken_at_each_call(
 ) -> None:
     """It has its own configuration and runs, or has failed on that record; the next attempt ends what was begun."""
     counted, place = Faults(), CELLS.index((action, fault))
-    _act(_ready(sandbox, changer, action), action, counted)
-    moments = list(product(range(len(counted.calls)), (False, True)))
-    if not whole:
-        moments = moments[(place + int(os.environ["FAULT_SEED"])) % SHARE :: SHARE]
+    _act(_ready(sandbox, creator, action), action, counted)
     endings: set[Ending] = set()
-    for number, (at, after) in enumerate(moments):
-        successor = (RecoveredBy.RETRY, RecoveredBy.PERSON)[(number + place) % 2]
-        faults = Faults(fault, at, after)
+    for faults, successor in each_call(fault, counted, place=place, share=1 if whole else SHARE):
         with faults.naming(action, successor), faults.files(monkeypatch):
-            endings |= _cell(_ready(sandbox, changer, action), action, faults, successor)
+            endings |= _cell(_ready(sandbox, creator, action), action, faults, successor)
     for ending in sorted(endings):
         note_generated(fault, action, "sink", ending)
 

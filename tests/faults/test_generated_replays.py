@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,7 @@ from airflow_provider_connect_offsets.workspace.replay import ReplayResult
 from sandbox import Sandbox
 from tests.support.faults.fault_table import Ending, Note
 from tests.support.faults.faulty_clients import Fault, Faults, Killed
+from tests.support.faults.moments import each_call
 from tests.support.faults.recovered_by import RecoveredBy
 from tests.support.flows.existence import owner
 from tests.support.flows.flows import Changer
@@ -52,13 +51,9 @@ def test_broken_at_each_call(
     """The interval is delivered in the end, and nothing is left, whoever ends what was begun."""
     counted, place = Faults(), FAULTS.index(fault)
     _act(sink, _planned(sink, by := owner()), counted, by)
-    moments = list(product(range(len(counted.calls)), (False, True)))
-    if not whole:
-        moments = moments[(place + int(os.environ["FAULT_SEED"])) % SHARE :: SHARE]
     endings: set[Ending] = set()
-    for number, (at, after) in enumerate(moments):
-        successor = list(RecoveredBy)[(number + place) % len(RecoveredBy)]
-        faults = Faults(fault, at, after)
+    share = 1 if whole else SHARE
+    for faults, successor in each_call(fault, counted, place=place, share=share, successors=list(RecoveredBy)):
         with faults.naming("bounded replay", successor), faults.files(monkeypatch):
             endings |= _cell(sink, faults, successor)
     for ending in sorted(endings):

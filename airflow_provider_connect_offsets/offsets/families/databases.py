@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from airflow_provider_connect_offsets.offsets.document import JsonMap
-from airflow_provider_connect_offsets.offsets.families.postgres import check_server
+from airflow_provider_connect_offsets.offsets.families.debezium import Debezium
 from airflow_provider_connect_offsets.offsets.family import Config, Family, Keys, error
 from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule
 
 _DEBEZIUM = "io.debezium.connector"
-_BY_SNAPSHOT_MODE = "snapshot.mode decides where it starts; initial reads all tables again"
 
 
 @dataclass(frozen=True, slots=True)
-class DebeziumMySql(Family):
+class DebeziumMySql(Debezium):
     """Debezium for MySQL and MariaDB: a binlog file and a position in it; with ``gtids``, these decide."""
 
     name: ClassVar[str] = "debezium_mysql"
@@ -29,19 +28,13 @@ class DebeziumMySql(Family):
         f"{_DEBEZIUM}.mysql.MySqlConnector",
         f"{_DEBEZIUM}.mariadb.MariaDbConnector",
     )
-    partition_keys: ClassVar[Keys] = {"server": str}
     offset_keys: ClassVar[Keys] = {"file": str, "pos": int}
     optional_keys: ClassVar[Keys] = {"gtids": str, "row": int, "event": int, "server_id": int, "ts_sec": int}
     why_no_position: ClassVar[str] = "its offsets are positions in the database's binlog, not in a Kafka log"
-    without_offset: ClassVar[str] = _BY_SNAPSHOT_MODE
-
-    def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
-        """Require the configured ``topic.prefix``."""
-        yield from check_server(partition, "server", config)
 
 
 @dataclass(frozen=True, slots=True)
-class DebeziumSqlServer(Family):
+class DebeziumSqlServer(Debezium):
     """Debezium for SQL Server: the LSN of a commit, and of a change within its transaction."""
 
     name: ClassVar[str] = "debezium_sqlserver"
@@ -50,11 +43,6 @@ class DebeziumSqlServer(Family):
     offset_keys: ClassVar[Keys] = {"commit_lsn": str}
     optional_keys: ClassVar[Keys] = {"change_lsn": str, "event_serial_no": int, "snapshot_completed": bool}
     why_no_position: ClassVar[str] = "its offsets are positions in SQL Server's transaction log, not in a Kafka log"
-    without_offset: ClassVar[str] = _BY_SNAPSHOT_MODE
-
-    def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
-        """Require the configured ``topic.prefix``."""
-        yield from check_server(partition, "server", config)
 
     def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
         """Require LSNs as SQL Server writes them; Debezium writes ``NULL`` where there is none."""
@@ -69,7 +57,7 @@ _SQL_SERVER_LSN = re.compile(r"[0-9a-f]{8}:[0-9a-f]{8}:[0-9a-f]{4}", re.IGNORECA
 
 
 @dataclass(frozen=True, slots=True)
-class DebeziumMongoDb(Family):
+class DebeziumMongoDb(Debezium):
     """Debezium for MongoDB: a resume token of the change stream, or the time of an entry of the oplog.
 
     The partition is ``server_id``; before Debezium 3.0 also ``rs``, the replica set.
@@ -77,16 +65,17 @@ class DebeziumMongoDb(Family):
 
     name: ClassVar[str] = "debezium_mongodb"
     classes: ClassVar[tuple[str, ...]] = (f"{_DEBEZIUM}.mongodb.MongoDbConnector",)
+    server_field: ClassVar[str] = "server_id"
+    partition_keys: ClassVar[Keys | None] = None
     offset_keys: ClassVar[Keys] = {}
     optional_keys: ClassVar[Keys] = {"sec": int, "ord": int, "resume_token": str, "initsync": bool}
     why_no_position: ClassVar[str] = "its offsets are resume tokens of MongoDB's change stream, not in a Kafka log"
-    without_offset: ClassVar[str] = _BY_SNAPSHOT_MODE
 
     def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
         """Require the configured ``topic.prefix``."""
-        if not isinstance(partition.get("server_id"), str):
+        if not isinstance(partition.get(self.server_field), str):
             yield error(Rule.WRONG_KEYS, "the partition must have the key server_id, a text; nothing would read it")
-        yield from check_server(partition, "server_id", config)
+        yield from Debezium.check_partition(self, partition, config)
 
     def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
         """Require a token, or a time."""
@@ -95,12 +84,11 @@ class DebeziumMongoDb(Family):
 
 
 @dataclass(frozen=True, slots=True)
-class DebeziumOracle(Family):
+class DebeziumOracle(Debezium):
     """Debezium for Oracle: a system change number (SCN), which is stored as a text."""
 
     name: ClassVar[str] = "debezium_oracle"
     classes: ClassVar[tuple[str, ...]] = (f"{_DEBEZIUM}.oracle.OracleConnector",)
-    partition_keys: ClassVar[Keys] = {"server": str}
     offset_keys: ClassVar[Keys] = {}
     optional_keys: ClassVar[Keys] = {
         "scn": str,
@@ -110,11 +98,6 @@ class DebeziumOracle(Family):
         "snapshot_completed": bool,
     }
     why_no_position: ClassVar[str] = "its offsets are Oracle's change numbers (SCN), not positions in a Kafka log"
-    without_offset: ClassVar[str] = _BY_SNAPSHOT_MODE
-
-    def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
-        """Require the configured ``topic.prefix``."""
-        yield from check_server(partition, "server", config)
 
     def check_offset(self, offset: JsonMap) -> Iterator[Finding]:
         """Require an SCN (LogMiner) or an LCR position (XStream), and digits in an SCN."""

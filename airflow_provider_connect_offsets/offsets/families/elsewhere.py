@@ -22,7 +22,7 @@ _OVERWRITES = (
     "repeated records."
 )
 _OWN_OFFSETS_WIN = (
-    "when it starts, it seeks to what it has written, whatever the group's offset says. A rewind has no effect until "
+    "when it starts, it seeks to what it has written, and ignores the group's offset. A rewind has no effect until "
     "that is removed, too."
 )
 _AT_LEAST_ONCE = (

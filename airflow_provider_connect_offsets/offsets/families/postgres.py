@@ -7,14 +7,13 @@ Sources: ``PostgresOffsetContext``, ``WalPositionLocator`` and ``PostgresConnect
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.document import JsonMap
-from airflow_provider_connect_offsets.offsets.family import MAX_OFFSET, Config, Family, Keys, error, plain
-from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule
+from airflow_provider_connect_offsets.offsets.families.debezium import Debezium, server_of
+from airflow_provider_connect_offsets.offsets.family import MAX_OFFSET, Config, Keys, plain
 
 _LSN = re.compile(r"([0-9A-F]{1,8})/([0-9A-F]{1,8})", re.IGNORECASE | re.ASCII)
 
@@ -46,24 +45,8 @@ def slot_of(config: Config) -> str | None:
     return plain(config, "slot.name", "debezium")
 
 
-def server_of(config: Config) -> str | None:
-    """Return the name in all source partitions of a Debezium connector; None if a config provider hides it.
-
-    ``topic.prefix``; before Debezium 2.0 ``database.server.name``.
-    """
-    return plain(config, "topic.prefix", config.get("database.server.name"))
-
-
-def check_server(partition: JsonMap, field: str, config: Config) -> Iterator[Finding]:
-    """Yield a finding if a partition is not one of the connector."""
-    named, configured = partition.get(field), server_of(config)
-    if isinstance(named, str) and configured is not None and named != configured:
-        message = f"the connector's topic.prefix is '{configured}', so it would never read an offset of '{named}'"
-        yield error(Rule.NOT_CONSUMED, message)
-
-
 @dataclass(frozen=True, slots=True)
-class DebeziumPostgres(Family):
+class DebeziumPostgres(Debezium):
     """It resumes with the transactions that commit at or after ``lsn``, as far as its replication slot has them.
 
     An offset of ``lsn`` alone makes it deliver such transactions from their first change on. With ``lsn_commit`` and
@@ -72,7 +55,6 @@ class DebeziumPostgres(Family):
 
     name: ClassVar[str] = "debezium_postgres"
     classes: ClassVar[tuple[str, ...]] = ("io.debezium.connector.postgresql.PostgresConnector",)
-    partition_keys: ClassVar[Keys] = {"server": str}
     offset_keys: ClassVar[Keys] = {"lsn": int}
     optional_keys: ClassVar[Keys] = {
         "lsn_proc": int,
@@ -99,7 +81,3 @@ class DebeziumPostgres(Family):
         """``server``, which is ``topic.prefix``."""
         server = server_of(config)
         return None if server is None else {"server": server}
-
-    def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
-        """Require the configured ``topic.prefix``."""
-        yield from check_server(partition, "server", config)

@@ -17,9 +17,8 @@ from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_do
 from airflow_provider_connect_offsets.operations.connector.direct import ResetOffsets, WriteOffsets
 from airflow_provider_connect_offsets.operations.existence.new_connector import (
     NewConnector,
-    installed,
+    checked,
     latest_warning,
-    refuse_invalid,
 )
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
 from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE, PriorState, alteration_in
@@ -57,8 +56,7 @@ def create(new: NewConnector, clients: Clients, journal: Journal, owner: Owner) 
     """
     if (done := created_by(journal, clients, owner)) is not None:
         return done
-    refuse_invalid(new, clients)
-    if (warning := latest_warning(installed(new.name, new.config, clients), new.offsets, clients)) is not None:
+    if (warning := latest_warning(checked(new, clients), new.offsets, clients)) is not None:
         log.warning("%s", warning)
     stages: list[Stage] = [
         CreateConnector(new.name, clients, new.config),

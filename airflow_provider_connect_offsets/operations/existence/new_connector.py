@@ -107,15 +107,21 @@ def latest_warning(info: ConnectorInfo, offsets: Offsets, clients: Clients) -> s
     )
 
 
-def refuse_invalid(new: NewConnector, clients: Clients) -> None:
-    """Raise :class:`InvalidRequest` for what can be refused before anything is created."""
+def checked(new: NewConnector, clients: Clients) -> ConnectorInfo:
+    """Return what it would be; raises :class:`InvalidRequest` for what can be refused before anything is created."""
     named = new.config.get("name", new.name)
     if named != new.name:
         raise InvalidRequest(f"Nothing was created: connector is {new.name!r}, but its configuration says {named!r}.")
-    family = installed(new.name, new.config, clients).family
+    info = installed(new.name, new.config, clients)
+    refuse_offsets(new, info)
+    return info
+
+
+def refuse_offsets(new: NewConnector, info: ConnectorInfo) -> None:
+    """Raise :class:`InvalidRequest` for an offset that its family refuses; ``info``: what it would be."""
     for entry in new.offsets:
         offset = None if entry.offset is None else parse_map(entry.offset)
-        for finding in family.check(parse_map(entry.partition), offset, new.config):
+        for finding in info.family.check(parse_map(entry.partition), offset, new.config):
             raise InvalidRequest(f"Nothing was created: {new.name!r}, partition {entry.partition}: {finding.message}.")
 
 

@@ -2,7 +2,7 @@
 
 The record is read from the committed position, where the converters' rules are known; otherwise, and where other
 records lie before it that were not delivered yet, the sink runs with one record a poll until it fails again, and
-Connect itself reports topic, partition and offset. Whatever else a sink fails for, nothing is skipped.
+Connect itself reports topic, partition and offset. If a sink fails for anything else, nothing is skipped.
 """
 
 from __future__ import annotations
@@ -288,6 +288,6 @@ class PoisonedSink:
             try:
                 if self.clients.logs is not None and topic in self.clients.logs.topics():
                     self.reader.delete_topic(topic)
-            except Exception:  # whatever happens, the search itself has ended
+            except Exception:  # of any client: the search itself has ended
                 log.warning("The topic %r is left: delete it. It has copies of records.", topic, exc_info=True)
         self._reports.clear()

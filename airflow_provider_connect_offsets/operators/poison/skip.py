@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_connect_offsets.assets import connector_asset
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped, Unsupported
 from airflow_provider_connect_offsets.hooks.clients import Control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.runs import directory_of
-from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, report_at, report_written
+from airflow_provider_connect_offsets.operators.shared.common import (
+    open_connect,
+    owner_of,
+    report_at,
+    report_written,
+    run_key,
+)
+from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
 from airflow_provider_connect_offsets.parameters.poison import ApprovedRecordsParams, PoisonedSinkParams
@@ -46,6 +54,7 @@ class _PoisonOperator(TakesParameters, BaseOperator):
                 raise
             self.log.info("%s", message)
             report = self._publish(sink, result, message, places)
+            self.published(context, sink, places)
         return {
             "connector": sink.request.connector,
             "result": result.value,
@@ -57,6 +66,9 @@ class _PoisonOperator(TakesParameters, BaseOperator):
     def done(self, sink: PoisonedSink) -> tuple[PoisonResult, str, list[Place]]:
         """Do it; returns how it ended, a sentence about it, and the records that it was done to."""
         raise NotImplementedError
+
+    def published(self, context: Context, sink: PoisonedSink, places: Sequence[Place]) -> None:
+        """Do what follows a success; nothing here."""
 
     @contextmanager
     def _opened(self, context: Context) -> Iterator[PoisonedSink]:
@@ -130,7 +142,7 @@ class FindPoisonRecordOperator(_PoisonOperator):
         return result, found.sentence, [one.place for one in found.records]
 
 
-class SkipPoisonRecordOperator(_PoisonOperator):
+class SkipPoisonRecordOperator(TellsChanges, _PoisonOperator):
     """Find the record on which a failed sink stands, keep it, skip exactly it, and resume the sink.
 
     Finds it as :class:`FindPoisonRecordOperator` does. If the sink fails on another record then, that one is found and
@@ -138,7 +150,7 @@ class SkipPoisonRecordOperator(_PoisonOperator):
     sink stands. Each record is kept before it is skipped, as the dataset ``poison_records`` in the run's directory.
 
     Skips nothing, and fails, if the sink has failed for anything else. Returns ``records``, those that were skipped,
-    ``result``, ``run_uri``, and the report.
+    ``result``, ``run_uri``, and the report. Skipped records are one event of the sink's asset.
     """
 
     parameters: ClassVar[Models] = (*_PoisonOperator.parameters, ApprovedRecordsParams)
@@ -158,6 +170,21 @@ class SkipPoisonRecordOperator(_PoisonOperator):
         skipped = sink.skip(approved=approved)
         result = PoisonResult.SKIPPED if skipped.places else PoisonResult.HEALTHY
         return result, skipped.sentence, list(skipped.places)
+
+    def published(self, context: Context, sink: PoisonedSink, places: Sequence[Place]) -> None:
+        """Add the event of the records that were skipped."""
+        if not places or sink.request.dry_run:
+            return
+        extra = {
+            "kind": ChangeKind.SKIPPED.value,
+            "name": sink.request.connector,
+            "run": run_key(context),
+            "run_uri": sink.kept.directory.uri,
+            "records_uri": sink.kept.directory.poison_records,
+            "records": len(places),
+            "partitions": len({(topic, number) for topic, number, _ in places}),
+        }
+        self.tell(context, extra, of=lambda: connector_asset(sink.clients.cluster, sink.request.connector))
 
 
 class ReleasePoisonedSinkOperator(_PoisonOperator):

@@ -31,6 +31,7 @@ class ChangeKind(StrEnum):
     CREATED = "connector_created"
     DELETED = "connector_deleted"
     GROUPS_MOVED = "groups_moved"
+    SKIPPED = "records_skipped"
 
 
 class TellsChanges:

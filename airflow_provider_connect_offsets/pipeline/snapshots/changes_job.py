@@ -103,9 +103,7 @@ def _judged(verdicts: DataFrame) -> dict[str, Any]:
 
 def _connector_lines(rows: DataFrame) -> list[dict[str, Any]]:
     """The first ``LISTED`` connectors: those with most changes that nobody expects, then those with most lag."""
-    odd = F.col("change").isin(
-        OffsetChange.VANISHED.value, OffsetChange.MOVED_BACK.value, OffsetChange.JUMPED.value, OffsetChange.STUCK.value
-    )
+    odd = F.col("change").isin([change.value for change in _UNEXPECTED])
     by_connector = rows.groupBy("connector").agg(
         F.first("state").alias("state"),
         F.first("family").alias("family"),

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 from tests.support.faults.faulty_clients import Fault, Faults
 from tests.support.faults.recovered_by import RecoveredBy
 
 
-def each_call(fault: Fault, counted: Faults, *, place: int, share: int) -> Iterator[tuple[Faults, RecoveredBy]]:
+def each_call(
+    fault: Fault,
+    counted: Faults,
+    *,
+    place: int,
+    share: int,
+    successors: Sequence[RecoveredBy] = (RecoveredBy.RETRY, RecoveredBy.PERSON),
+) -> Iterator[tuple[Faults, RecoveredBy]]:
     """Yield the fault before and after each call; with ``share`` only one in so many, another one in each run.
 
     Args:
@@ -18,7 +25,8 @@ def each_call(fault: Fault, counted: Faults, *, place: int, share: int) -> Itera
         counted: Without a fault; it has counted the calls.
         place: The number of the matrix's cell; others draw other calls.
         share: 1: all calls.
+        successors: Who comes afterwards, in turns.
     """
     moments = list(product(range(len(counted.calls)), (False, True)))
     for number, (at, after) in enumerate(moments[(place + int(os.environ["FAULT_SEED"])) % share :: share]):
-        yield Faults(fault, at, after), (RecoveredBy.RETRY, RecoveredBy.PERSON)[(number + place) % 2]
+        yield Faults(fault, at, after), successors[(number + place) % len(successors)]

@@ -20,6 +20,7 @@ MIRROR = {"source.cluster.alias": "a", "target.cluster.alias": "b"}
         ("mirror_source", {}, {"source.cluster.alias": "c"}, {"cluster": "source", "topic": "t", "partition": 0}, "c"),
         ("generic_source", DEBEZIUM, {"topic.prefix": "shop2"}, {"server": "shop"}, "shop2"),
         ("generic_source", DEBEZIUM, {"topic.prefix": "shop2"}, {"server": "other"}, "other"),
+        ("debezium_mongodb", DEBEZIUM, {"topic.prefix": "shop2"}, {"server_id": "shop", "rs": "r"}, "shop2"),
         ("generic_source", DEBEZIUM, {"topic.prefix": "${file:/a:b}"}, {"server": "shop"}, "shop"),
         ("generic_source", {**DEBEZIUM, "connector.class": "x"}, {"topic.prefix": "y"}, {"server": "shop"}, "shop"),
     ],

@@ -1,0 +1,39 @@
+"""What all of Debezium's connectors have in common: their source partitions are named by ``topic.prefix``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from airflow_provider_connect_offsets.offsets.document import JsonMap
+from airflow_provider_connect_offsets.offsets.family import Config, Family, Keys, error, plain
+from airflow_provider_connect_offsets.offsets.verdicts import Finding, Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Debezium(Family):
+    """A connector of Debezium.
+
+    Attributes:
+        server_field: Field of its source partitions that has ``topic.prefix``.
+    """
+
+    server_field: ClassVar[str] = "server"
+    partition_keys: ClassVar[Keys | None] = {"server": str}
+    without_offset: ClassVar[str] = "snapshot.mode decides where it starts; initial reads all tables again"
+
+    def check_partition(self, partition: JsonMap, config: Config) -> Iterator[Finding]:
+        """Require the configured ``topic.prefix``."""
+        named, configured = partition.get(self.server_field), server_of(config)
+        if isinstance(named, str) and configured is not None and named != configured:
+            message = f"the connector's topic.prefix is '{configured}', so it would never read an offset of '{named}'"
+            yield error(Rule.NOT_CONSUMED, message)
+
+
+def server_of(config: Config) -> str | None:
+    """Return the name in all source partitions of a Debezium connector; None if a config provider hides it.
+
+    ``topic.prefix``; before Debezium 2.0 ``database.server.name``.
+    """
+    return plain(config, "topic.prefix", config.get("database.server.name"))
