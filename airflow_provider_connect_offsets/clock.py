@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import tenacity
 from tenacity.retry import retry_base
 from tenacity.wait import wait_base
+
+Reading = TypeVar("Reading")
 
 # Waiting too long is downtime, so the wait is short at first and never longer than a tenth of a second.
 _SHORT = tenacity.wait_exponential(multiplier=0.02, max=0.1)
@@ -57,6 +59,13 @@ def retrying(
         before_sleep=before_sleep,
         retry_error_callback=_last_outcome,
     )
+
+
+def polled(
+    read: Callable[[], Reading], until: Callable[[Reading], bool], *, timeout: float, clock: Clock = SYSTEM_CLOCK
+) -> Reading:
+    """Repeat ``read`` until ``until`` accepts the result or ``timeout`` seconds have passed; return the last."""
+    return retrying(tenacity.retry_if_result(lambda reading: not until(reading)), timeout=timeout, clock=clock)(read)
 
 
 def _last_outcome(state: tenacity.RetryCallState) -> Any:

@@ -17,6 +17,8 @@ Callers catch by meaning, never by status code:
     │   ├── DatabaseFailed
     │   ├── UnknownConnector
     │   ├── RebalanceInProgress
+    │   ├── NotReconciled
+    │   ├── Conflict
     │   ├── NotStopped
     │   ├── StoreDamaged
     │   ├── Rejected
@@ -103,6 +105,14 @@ class UnknownConnector(StoreError):
 
 class RebalanceInProgress(StoreError):
     """The workers are rebalancing (HTTP 409); the call did nothing and may be repeated."""
+
+
+class NotReconciled(StoreError):
+    """Strimzi's operator does not act on a custom resource; the message says why, or for how long it did not."""
+
+
+class Conflict(StoreError):
+    """A resource of Kubernetes was changed since it was read (HTTP 409), so nothing was written; read it again."""
 
 
 class NotStopped(StoreError):

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import logging
 
+from airflow_provider_connect_offsets.clock import Clock, polled
 from airflow_provider_connect_offsets.connect.protocols import (
     ConnectorInfo,
     ConnectorOverview,
     ConnectorStatus,
     State,
+    StatusTest,
     TaskStatus,
     WriteReply,
 )
@@ -58,6 +60,10 @@ class GroupOffsets:
     def status(self, connector: str) -> ConnectorStatus:
         """Return STOPPED for a group without members or one that does not exist, else RUNNING, a task per member."""
         return _status(self._groups.state(connector))
+
+    def await_status(self, connector: str, until: StatusTest, *, timeout: float, clock: Clock) -> ConnectorStatus:
+        """Read the state until ``until`` accepts it or ``timeout`` seconds have passed; return the last."""
+        return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
 
     def stop(self, connector: str) -> None:
         """Require that the group has no members; raises :class:`NotStopped`."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
+from airflow_provider_connect_offsets.clock import Clock
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, family_of
 from airflow_provider_connect_offsets.offsets.kept_config import without_credentials
@@ -63,6 +64,10 @@ class ConnectorStatus:
         traces = [self.trace, *(task.trace for task in self.failed_tasks)]
         first = next((trace.strip().splitlines()[0] for trace in traces if trace and trace.strip()), "no trace")
         return without_credentials(first)
+
+
+#: Whether a status is the one that is waited for.
+StatusTest: TypeAlias = Callable[[ConnectorStatus], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +148,9 @@ class ConnectorControl(Protocol):
 
     def status(self, connector: str) -> ConnectorStatus:
         """Return the state of the connector and of its tasks."""
+
+    def await_status(self, connector: str, until: StatusTest, *, timeout: float, clock: Clock) -> ConnectorStatus:
+        """Return the first status that ``until`` accepts, or the last one after ``timeout`` seconds."""
 
     def stop(self, connector: str) -> None:
         """Request STOPPED."""

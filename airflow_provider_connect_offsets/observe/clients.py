@@ -12,8 +12,13 @@ from typing import Any, Protocol, TypeVar
 import tenacity
 from tenacity.retry import retry_base
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
-from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, OffsetStore
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, polled, retrying
+from airflow_provider_connect_offsets.connect.protocols import (
+    ConnectorControl,
+    ConnectorStatus,
+    OffsetStore,
+    StatusTest,
+)
 from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy
 from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
@@ -184,7 +189,11 @@ class Clients:
 
     def settle(self, read: Callable[[], Reading], *, until: Callable[[Reading], bool]) -> Reading:
         """Repeat ``read`` until ``until`` accepts the result or ``timeout`` seconds have passed; return the last."""
-        return self.retrying(tenacity.retry_if_result(lambda reading: not until(reading)))(read)
+        return polled(read, until, timeout=self.timeout, clock=self.clock)
+
+    def await_status(self, connector: str, until: StatusTest) -> ConnectorStatus:
+        """Return the first status that ``until`` accepts, or the last one after ``timeout`` seconds; store errors."""
+        return self.control.await_status(connector, until, timeout=self.timeout, clock=self.clock)
 
     def retrying(self, retry: retry_base) -> tenacity.Retrying:
         """Return attempts while ``retry`` accepts their results or errors, for up to ``timeout`` seconds.

@@ -9,14 +9,22 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, polled
 from airflow_provider_connect_offsets.connect.protocols import (
     ConnectorInfo,
     ConnectorOverview,
     ConnectorStatus,
     State,
-    TaskStatus,
+    StatusTest,
     WriteReply,
+)
+from airflow_provider_connect_offsets.connect.rest.bodies import (
+    info_of,
+    names_of,
+    overviews_of,
+    plugins_of,
+    reply_of,
+    status_of,
 )
 from airflow_provider_connect_offsets.connect.rest.calls import Transport
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
@@ -27,16 +35,12 @@ from airflow_provider_connect_offsets.exceptions import (
     InvalidInput,
     NotReady,
     OutcomeUnknown,
-    Rejected,
     Unsupported,
 )
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_rest
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, are_of_sink
 
 Read = TypeVar("Read")
-
-# Part of Connect's reply to a change if the connector does not implement ``alterOffsets``.
-_EXTERNALLY_MANAGED = "if this connector manages offsets externally"
 
 # Characters that Jetty (12, Kafka 4) refuses in paths, encoded or not.
 _JETTY_REFUSES = re.compile(r"[\x00-\x1f\x7f%\\]")
@@ -90,21 +94,25 @@ class ConnectRest:
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors, sorted."""
-        return self._read(Call("GET", "/connectors", "list the connectors"), _names)
+        return self._read(Call("GET", "/connectors", "list the connectors"), names_of)
 
     def overview(self) -> dict[str, ConnectorOverview]:
         """Return all connectors (KIP-465), but not those without a state yet or without their plugin."""
         call = Call("GET", "/connectors?expand=info&expand=status", "list the connectors with their states")
-        return self._read(call, _overviews)
+        return self._read(call, overviews_of)
 
     def info(self, connector: str) -> ConnectorInfo:
         """Return type and configuration, which has secrets: mask them before they leave the process."""
-        return self._read(_info_call(connector), _info)
+        return self._read(_info_call(connector), info_of)
 
     def status(self, connector: str) -> ConnectorStatus:
         """Return the state of the connector and of its tasks; waits for that of a connector that was just created."""
         call = _call("GET", connector, "/status", "read the state of")
-        return _shaped(call, _status, self._transport.send(call))
+        return _shaped(call, status_of, self._transport.send(call))
+
+    def await_status(self, connector: str, until: StatusTest, *, timeout: float, clock: Clock) -> ConnectorStatus:
+        """Read the state until ``until`` accepts it or ``timeout`` seconds have passed; return the last."""
+        return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
 
     def require_offset_changes(self) -> None:
         """Raise :class:`Unsupported` if the worker's Kafka is too old to change offsets."""
@@ -139,17 +147,17 @@ class ConnectRest:
         """
         body = changes.as_json()
         call = _call("PATCH", connector, "/offsets", "change the offsets of", body=body, needs=Feature.CHANGE_OFFSETS)
-        return self._read(call, _reply)
+        return self._read(call, reply_of)
 
     def reset_offsets(self, connector: str) -> WriteReply:
         """Remove all offsets; the connector must be STOPPED without tasks. Read back after any error."""
         return self._read(
-            _call("DELETE", connector, "/offsets", "reset the offsets of", needs=Feature.CHANGE_OFFSETS), _reply
+            _call("DELETE", connector, "/offsets", "reset the offsets of", needs=Feature.CHANGE_OFFSETS), reply_of
         )
 
     def plugins(self) -> dict[str, ConnectorType]:
         """Return the connector classes that are installed on the answering worker, with their types."""
-        return self._read(Call("GET", "/connector-plugins", "list the connector plugins"), _plugins)
+        return self._read(Call("GET", "/connector-plugins", "list the connector plugins"), plugins_of)
 
     def create(self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING) -> ConnectorInfo:
         """Create a connector.
@@ -170,13 +178,13 @@ class ConnectRest:
             self._require(Feature.CREATE_STOPPED)
             body["initial_state"] = initial_state.value
         call = Call("POST", "/connectors", f"create connector {name!r}", name, body)
-        return _shaped(call, _info, self._transport.send(call))
+        return _shaped(call, info_of, self._transport.send(call))
 
     def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
         """Replace the whole configuration; the state stays. Raises :class:`UnknownConnector` if there is none."""
         self.info(name)
         call = _call("PUT", name, "/config", "change the configuration of", body=dict(config))
-        return _shaped(call, _info, self._transport.send(call))
+        return _shaped(call, info_of, self._transport.send(call))
 
     def delete(self, name: str) -> None:
         """Delete a connector; the offsets of a source stay stored."""
@@ -250,44 +258,3 @@ def _shaped(call: Call, read: Callable[[Any], Read], body: Any) -> Read:
     except (InvalidDocument, AttributeError, KeyError, TypeError, ValueError) as error:
         text = f"Can't {call.purpose}: the answer is not one of Kafka Connect. Check the base URL."
         raise (OutcomeUnknown if call.changes else NotReady)(text) from error
-
-
-def _names(body: Any) -> list[str]:
-    if not isinstance(body, list):
-        raise TypeError("not a list of names")
-    return sorted(str(name) for name in body)
-
-
-def _overviews(body: Any) -> dict[str, ConnectorOverview]:
-    known = {name: one for name, one in body.items() if one["info"]["type"] in set(ConnectorType)}
-    return {name: ConnectorOverview(_info(one["info"]), _status(one["status"])) for name, one in known.items()}
-
-
-def _plugins(body: Any) -> dict[str, ConnectorType]:
-    kinds = set(ConnectorType)
-    return {str(one["class"]): ConnectorType(one["type"]) for one in body if one["type"] in kinds}
-
-
-def _info(body: Any) -> ConnectorInfo:
-    name, kind = body["name"], body["type"]
-    if kind not in set(ConnectorType):
-        raise Rejected(
-            f"The worker does not know whether connector {name!r} is a source or a sink (type {kind!r}): "
-            "most likely its plugin is not installed there."
-        )
-    return ConnectorInfo(name, ConnectorType(kind), dict(body["config"]))
-
-
-def _status(body: Any) -> ConnectorStatus:
-    connector = body["connector"]
-    tasks = tuple(
-        TaskStatus(int(task["id"]), State(task["state"]), str(task.get("worker_id", "")), task.get("trace"))
-        for task in sorted(body["tasks"], key=lambda task: int(task["id"]))
-    )
-    worker = str(connector.get("worker_id", ""))
-    return ConnectorStatus(State(connector["state"]), worker, tasks, connector.get("trace"))
-
-
-def _reply(body: Any) -> WriteReply:
-    message = str(body["message"])
-    return WriteReply(message, externally_managed=_EXTERNALLY_MANAGED in message)

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeAlias
 
+from airflow_provider_connect_offsets.clock import Clock, polled
 from airflow_provider_connect_offsets.connect.protocols import (
     ConnectorInfo,
     ConnectorOverview,
     ConnectorStatus,
     State,
+    StatusTest,
     TaskStatus,
 )
 from airflow_provider_connect_offsets.connect.storage.config_topic import ConfiguredConnector
@@ -128,6 +130,10 @@ class StorageControl:
                     log.warning("%s %r and all connectors after it are taken for running.", error, name)
                     break
         return statuses
+
+    def await_status(self, connector: str, until: StatusTest, *, timeout: float, clock: Clock) -> ConnectorStatus:
+        """Read the state until ``until`` accepts it or ``timeout`` seconds have passed; return the last."""
+        return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
 
     def stop(self, connector: str) -> None:
         """Require that no worker runs the connector; raises as :meth:`refuse_running`."""

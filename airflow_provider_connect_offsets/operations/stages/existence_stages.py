@@ -95,9 +95,7 @@ class CreateConnector(ExistenceStage):
         """Create it; raises :class:`Rejected` for an invalid configuration, and other store errors."""
         del captured
         registry_of(self._clients).create(self.subject, self._config, initial_state=State.STOPPED)
-        status = self._clients.settle(
-            lambda: self._clients.control.status(self.subject), until=lambda observed: observed.is_stopped
-        )
+        status = self._clients.await_status(self.subject, lambda observed: observed.is_stopped)
         if not status.is_stopped:
             raise NotApplied(f"{self.subject!r} was created to be STOPPED, and is {status.state}.")
         return Done()

@@ -44,7 +44,7 @@ def lasting_status(clients: Clients, connector: str) -> ConnectorStatus:
         NotStopped: It stays UNASSIGNED or RESTARTING for ``clients.timeout`` seconds.
         StoreError: Connect does not answer, or refuses.
     """
-    status = clients.settle(lambda: clients.control.status(connector), until=lambda one: one.state not in _TRANSIENT)
+    status = clients.await_status(connector, lambda one: one.state not in _TRANSIENT)
     if status.state in _TRANSIENT:
         raise NotStopped(
             f"{connector!r} has been {status.state} for {clients.timeout:.0f} s: no worker runs it, so the state that "
@@ -67,7 +67,7 @@ def stop(clients: Clients, connector: str) -> None:
 
 def await_stopped(clients: Clients, connector: str) -> None:
     """Wait until a connector that was requested to stop is stopped; raises as :func:`stop` does."""
-    status = clients.settle(lambda: clients.control.status(connector), until=lambda one: one.is_stopped)
+    status = clients.await_status(connector, lambda one: one.is_stopped)
     refuse_unless_in(status, connector, State.STOPPED, timeout=clients.timeout)
     group = clients.control.info(connector).group_id
     if group is None or clients.groups is None:
@@ -106,9 +106,7 @@ def await_state(
     clients: Clients, connector: str, state: State, *, tasks: int | None = None, may_fail: bool = False
 ) -> ConnectorStatus:
     """Wait until a connector has the requested state; raises as :func:`restore_state` does."""
-    status = clients.settle(
-        lambda: clients.control.status(connector), until=lambda one: one.has_failed or is_in(one, state, tasks=tasks)
-    )
+    status = clients.await_status(connector, lambda one: one.has_failed or is_in(one, state, tasks=tasks))
     if may_fail and status.has_failed:
         return status
     refuse_failed(status, connector, state)

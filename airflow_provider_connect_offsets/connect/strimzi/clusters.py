@@ -1,0 +1,106 @@
+"""Which ``KafkaConnect`` or ``KafkaMirrorMaker2`` a client works on, and where its connectors stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
+from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed, places_in
+from airflow_provider_connect_offsets.connect.strimzi.resources import (
+    CLUSTER_LABEL,
+    CustomResource,
+    ResourceKind,
+)
+from airflow_provider_connect_offsets.exceptions import InvalidInput, UnknownConnector, Unsupported
+from airflow_provider_connect_offsets.offsets.families import ConnectorType
+
+_CLUSTERS = {one.title: one for one in (ResourceKind.CONNECT, ResourceKind.MIRROR_MAKER)}
+
+
+class StrimziCluster:
+    """A cluster of Connect workers, and the resources of its connectors.
+
+    Args:
+        api: The API server.
+        name: Name of its resource, ``kind/name``, or empty for the only one of the namespace.
+    """
+
+    def __init__(self, api: KubernetesApi, name: str) -> None:
+        self._api = api
+        self._name = name
+
+    @cached_property
+    def resource(self) -> CustomResource:
+        """The cluster's resource as it was first read; raises :class:`InvalidInput` if none or several fit."""
+        kind, _, name = self._name.rpartition("/")
+        if kind and kind not in _CLUSTERS:
+            raise InvalidInput(f"{self._name!r} names no cluster: a kind before '/' is one of {', '.join(_CLUSTERS)}.")
+        kinds = [_CLUSTERS[kind]] if kind else list(_CLUSTERS.values())
+        named = [(one, name) for one in kinds] if name else self._used()
+        found = [resource for one in named if (resource := self._api.find(*one)) is not None]
+        if len(found) == 1:
+            return found[0]
+        names = ", ".join(f"{one.kind.title}/{one.name}" for one in found)
+        there_is = f"more than one cluster ({names})" if found else "no KafkaConnect and no KafkaMirrorMaker2"
+        which = f"named {name!r}" if name else "with connectors"
+        raise InvalidInput(
+            f"In namespace {self._api.namespace!r} there is {there_is} {which}. "
+            "Name one in strimzi_cluster of the Connect connection, like my-connect or KafkaMirrorMaker2/my-mirror."
+        )
+
+    @property
+    def connector_kind(self) -> ResourceKind:
+        """Kind of the resources that its connectors stand in."""
+        is_mirror_maker = self.resource.kind is ResourceKind.MIRROR_MAKER
+        return ResourceKind.MIRROR_MAKER if is_mirror_maker else ResourceKind.CONNECTOR
+
+    def locate(self, connector: str) -> Place:
+        """Read where a connector stands; raises :class:`UnknownConnector`."""
+        if self.connector_kind is ResourceKind.MIRROR_MAKER:
+            return placed(self._api.read(ResourceKind.MIRROR_MAKER, self.resource.name), connector)
+        resource = self._api.find(ResourceKind.CONNECTOR, connector)
+        if resource is None:
+            raise UnknownConnector(
+                f"There is no KafkaConnector {connector!r} in namespace {self._api.namespace!r}. A connector without a "
+                "resource can't be changed through Strimzi."
+            )
+        if resource.cluster and resource.cluster != self.resource.name:
+            raise UnknownConnector(
+                f"{resource} belongs to KafkaConnect {resource.cluster!r}, by its label {CLUSTER_LABEL}, and not to "
+                f"{self.resource.name!r}."
+            )
+        return placed(resource, connector)
+
+    def places(self) -> Iterator[Place]:
+        """Read where all connectors of the cluster stand."""
+        if self.connector_kind is ResourceKind.MIRROR_MAKER:
+            yield from places_in(self._api.read(ResourceKind.MIRROR_MAKER, self.resource.name))
+            return
+        for resource in self._api.list(ResourceKind.CONNECTOR, cluster=self.resource.name):
+            yield from places_in(resource)
+
+    def plugins(self) -> dict[str, ConnectorType]:
+        """Return the connector classes in the status of a ``KafkaConnect``, with their types."""
+        resource = self._api.read(self.resource.kind, self.resource.name)
+        kinds = set(ConnectorType)
+        plugins = resource.status.get("connectorPlugins") or ()
+        return {str(one["class"]): ConnectorType(one["type"]) for one in plugins if one.get("type") in kinds}
+
+    def for_creation(self, connector: str) -> str:
+        """Return the name of the ``KafkaConnect``; raises :class:`Unsupported` for a ``KafkaMirrorMaker2``."""
+        if self.resource.kind is not ResourceKind.CONNECT:
+            raise Unsupported(
+                f"Nothing was changed: connector {connector!r} is created and deleted as a part of {self.resource}, "
+                "under spec.mirrors. Do that there."
+            )
+        return self.resource.name
+
+    def _used(self) -> list[tuple[ResourceKind, str]]:
+        """Return the clusters of the namespace that have a connector; a Role need not allow to list KafkaConnects."""
+        connects = {one.cluster for one in self._api.list(ResourceKind.CONNECTOR)} - {""}
+        mirrors = [one.name for one in self._api.list(ResourceKind.MIRROR_MAKER)]
+        return [
+            *((ResourceKind.CONNECT, name) for name in sorted(connects)),
+            *((ResourceKind.MIRROR_MAKER, name) for name in mirrors),
+        ]

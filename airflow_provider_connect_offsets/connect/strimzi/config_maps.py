@@ -1,0 +1,94 @@
+"""The ConfigMap through which Strimzi lists and alters offsets: one of ours, or one that the resource names already."""
+
+from __future__ import annotations
+
+from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import ConfigMap, KubernetesApi
+from airflow_provider_connect_offsets.connect.strimzi.places import Place
+from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource
+from airflow_provider_connect_offsets.exceptions import Rejected, UnknownConnector
+
+_OURS = {"app.kubernetes.io/managed-by": "airflow-provider-connect-offsets"}
+_SUFFIX = "-connect-offsets"
+_LONGEST_NAME = 253
+# The API server takes a ConfigMap of up to 1 MiB in all.
+_LARGEST = 1024 * 1024 - 16 * 1024
+
+
+def own_name(resource: CustomResource) -> str:
+    """Return the name of our ConfigMap of a resource."""
+    return resource.name[: _LONGEST_NAME - len(_SUFFIX)] + _SUFFIX
+
+
+class Documents:
+    """The texts of ConfigMaps that offset operations read and write; keys of others stay as they are."""
+
+    def __init__(self, api: KubernetesApi) -> None:
+        self._api = api
+        self._prior: dict[tuple[str, str], str | None] = {}
+
+    def clear(self, place: Place) -> None:
+        """Remove the text of an earlier listing from our ConfigMap, so that only a new one can be read from it."""
+        name = place.config_map("listOffsets")
+        if name == own_name(place.resource) and self._ours(name) is not None:
+            self._api.write_texts(name, {place.key: None})
+
+    def listed(self, place: Place) -> str | None:
+        """Return the text that was listed; None if the ConfigMap or its key is gone."""
+        found = self._api.config_map(place.config_map("listOffsets"))
+        return None if found is None else found.data.get(place.key)
+
+    def write(self, place: Place, text: str) -> None:
+        """Write the text that is to be altered; raises :class:`Rejected` if no ConfigMap can hold it."""
+        size = len(text.encode())
+        if size > _LARGEST:
+            raise Rejected(
+                f"Nothing was changed: the offsets of connector {place.connector!r} take {size:,} bytes, and a "
+                "ConfigMap holds 1 MiB. Change fewer partitions at once, or use control=strimzi+rest."
+            )
+        name = place.config_map("alterOffsets")
+        found = self._ours(name) if name == own_name(place.resource) else self._api.config_map(name)
+        if found is None:
+            self._api.create_config_map(ConfigMap(name, {place.key: text}, _OURS))
+            return
+        if not _is_ours(found):
+            self._prior.setdefault((name, place.key), found.data.get(place.key))
+        self._api.write_texts(name, {place.key: text})
+
+    def is_written(self, place: Place, text: str) -> bool:
+        """Whether the text that is to be altered is still there."""
+        found = self._api.config_map(place.config_map("alterOffsets"))
+        return found is not None and found.data.get(place.key) == text
+
+    def restore(self) -> None:
+        """Write the earlier texts of ConfigMaps that the resources named themselves."""
+        while self._prior:
+            (name, key), text = self._prior.popitem()
+            try:
+                self._api.write_texts(name, {key: text})
+            except UnknownConnector:
+                continue  # someone has deleted it meanwhile
+
+    def remove(self, resource: CustomResource) -> None:
+        """Delete our ConfigMap of a resource, if there is one."""
+        name = own_name(resource)
+        found = self._api.config_map(name)
+        if found is not None and _is_ours(found):
+            self._api.delete_config_map(name)
+
+    def _ours(self, name: str) -> ConfigMap | None:
+        """Return our ConfigMap; raises :class:`Rejected` if someone else has one of that name."""
+        found = self._api.config_map(name)
+        if found is not None and not _is_ours(found):
+            raise Rejected(
+                f"Nothing was changed: the ConfigMap {name!r} is needed, and one of that name without the label "
+                f"{_label()} exists. Rename or delete it, or name another one in listOffsets and alterOffsets."
+            )
+        return found
+
+
+def _is_ours(config_map: ConfigMap) -> bool:
+    return _OURS.items() <= config_map.labels.items()
+
+
+def _label() -> str:
+    return "".join(f"{name}={value}" for name, value in _OURS.items())

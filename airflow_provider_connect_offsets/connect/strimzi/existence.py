@@ -1,0 +1,56 @@
+"""A connector's configuration as a ``KafkaConnector`` has it, to create one or to replace it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.strimzi.places import Place
+from airflow_provider_connect_offsets.connect.strimzi.resources import CLUSTER_LABEL, ResourceKind
+from airflow_provider_connect_offsets.exceptions import InvalidInput, Unsupported
+
+# A DNS subdomain (RFC 1123), as Kubernetes requires of the name of a resource.
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_NAME = 253
+# Settings that a KafkaConnector has as fields of their own; Strimzi refuses them in ``spec.config``.
+_CLASS, _TASKS = "connector.class", "tasks.max"
+
+
+def created_resource(name: str, config: Mapping[str, str], *, cluster: str, state: State) -> dict[str, Any]:
+    """Return the body of a ``KafkaConnector``; raises :class:`InvalidInput` for a name that no resource can have."""
+    if not _NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
+        raise InvalidInput(
+            f"Nothing was created: Kubernetes allows no resource {name!r}. Use lower-case letters, digits, '-' and '.'."
+        )
+    metadata = {"name": name, "labels": {CLUSTER_LABEL: cluster}}
+    return {"metadata": metadata, "spec": {**_settings(config), "state": state.value.lower()}}
+
+
+def replaced_config(place: Place, config: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the JSON patch that replaces a connector's configuration; a part of a flow: :class:`Unsupported`."""
+    if place.resource.kind is not ResourceKind.CONNECTOR:
+        raise Unsupported(
+            f"Nothing was changed: the settings of {place.connector!r} are in several parts of {place.resource}. "
+            "Change them there."
+        )
+    settings = _settings(config)
+    gone = [field for field in ("tasksMax",) if field in place.section and field not in settings]
+    return [
+        *({"op": "add", "path": place.pointer(field), "value": value} for field, value in settings.items()),
+        *({"op": "remove", "path": place.pointer(field)} for field in gone),
+    ]
+
+
+def _settings(config: Mapping[str, str]) -> dict[str, Any]:
+    own = {name: value for name, value in config.items() if name not in ("name", _CLASS, _TASKS)}
+    tasks = config.get(_TASKS)
+    counted = {} if tasks is None else {"tasksMax": _whole(tasks)}
+    return {"class": config.get(_CLASS, ""), **counted, "config": own}
+
+
+def _whole(tasks: str) -> int:
+    if not tasks.isdecimal():
+        raise InvalidInput(f"Nothing was created: {_TASKS} must be a whole number, not {tasks!r}.")
+    return int(tasks)

@@ -1,0 +1,75 @@
+"""What a client has added to resources for a while, and removes at its end."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from airflow_provider_connect_offsets.connect.strimzi.config_maps import own_name
+from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
+from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
+from airflow_provider_connect_offsets.connect.strimzi.places import Place, places_in, pointer
+from airflow_provider_connect_offsets.connect.strimzi.resources import NUDGE, REQUESTED_BY
+from airflow_provider_connect_offsets.exceptions import StoreError, UnknownConnector
+
+log = logging.getLogger(__name__)
+_FIELDS = ("listOffsets", "alterOffsets")
+
+
+class Leftovers:
+    """The resources that a client has touched: what is removed are its annotations, names of ConfigMaps, and those.
+
+    Args:
+        api: The API server.
+        locate: Reads a connector's place.
+        operations: The client's operations.
+    """
+
+    def __init__(self, api: KubernetesApi, locate: Callable[[str], Place], operations: OffsetOperations) -> None:
+        self._api = api
+        self._locate = locate
+        self._operations = operations
+        self._connectors: set[str] = set()
+
+    def expect(self, connector: str) -> None:
+        """Look at the resource of a connector at the end."""
+        self._connectors.add(connector)
+
+    def forget(self, connector: str) -> None:
+        """Do not look at it: it is deleted."""
+        self._connectors.discard(connector)
+
+    def remove(self) -> None:
+        """Remove everything; what fails is logged and left, since the change itself is over."""
+        try:
+            self._operations.restore()
+        except StoreError as error:
+            log.warning("%s Its earlier text was not restored.", error)
+        for connector in sorted(self._connectors):
+            try:
+                self._remove(connector)
+            except UnknownConnector as error:
+                log.info("%s There is nothing to remove.", error)
+            except StoreError as error:
+                log.warning("%s What was added to its resource is left there until the next change.", error)
+        self._connectors.clear()
+
+    def _remove(self, connector: str) -> None:
+        place = self._operations.quiet(connector)
+        patch = _removals(place)
+        if patch:
+            self._api.patch(place.resource, [*place.guards(), *patch])
+        resource = self._locate(connector).resource
+        named = {one.config_map(field) for one in places_in(resource) for field in _FIELDS}
+        if own_name(resource) not in named:
+            self._operations.remove_document(resource)
+
+
+def _removals(place: Place) -> list[dict[str, Any]]:
+    """Return the JSON patch that removes our annotations, and our ConfigMap's name from the connector's settings."""
+    own = own_name(place.resource)
+    fields = [place.pointer(field) for field in _FIELDS if place.config_map(field) == own]
+    ours = [name for name in (REQUESTED_BY, NUDGE) if name in place.resource.annotations]
+    paths = [*fields, *(pointer("metadata", "annotations", name) for name in ours)]
+    return [{"op": "remove", "path": path} for path in paths]

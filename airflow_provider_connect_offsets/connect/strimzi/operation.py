@@ -1,0 +1,275 @@
+"""Offset operations of Strimzi: an annotation asks for one, its removal or a condition answers.
+
+The order is Strimzi's contract (``AbstractConnectOperator``; the wait for the removal, and why a failed one is
+withdrawn, in docs/strimzi.md):
+
+1. Wait until the operator has acted on the resource, no operation stands, and no warning of an earlier one.
+2. Let the resource name a ConfigMap, in a change of its own; wait again.
+3. Annotate, on condition that the resource did not change since: then write nothing to it.
+4. The annotation is gone: done, whatever the status still says. A warning stands: failed.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import tenacity
+
+from airflow_provider_connect_offsets.clock import Clock, retrying
+from airflow_provider_connect_offsets.connect.strimzi.config_maps import Documents, own_name
+from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
+from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed
+from airflow_provider_connect_offsets.connect.strimzi.refusals import offset_warnings, refusal_of
+from airflow_provider_connect_offsets.connect.strimzi.resources import (
+    OFFSETS,
+    OFFSETS_OF,
+    REQUESTED_BY,
+    CustomResource,
+    ResourceKind,
+)
+from airflow_provider_connect_offsets.connect.strimzi.watching import awaited
+from airflow_provider_connect_offsets.exceptions import (
+    Conflict,
+    InvalidDocument,
+    NotReconciled,
+    OutcomeUnknown,
+    Rejected,
+    StoreError,
+    Unreachable,
+)
+from airflow_provider_connect_offsets.offsets.document import Offsets, load_json, parse_rest
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
+
+log = logging.getLogger(__name__)
+_BETWEEN_ATTEMPTS = tenacity.wait_exponential(multiplier=0.05, max=1.0)
+
+
+class OffsetOperation(StrEnum):
+    """The operations, as the annotation names them."""
+
+    LIST = "list"
+    ALTER = "alter"
+    RESET = "reset"
+
+
+@dataclass(frozen=True, slots=True)
+class Marker(JsonRecord):
+    """Which client of ours has asked for the operation that stands on a resource."""
+
+    client: str
+    operation: OffsetOperation
+    connector: str
+
+    @classmethod
+    def on(cls, resource: CustomResource) -> Marker | None:
+        """Return the marker that belongs to the standing operation; None if that is someone else's."""
+        annotations = resource.annotations
+        try:
+            marker = cls.from_json(json.loads(annotations.get(REQUESTED_BY, "")))
+        except (ValueError, TypeError, AttributeError):
+            return None
+        stands = annotations.get(OFFSETS), annotations.get(OFFSETS_OF, marker.connector)
+        return marker if stands == (marker.operation, marker.connector) else None
+
+
+class OffsetOperations:
+    """Carries out offset operations, one at a time.
+
+    Args:
+        api: The API server.
+        locate: Reads a connector's place.
+        timeout: Seconds to wait for each thing that the operator does.
+        clock: Measures them.
+    """
+
+    def __init__(self, api: KubernetesApi, locate: Callable[[str], Place], *, timeout: float, clock: Clock) -> None:
+        self._api = api
+        self._locate = locate
+        self._timeout = timeout
+        self._clock = clock
+        self._client = uuid.uuid4().hex
+        self._unfinished = False
+        self._documents = Documents(api)
+
+    def list(self, connector: str) -> Offsets:
+        """Return the offsets of a connector, in any state of it; raises :class:`NotReconciled` and store errors."""
+        text = self._repeated(connector, OffsetOperation.LIST)
+        try:
+            return parse_rest(load_json(text))
+        except (InvalidDocument, ValueError) as error:
+            raise Rejected(
+                f"What Strimzi listed of connector {connector!r} is no document of offsets: {error}"
+            ) from error
+
+    def alter(self, connector: str, changes: Offsets) -> None:
+        """Write offsets of a STOPPED connector; read back after any error but :class:`NotStopped`."""
+        self._repeated(connector, OffsetOperation.ALTER, json.dumps(changes.as_json(), ensure_ascii=False))
+
+    def reset(self, connector: str) -> None:
+        """Remove all offsets of a STOPPED connector; read back after any error but :class:`NotStopped`."""
+        self._repeated(connector, OffsetOperation.RESET)
+
+    def quiet(self, connector: str) -> Place:
+        """Wait until no operation stands on the resource, so that it may be changed, and return the place.
+
+        Raises:
+            Rejected: One stands that none of our clients has requested.
+            NotReconciled: One of another client of ours still stands at the timeout; it is withdrawn.
+        """
+        return self._settled(connector, _in_any_case)
+
+    def restore(self) -> None:
+        """Restore what was overwritten in ConfigMaps that are not ours."""
+        self._documents.restore()
+
+    def remove_document(self, resource: CustomResource) -> None:
+        """Delete our ConfigMap of a resource."""
+        self._documents.remove(resource)
+
+    def _repeated(self, connector: str, operation: OffsetOperation, text: str = "") -> str:
+        """Carry an operation out; again if someone changed the resource or deleted the ConfigMap meanwhile."""
+        attempts = retrying(
+            tenacity.retry_if_exception_type(Conflict),
+            timeout=self._timeout,
+            clock=self._clock,
+            wait=_BETWEEN_ATTEMPTS,
+        )
+        return str(attempts(self._once, connector, operation, text))
+
+    def _once(self, connector: str, operation: OffsetOperation, text: str) -> str:
+        place = self._named(connector, operation)
+        if operation is OffsetOperation.ALTER:
+            self._documents.write(place, text)
+        elif operation is OffsetOperation.LIST:
+            self._documents.clear(place)
+        self._annotate(place, operation)
+        self._await(place, operation, text)
+        listed = self._documents.listed(place) if operation is OffsetOperation.LIST else ""
+        if listed is None:
+            raise Conflict(f"The ConfigMap with the offsets of connector {connector!r} was deleted: list them again.")
+        return listed
+
+    def _named(self, connector: str, operation: OffsetOperation) -> Place:
+        """Let the resource name our ConfigMap where it names none, and return the place, ready to be annotated."""
+        place = self._ready(connector)
+        if operation is OffsetOperation.RESET:
+            return place
+        patch = [
+            {"op": "add", "path": place.pointer(field), "value": {way: {"name": own_name(place.resource)}}}
+            for field, way in (("listOffsets", "toConfigMap"), ("alterOffsets", "fromConfigMap"))
+            if not place.config_map(field)
+        ]
+        if patch:
+            self._api.patch(place.resource, [*place.guards(), *patch])
+            place = self._ready(connector)
+        return place
+
+    def _ready(self, connector: str) -> Place:
+        def is_ready(resource: CustomResource) -> bool:
+            return resource.is_observed and not offset_warnings(resource)
+
+        place = self._settled(connector, is_ready)
+        if not is_ready(place.resource):
+            raise NotReconciled(
+                f"Strimzi's operator did not act on {place.resource} in {self._timeout:g} s, so nothing was requested "
+                f"of it.{place.resource.said()} Is the operator running?"
+            )
+        return place
+
+    def _settled(self, connector: str, also: Callable[[CustomResource], bool]) -> Place:
+        """Wait until no operation stands and ``also`` holds; an operation of a client that is gone is withdrawn."""
+        if self._unfinished:  # interrupted while it waited
+            self._withdraw(connector)
+        resource = self._awaited(connector, lambda one: _is_free(one) and also(one))
+        if not _is_free(resource):
+            if self._withdraw(connector):
+                log.warning("%s: an operation of another client stood for %g s; withdrawn.", resource, self._timeout)
+            resource = self._awaited(connector, lambda one: _is_free(one) and also(one))
+            if not _is_free(resource):
+                raise NotReconciled(
+                    f"{resource}: offset operations of other clients follow each other; nothing was done."
+                )
+        return placed(resource, connector)
+
+    def _annotate(self, place: Place, operation: OffsetOperation) -> None:
+        marker = Marker(self._client, operation, place.connector)
+        of = {} if place.resource.kind is ResourceKind.CONNECTOR else {OFFSETS_OF: place.connector}
+        requested_by = json.dumps(marker.as_json())
+        self._unfinished = True
+        self._api.annotate(place.resource, {OFFSETS: operation.value, **of, REQUESTED_BY: requested_by})
+
+    def _await(self, place: Place, operation: OffsetOperation, text: str) -> None:
+        """Wait for the answer to an operation; raises the error that it means."""
+        purpose = f"{operation} the offsets of connector {place.connector!r}"
+        lost: type[StoreError] = NotReconciled if operation is OffsetOperation.LIST else OutcomeUnknown
+        try:
+            resource = self._awaited(place.connector, lambda one: not _stands(one) or bool(offset_warnings(one)))
+            warnings = offset_warnings(resource)
+            if not _stands(resource) or not self._withdraw(place.connector):
+                self._unfinished = False
+                return
+        except Unreachable as error:
+            raise lost(f"{error} Whether Strimzi could {purpose} is unknown.") from error
+        if not warnings:
+            raise lost(
+                f"Strimzi's operator did not {purpose} in {self._timeout:g} s ({resource}). The request was withdrawn."
+                f"{resource.said()} Is the operator running?"
+            )
+        if operation is OffsetOperation.ALTER and not self._documents.is_written(place, text):
+            raise Conflict(f"The ConfigMap that was to {purpose} was changed or deleted; try again.")
+        raise refusal_of(purpose, resource, warnings[0])
+
+    def _withdraw(self, connector: str) -> bool:
+        """Remove the standing operation; False if it is done meanwhile."""
+        attempts = retrying(
+            tenacity.retry_if_exception_type(Conflict), timeout=self._timeout, clock=self._clock, wait=_BETWEEN_ATTEMPTS
+        )
+
+        def remove() -> bool:
+            resource = self._locate(connector).resource
+            if stands := _stands(resource):
+                self._api.annotate(resource, {OFFSETS: None, OFFSETS_OF: None, REQUESTED_BY: None})
+            self._unfinished = False
+            return stands
+
+        return bool(attempts(remove))
+
+    def _awaited(self, connector: str, until: Callable[[CustomResource], bool]) -> CustomResource:
+        return awaited(
+            self._api,
+            lambda: self._locate(connector).resource,
+            until,
+            timeout=self._timeout,
+            clock=self._clock,
+        )
+
+
+def _in_any_case(resource: CustomResource) -> bool:
+    del resource
+    return True
+
+
+def _stands(resource: CustomResource) -> bool:
+    """Whether an offset operation stands on a resource."""
+    return OFFSETS in resource.annotations or OFFSETS_OF in resource.annotations
+
+
+def _is_free(resource: CustomResource) -> bool:
+    """Whether no operation stands; raises :class:`Rejected` for one that none of our clients has requested."""
+    if not _stands(resource):
+        return True
+    if Marker.on(resource) is None:
+        standing = {name: resource.annotations[name] for name in (OFFSETS, OFFSETS_OF) if name in resource.annotations}
+        texts = " and ".join(f"{name}: {value!r}" for name, value in standing.items())
+        remove = " ".join(f"{name}-" for name in standing)
+        raise Rejected(
+            f"Nothing was changed: {resource} already has the annotations {texts}, from someone else. Wait until the "
+            f"operator has removed them, or remove them: kubectl annotate -n {resource.namespace} "
+            f"{resource.kind.plural} {resource.name} {remove}"
+        )
+    return False

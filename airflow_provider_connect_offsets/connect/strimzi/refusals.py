@@ -1,0 +1,46 @@
+"""The meaning of a failed offset operation, by the condition that Strimzi's operator sets.
+
+Connect's own error body is not passed on. Sources: Strimzi's ``AbstractConnectOperator`` and ``KafkaConnectApiImpl``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from airflow_provider_connect_offsets.connect.strimzi.resources import Condition, CustomResource
+from airflow_provider_connect_offsets.exceptions import (
+    NotStopped,
+    OutcomeUnknown,
+    RebalanceInProgress,
+    Rejected,
+    StoreError,
+    UnknownConnector,
+)
+
+#: Reasons of conditions that are about offset operations.
+REASONS = frozenset({"ListOffsets", "AlterOffsets", "ResetOffsets", "ManageOffsets"})
+
+# Part of a condition's message → meaning, and what a person does.
+_MEANINGS: Mapping[str, tuple[type[StoreError], str]] = {
+    "not in STOPPED state": (NotStopped, "Stop the connector first, by spec.state."),
+    "returned 404": (UnknownConnector, "The Connect cluster has no such connector."),
+    "returned 409": (RebalanceInProgress, "The workers are rebalancing; try again."),
+    "returned 400": (
+        Rejected,
+        "Strimzi does not pass on Connect's reason: it is in the log of the Connect workers.",
+    ),
+    "returned 5": (OutcomeUnknown, "Whether anything was written must be read back."),
+}
+
+
+def offset_warnings(resource: CustomResource) -> list[Condition]:
+    """Return the standing conditions that are about offset operations."""
+    return [one for one in resource.conditions("Warning") if one.reason in REASONS]
+
+
+def refusal_of(purpose: str, resource: CustomResource, condition: Condition) -> StoreError:
+    """Return the error for a failed operation; ``purpose`` says what it was for: "alter the offsets of …"."""
+    for part, (kind, advice) in _MEANINGS.items():
+        if part in condition.message:
+            return kind(f"Strimzi can't {purpose} ({resource}): {condition} {advice}")
+    return Rejected(f"Strimzi can't {purpose} ({resource}): {condition}")

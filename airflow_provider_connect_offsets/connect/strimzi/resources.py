@@ -1,0 +1,148 @@
+"""Custom resources of Strimzi as values: their kinds, conditions and annotations.
+
+Sources: Strimzi's ``KafkaConnectorSpec``, ``KafkaMirrorMaker2Spec``, ``Status`` and ``ResourceAnnotations``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+GROUP = "kafka.strimzi.io"
+#: Newest first; which of them an API server serves, it is asked.
+VERSIONS = ("v1", "v1beta2")
+
+CLUSTER_LABEL = "strimzi.io/cluster"
+USE_RESOURCES = "strimzi.io/use-connector-resources"
+PAUSED = "strimzi.io/pause-reconciliation"
+#: Which offset operation the operator is to carry out: list, alter or reset.
+OFFSETS = "strimzi.io/connector-offsets"
+#: Of which connector of a KafkaMirrorMaker2.
+OFFSETS_OF = "strimzi.io/mirrormaker-connector"
+#: Ours, beside those two: which client requested the operation, as :class:`~.operation.Marker`.
+REQUESTED_BY = "airflow-provider-connect-offsets/requested-by"
+#: Ours: makes the operator look at the resource, whose state in Connect changed a moment after it last did.
+NUDGE = "airflow-provider-connect-offsets/look-again"
+#: Ours: ``spec.state`` was not set before a client of ours set it. A KafkaMirrorMaker2 has one for each connector.
+UNSET_STATE = "airflow-provider-connect-offsets/unset-state"
+
+
+class ResourceKind(Enum):
+    """Kinds of resources: the name of the kind, and in paths of the API."""
+
+    CONNECTOR = ("KafkaConnector", "kafkaconnectors")
+    MIRROR_MAKER = ("KafkaMirrorMaker2", "kafkamirrormaker2s")
+    CONNECT = ("KafkaConnect", "kafkaconnects")
+
+    @property
+    def title(self) -> str:
+        """Name of the kind, as in ``kind:``."""
+        return self.value[0]
+
+    @property
+    def plural(self) -> str:
+        """Name of the kind in paths of the API, and for ``kubectl``."""
+        return self.value[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition of a status, that stands (its ``status`` is True)."""
+
+    type: str
+    reason: str
+    message: str
+
+    def __str__(self) -> str:
+        """Reason and message, as people read them."""
+        return f"{self.reason}: {self.message}" if self.message else self.reason or self.type
+
+
+@dataclass(frozen=True, slots=True)
+class CustomResource:
+    """A custom resource, as the API server returned it."""
+
+    kind: ResourceKind
+    body: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        """ResourceKind, name and namespace, as messages name it."""
+        return f"{self.kind.title} {self.name!r} in namespace {self.namespace!r}"
+
+    @property
+    def _metadata(self) -> Mapping[str, Any]:
+        metadata: Mapping[str, Any] = self.body["metadata"]
+        return metadata
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self._metadata["name"])
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+        return str(self._metadata["namespace"])
+
+    @property
+    def uid(self) -> str:
+        """Its id: another one if it is deleted and created again."""
+        return str(self._metadata["uid"])
+
+    @property
+    def resource_version(self) -> str:
+        """Changes with every change of the resource."""
+        return str(self._metadata["resourceVersion"])
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """Its annotations."""
+        return self._metadata.get("annotations") or {}
+
+    @property
+    def cluster(self) -> str:
+        """The KafkaConnect that runs a KafkaConnector, by its label; empty without one."""
+        return str((self._metadata.get("labels") or {}).get(CLUSTER_LABEL, ""))
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """What is requested."""
+        return self.body.get("spec") or {}
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        """What the operator has observed."""
+        return self.body.get("status") or {}
+
+    @property
+    def is_observed(self) -> bool:
+        """True if the operator has acted on ``spec`` as it is now (annotations do not count)."""
+        return int(self.status.get("observedGeneration") or 0) >= int(self._metadata.get("generation") or 0)
+
+    @property
+    def is_paused(self) -> bool:
+        """True if the operator is told to leave it alone."""
+        return self.annotations.get(PAUSED, "").lower() == "true"
+
+    def conditions(self, kind: str) -> Iterator[Condition]:
+        """Yield the standing conditions of a type: ``Ready``, ``NotReady``, ``Warning``."""
+        for one in self.status.get("conditions") or ():
+            if one.get("type") == kind and one.get("status") == "True":
+                yield Condition(kind, str(one.get("reason") or ""), str(one.get("message") or ""))
+
+    def said(self) -> str:
+        """What the operator says of a resource that is not ready, as a sentence; empty if it says nothing."""
+        said = [*self.conditions("NotReady"), *self.conditions("Warning")]
+        return f" Its conditions: {'; '.join(map(str, said))}." if said else ""
+
+    def at(self, path: tuple[str | int, ...]) -> Any:
+        """Return the value at a path of keys and indexes; None if there is none."""
+        value: Any = self.body
+        for step in path:
+            if isinstance(step, int):
+                value = value[step] if isinstance(value, list) and step < len(value) else None
+            else:
+                value = value.get(step) if isinstance(value, Mapping) else None
+        return value

@@ -1,0 +1,71 @@
+"""Waits for a resource by watching it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import tenacity
+
+from airflow_provider_connect_offsets.clock import Clock, retrying
+from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
+from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource
+from airflow_provider_connect_offsets.exceptions import Unreachable
+
+log = logging.getLogger(__name__)
+
+# Seconds of one watch: a connection that died without a sign must not cost the whole timeout.
+_LONGEST = 30.0
+_BETWEEN_READS = tenacity.wait_exponential(multiplier=0.1, max=2.0)
+
+
+def awaited(
+    api: KubernetesApi,
+    read: Callable[[], CustomResource],
+    until: Callable[[CustomResource], bool],
+    *,
+    timeout: float,
+    clock: Clock,
+    nudge: tuple[float, Callable[[CustomResource], object]] | None = None,
+) -> CustomResource:
+    """Watch a resource until it is as awaited.
+
+    Args:
+        api: The API server.
+        read: Reads the resource; what it raises ends the wait, but for :class:`Unreachable` before the timeout.
+        until: Whether the resource is as awaited; what it raises ends the wait.
+        timeout: Seconds to wait.
+        clock: Measures them.
+        nudge: Seconds without that state after which a function is called, again and again; None: nothing is.
+
+    Returns:
+        The resource as awaited, or as it was at the timeout.
+    """
+    deadline = clock.now() + timeout
+    while True:
+        left = max(0.0, deadline - clock.now())
+        resource = retrying(
+            tenacity.retry_if_exception_type(Unreachable), timeout=left, clock=clock, wait=_BETWEEN_READS
+        )(read)
+        if until(resource) or clock.now() >= deadline:
+            return resource
+        longest = min(_LONGEST, nudge[0]) if nudge else _LONGEST
+        resource = _watched(api, resource, until, seconds=min(longest, deadline - clock.now()))
+        if until(resource) or clock.now() >= deadline:
+            return resource
+        if nudge:
+            nudge[1](resource)
+
+
+def _watched(
+    api: KubernetesApi, resource: CustomResource, until: Callable[[CustomResource], bool], *, seconds: float
+) -> CustomResource:
+    """Return the resource as it was when ``until`` accepted it, or when the watch ended."""
+    try:
+        for changed in api.changes_of(resource, seconds=seconds):
+            resource = changed
+            if until(resource):
+                break
+    except Unreachable as error:
+        log.warning("%s Reading it again.", error)
+    return resource

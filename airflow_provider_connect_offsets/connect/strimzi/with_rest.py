@@ -1,0 +1,111 @@
+"""States through Strimzi's resources, everything else through Connect's REST API, where that is reachable.
+
+That is the procedure of Cloudera's CSM: the operator would set back a state that is set over REST, but leaves offsets
+alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from airflow_provider_connect_offsets.clock import Clock, polled
+from airflow_provider_connect_offsets.connect.protocols import (
+    ConnectorInfo,
+    ConnectorOverview,
+    ConnectorStatus,
+    State,
+    StatusTest,
+    WriteReply,
+)
+from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
+from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
+from airflow_provider_connect_offsets.offsets.document import Offsets
+from airflow_provider_connect_offsets.offsets.families import ConnectorType
+
+
+class StrimziWithRest:
+    """An offset store, a control and a registry; raises what the two clients raise.
+
+    Args:
+        strimzi: Requests states, creates, configures and deletes connectors.
+        rest: Reads states, and reads and writes offsets.
+    """
+
+    def __init__(self, strimzi: ConnectStrimzi, rest: ConnectRest) -> None:
+        self._strimzi = strimzi
+        self._rest = rest
+
+    def require_offset_changes(self) -> None:
+        """Raise :class:`Unsupported` or :class:`AccessDenied` if offsets or states can't be changed."""
+        self._strimzi.require_state_changes()
+        self._rest.require_offset_changes()
+
+    def by_hand(self, connector: str, state: State) -> str:
+        """Return the command with which a person requests a state of a connector."""
+        return self._strimzi.by_hand(connector, state)
+
+    def connectors(self) -> list[str]:
+        """Return the names of all connectors that have a resource, sorted."""
+        return self._strimzi.connectors()
+
+    def overview(self) -> dict[str, ConnectorOverview]:
+        """Return those of them that REST lists, with what it says of them."""
+        managed = set(self.connectors())
+        return {name: one for name, one in self._rest.overview().items() if name in managed}
+
+    def info(self, connector: str) -> ConnectorInfo:
+        """Return type and configuration as the worker has them; raises also if there is no resource."""
+        self._strimzi.info(connector)
+        return self._rest.info(connector)
+
+    def status(self, connector: str) -> ConnectorStatus:
+        """Return the present state, once the operator has acted on the resource as it is."""
+        self._strimzi.status(connector)
+        return self._rest.status(connector)
+
+    def await_status(self, connector: str, until: StatusTest, *, timeout: float, clock: Clock) -> ConnectorStatus:
+        """Wait until the operator has acted on the resource, then read the state until ``until`` accepts it."""
+        deadline = clock.now() + timeout
+        self._strimzi.await_status(connector, lambda _: True, timeout=timeout, clock=clock)
+        left = max(0.0, deadline - clock.now())
+        return polled(lambda: self._rest.status(connector), until, timeout=left, clock=clock)
+
+    def stop(self, connector: str) -> None:
+        """Request STOPPED in the resource."""
+        self._strimzi.stop(connector)
+
+    def pause(self, connector: str) -> None:
+        """Request PAUSED in the resource."""
+        self._strimzi.pause(connector)
+
+    def resume(self, connector: str) -> None:
+        """Request RUNNING in the resource."""
+        self._strimzi.resume(connector)
+
+    def read_offsets(self, connector: str) -> Offsets:
+        """Return all offsets."""
+        return self._rest.read_offsets(connector)
+
+    def write_offsets(self, connector: str, changes: Offsets) -> WriteReply:
+        """Overwrite the listed partitions (offset None removes) of a STOPPED connector."""
+        return self._rest.write_offsets(connector, changes)
+
+    def reset_offsets(self, connector: str) -> WriteReply:
+        """Remove all offsets of a STOPPED connector."""
+        return self._rest.reset_offsets(connector)
+
+    def plugins(self) -> dict[str, ConnectorType]:
+        """Return the connector classes that are installed, with their types."""
+        return self._rest.plugins()
+
+    def create(self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING) -> ConnectorInfo:
+        """Create a ``KafkaConnector``."""
+        return self._strimzi.create(name, config, initial_state=initial_state)
+
+    def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
+        """Replace the whole configuration in the resource; the state stays."""
+        return self._strimzi.update_config(name, config)
+
+    def delete(self, name: str) -> None:
+        """Delete the ``KafkaConnector``; a source's offsets stay stored."""
+        self._strimzi.delete(name)
