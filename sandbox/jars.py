@@ -45,10 +45,11 @@ def modules(version: str) -> tuple[str, ...]:
 
 def cache_directory(version: str = KAFKA_VERSION) -> Path:
     """Where the jars of a version of Kafka are kept."""
-    return _cache() / f"kafka-{version}"
+    return user_cache() / f"kafka-{version}"
 
 
-def _cache() -> Path:
+def user_cache() -> Path:
+    """The user's directory for what is fetched or built once, and shared by all sandboxes."""
     # The XDG specification calls a relative path invalid, to be ignored.
     configured = Path(os.environ.get("XDG_CACHE_HOME", ""))
     base = configured if configured.is_absolute() else Path.home() / ".cache"
@@ -60,19 +61,23 @@ def kafka_jars(version: str = KAFKA_VERSION) -> Path:
 
     It is created atomically. If several processes need it at once, one fetches and the others wait.
     """
-    return _ready(cache_directory(version), modules(version))
+    return jars_of(cache_directory(version), modules(version))
 
 
 def connector_plugins(name: str) -> Path:
     """A directory for ``plugin.path`` with one of ``CONNECTORS``; missing jars are fetched, like Kafka's."""
-    return _ready(_cache() / f"plugins-{name}" / name, CONNECTORS[name]).parent
+    return jars_of(user_cache() / f"plugins-{name}" / name, CONNECTORS[name]).parent
 
 
-def _ready(directory: Path, expected: Sequence[str]) -> Path:
+def jars_of(directory: Path, expected: Sequence[str]) -> Path:
+    """``directory`` with the jars of these modules and of what they depend on; missing ones are fetched.
+
+    It is created atomically. If several processes need it at once, one fetches and the others wait.
+    """
     if is_complete(directory, expected):
         return directory
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(directory.with_name(f"{directory.name}.lock")):
+    with locked(directory.with_name(f"{directory.name}.lock")):
         if not is_complete(directory, expected):
             _publish(directory, expected)
     return directory
@@ -90,7 +95,8 @@ def is_complete(directory: Path, expected: Sequence[str]) -> bool:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of this file, for which other processes wait."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -13,6 +13,8 @@ from pathlib import Path
 from sandbox.errors import SandboxError
 
 SUPPORTED = (17, 21)
+# Where Linux distributions and macOS keep JDKs.
+_INSTALLED = ("usr/lib/jvm/*/bin/java", "Library/Java/JavaVirtualMachines/*/Contents/Home/bin/java")
 
 
 def install_hint() -> str:
@@ -30,12 +32,35 @@ def java() -> Path:
     return _checked(Path(binary_path))
 
 
+def java_from(version: int) -> Path:
+    """A ``java`` of this version or a later one: of ``JAVA_HOME``, on the path, or where systems install JDKs."""
+    home = os.environ.get("JAVA_HOME")
+    on_path = shutil.which("java")
+    candidates = [Path(home, "bin", "java")] if home else []
+    candidates += [Path(on_path)] if on_path else []
+    candidates += [java for pattern in _INSTALLED for java in sorted(Path("/").glob(pattern))]
+    for binary in candidates:
+        if binary.exists() and (_version_of(binary) or 0) >= version:
+            return binary
+    raise SandboxError(f"There is no Java {version} or later in JAVA_HOME, on the path, or among the installed JDKs.")
+
+
+@functools.cache
+def _version_of(binary: Path) -> int | None:
+    version = re.search(r"java\.specification\.version = (\d+)", _settings(binary))
+    return int(version[1]) if version else None
+
+
+def _settings(binary: Path) -> str:
+    command = [str(binary), "-XshowSettings:properties", "-version"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+
 @functools.cache
 def _checked(binary: Path) -> Path:
-    command = [str(binary), "-XshowSettings:properties", "-version"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=False)
-    version = re.search(r"java\.specification\.version = (\d+)", printed.stderr)
-    home = re.search(r"java\.home = (.+)", printed.stderr)
+    settings = _settings(binary)
+    version = re.search(r"java\.specification\.version = (\d+)", settings)
+    home = re.search(r"java\.home = (.+)", settings)
     if version is None or home is None:
         raise SandboxError(f"{binary} does not work as Java; a JDK 17 or 21 is needed: {install_hint()}")
     if int(version[1]) not in SUPPORTED:

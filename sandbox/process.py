@@ -160,7 +160,8 @@ class ServerProcess:
 
     def _ended_early(self, exit_code: int | None) -> SandboxError:
         log = self.log_path.read_text(errors="replace")  # all of it: a broker logs much between this and its end
-        kind = PortTaken if "Address already in use" in log or "BindException" in log else SandboxError
+        # Java, C and Go differ in the first letter.
+        kind = PortTaken if "address already in use" in log.lower() or "BindException" in log else SandboxError
         return kind(f"{self.name} ended with {exit_code} before it was ready. The end of its log:\n{self.log_tail()}")
 
     def _expect_end(self, timeout: float) -> None:
