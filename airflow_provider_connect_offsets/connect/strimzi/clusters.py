@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from airflow_provider_connect_offsets.connect.strimzi import preconditions
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
 from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed, places_in
 from airflow_provider_connect_offsets.connect.strimzi.resources import (
@@ -12,7 +13,7 @@ from airflow_provider_connect_offsets.connect.strimzi.resources import (
     CustomResource,
     ResourceKind,
 )
-from airflow_provider_connect_offsets.exceptions import InvalidInput, UnknownConnector, Unsupported
+from airflow_provider_connect_offsets.exceptions import AccessDenied, InvalidInput, UnknownConnector, Unsupported
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
 _CLUSTERS = {one.title: one for one in (ResourceKind.CONNECT, ResourceKind.MIRROR_MAKER)}
@@ -37,8 +38,12 @@ class StrimziCluster:
         if kind and kind not in _CLUSTERS:
             raise InvalidInput(f"{self._name!r} names no cluster: a kind before '/' is one of {', '.join(_CLUSTERS)}.")
         kinds = [_CLUSTERS[kind]] if kind else list(_CLUSTERS.values())
-        named = [(one, name) for one in kinds] if name else self._used()
-        found = [resource for one in named if (resource := self._api.find(*one)) is not None]
+        try:
+            named = [(one, name) for one in kinds] if name else self._used()
+            found = [resource for one in named if (resource := self._api.find(*one)) is not None]
+        except AccessDenied:
+            preconditions.refuse_without(preconditions.offset_rights(ResourceKind.CONNECTOR), self._api)
+            raise
         if len(found) == 1:
             return found[0]
         names = ", ".join(f"{one.kind.title}/{one.name}" for one in found)
