@@ -28,7 +28,7 @@ from airflow_provider_connect_offsets.connect.strimzi.places import Place, place
 from airflow_provider_connect_offsets.connect.strimzi.resources import NUDGE, CustomResource, ResourceKind
 from airflow_provider_connect_offsets.connect.strimzi.states import requesting
 from airflow_provider_connect_offsets.connect.strimzi.watching import awaited
-from airflow_provider_connect_offsets.exceptions import Conflict, NotReconciled, Rejected, UnknownConnector
+from airflow_provider_connect_offsets.exceptions import Conflict, NotReconciled, Rejected, StoreError, UnknownConnector
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
@@ -96,11 +96,16 @@ class ConnectStrimzi:
         )
 
     def by_hand(self, connector: str, state: State) -> str:
-        """Return the command with which a person requests a state of a connector."""
-        place = self._cluster.locate(connector)
-        patch = f'[{{"op":"add","path":"{place.pointer("state")}","value":"{state.value.lower()}"}}]'
-        resource = place.resource
-        return f"kubectl patch -n {resource.namespace} {resource.kind.plural} {resource.name} --type json -p '{patch}'"
+        """Describe, for a sentence, how a person requests a state of a connector."""
+        value = state.value.lower()
+        try:
+            place = self._cluster.locate(connector)
+        except StoreError as error:  # messages that need this are about such errors
+            log.info("%s", error)
+            return f"set spec.state of the resource of connector {connector!r} to {value}"
+        patch, resource = f'[{{"op":"add","path":"{place.pointer("state")}","value":"{value}"}}]', place.resource
+        at = f"-n {resource.namespace} {resource.kind.plural} {resource.name}"
+        return f"run kubectl patch {at} --type json -p '{patch}'"
 
     # Control.
 

@@ -41,7 +41,7 @@ class StrimziWithRest:
         self._rest.require_offset_changes()
 
     def by_hand(self, connector: str, state: State) -> str:
-        """Return the command with which a person requests a state of a connector."""
+        """Describe, for a sentence, how a person requests a state of a connector."""
         return self._strimzi.by_hand(connector, state)
 
     def connectors(self) -> list[str]:
