@@ -108,6 +108,14 @@ def _kafka_connect() -> dict[str, Any]:
                 "Offsets file",
                 "For control=storage: offset.storage.file.filename of a standalone worker, a local path.",
             ),
+            "strimzi_cluster": _field(
+                "Strimzi resource",
+                "For control=strimzi: the KafkaConnect or KafkaMirrorMaker2. Empty: the only one of the namespace.",
+            ),
+            "strimzi_namespace": _field(
+                "Strimzi namespace",
+                "For control=strimzi: where that resource is. Empty: as the Kubernetes connection says, or default.",
+            ),
             "connect_timeout": _seconds("Connect timeout", "Seconds to wait for a connection; default 5."),
             "read_timeout": _seconds(
                 "Read timeout", "Seconds to wait for an answer; default 30. Changes always get at least 100."

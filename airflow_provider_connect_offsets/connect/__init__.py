@@ -1,5 +1,5 @@
 """Clients of systems that run connectors and store their offsets.
 
-``protocols`` the two protocols that all of them implement · ``rest`` Connect's REST API · ``storage`` offsets topics,
-files of standalone workers, and workers' properties files.
+``protocols`` the two protocols that all of them implement · ``rest`` Connect's REST API · ``strimzi`` resources of
+Strimzi · ``storage`` offsets topics, files of standalone workers, and workers' properties files.
 """

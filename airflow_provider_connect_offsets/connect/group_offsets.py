@@ -80,6 +80,11 @@ class GroupOffsets:
     def resume(self, connector: str) -> None:
         """Do nothing: nothing was stopped."""
 
+    def by_hand(self, connector: str, state: State) -> str:
+        """Say to start or stop the applications of the group."""
+        del connector
+        return "stop its applications" if state is State.STOPPED else "start its applications"
+
     def read_offsets(self, connector: str) -> Offsets:
         """Return the committed offsets of a group; none for one that does not exist. Raises store errors."""
         committed = self._groups.offsets(connector)

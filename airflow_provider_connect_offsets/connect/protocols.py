@@ -161,6 +161,12 @@ class ConnectorControl(Protocol):
     def resume(self, connector: str) -> None:
         """Request RUNNING."""
 
+    def by_hand(self, connector: str, state: State) -> str:
+        """Say what a person does to request RUNNING, PAUSED or STOPPED, as a part of a sentence, in lower case.
+
+        For messages about what could not be done: it calls no server, and raises nothing.
+        """
+
 
 class ConnectorRegistry(Protocol):
     """Creates, configures and deletes connectors; a storage of offsets can do nothing of that."""
@@ -176,3 +182,9 @@ class ConnectorRegistry(Protocol):
 
     def delete(self, name: str) -> None:
         """Delete a connector; the offsets of a source stay stored."""
+
+    def configure_by_hand(self, name: str) -> str:
+        """Say what a person does to change a configuration; as ``ConnectorControl.by_hand``."""
+
+    def delete_by_hand(self, name: str) -> str:
+        """Say what a person does to delete a connector; as ``ConnectorControl.by_hand``."""

@@ -18,6 +18,8 @@ from airflow_provider_connect_offsets.operators.connector import (
 from airflow_provider_connect_offsets.operators.plan import PlanConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.restore import RestoreConnectorOffsetsOperator
 from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnectorOffsetsOperator
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
+from airflow_provider_connect_offsets.parameters.fields import fields_of
 from airflow_provider_connect_offsets.task_groups.changes import CHANGE
 
 #: Seconds for which the connector is leased to the next task of the run.
@@ -35,7 +37,7 @@ def connector_offsets_stepwise(**values: Any) -> None:
     The connector is stopped from `stop` to `resume`, and Airflow takes about a second between two tasks, more if it is
     busy. If downtime matters, use `connector_offsets_change`, which does all of that in one task.
     """
-    clients = {name: values[name] for name in ("connect_conn_id", "kafka_conn_id", "control")}
+    clients = {name: values[name] for name in fields_of(ConnectorConnectionParams)}
     step = {"connector": values["connector"], **clients}
 
     get = SnapshotConnectorOffsetsOperator(

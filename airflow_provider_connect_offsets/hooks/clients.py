@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow.providers.common.compat.sdk import conf
 
-from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
+from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control
 
 if TYPE_CHECKING:
-    from airflow_provider_connect_offsets.observe.clients import Clients
+    from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, OffsetStore
+    from airflow_provider_connect_offsets.observe.clients import Clients, Origin
     from airflow_provider_connect_offsets.saga.journal import Journal
 
 
@@ -66,77 +67,133 @@ class ConnectCluster:
             groups_journal(workspace_uri(), cluster=kafka_cluster_of(self.clients)).refuse_overlap(run)
 
 
-class Control(StrEnum):
-    """How a change reaches offsets: by Connect's REST API, in the topic or file itself, or as those of consumer groups.
+def require_control(control: str, *ways: Control, why: str) -> None:
+    """Raise :class:`InvalidRequest` unless ``control`` is one of ``ways``; ``why``: a sentence about the others."""
+    if _parsed(control) not in ways:
+        raise InvalidRequest(f"Nothing was touched: {why} So control must be {_listed(ways)}, not {control}.")
 
-    ``groups`` is not of connectors: consumer groups of plain applications take their place.
+
+@dataclass(frozen=True, slots=True)
+class OpenConnect:
+    """An open Connect cluster, without clients of Kafka.
+
+    Attributes:
+        offsets: The store of the connectors' offsets.
+        control: The control over the connectors.
+        origin: Which store ``offsets`` reads.
+        read_cluster: Returns the name of the Connect cluster in journals; may ask the cluster for it.
     """
 
-    REST = "rest"
-    STORAGE = "storage"
-    GROUPS = "groups"
+    offsets: OffsetStore
+    control: ConnectorControl
+    origin: Origin
+    read_cluster: Callable[[], str]
+
+
+@contextmanager
+def open_connect_cluster(
+    reached: ConnectParams, *, timeout: float | None = None, rest_timeout: float = 60.0
+) -> Iterator[OpenConnect]:
+    """Open a Connect cluster.
+
+    Args:
+        reached: Its connections, and how it is reached; not ``groups``, which are of no Connect cluster.
+        timeout: Seconds that Strimzi's operator may take; None: as ``control`` has it.
+        rest_timeout: Seconds to wait for the end of a rebalance, and for a worker that does not know a connector yet.
+
+    Raises:
+        InvalidInput: A connection is missing or can't be used, or ``control`` is unknown.
+        StoreError: Connect or the API server of Kubernetes does not answer, or refuses.
+    """
+    from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
+    from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
+    from airflow_provider_connect_offsets.hooks.storage import open_storage
+    from airflow_provider_connect_offsets.hooks.strimzi import open_strimzi
+    from airflow_provider_connect_offsets.observe.clients import Origin
+
+    control, connect_id, kubernetes_id = _parsed(reached.control), reached.connect_conn_id, reached.kubernetes_conn_id
+    seconds = control.timeout if timeout is None else timeout
+    with ExitStack() as stack:
+        match control:
+            case Control.GROUPS:
+                raise InvalidRequest("control=groups: consumer groups are changed by group_offsets_change alone.")
+            case Control.STORAGE:
+                storage = open_storage(connect_id)
+                yield OpenConnect(storage.storage, storage.control, Origin(storage.origin), lambda: storage.cluster)
+            case Control.REST:
+                rest = stack.enter_context(KafkaConnectHook(connect_id, timeout=rest_timeout).get_conn())
+                yield OpenConnect(rest, rest, Origin.REST, lambda: rest.version().kafka_cluster_id)
+            case Control.STRIMZI:
+                strimzi = stack.enter_context(open_strimzi(connect_id, kubernetes_id, timeout=seconds))
+                yield OpenConnect(strimzi, strimzi, Origin.STRIMZI, lambda: strimzi.cluster_id)
+            case Control.STRIMZI_REST:
+                strimzi = stack.enter_context(open_strimzi(connect_id, kubernetes_id, timeout=seconds))
+                rest = stack.enter_context(KafkaConnectHook(connect_id, timeout=rest_timeout).get_conn())
+                both = StrimziWithRest(strimzi, rest)
+                yield OpenConnect(both, both, Origin.REST, lambda: rest.version().kafka_cluster_id)
 
 
 @contextmanager
 def open_clients(
-    connect_conn_id: str,
+    reached: ConnectParams,
     kafka_conn_id: str | None,
     *,
     database_conn_id: str | None = None,
-    control: str = Control.REST,
-    timeout: float = 120.0,
+    timeout: float | None = None,
 ) -> Iterator[ConnectCluster]:
     """Open the clients of a change.
 
     Args:
-        connect_conn_id: Connection of the Connect cluster.
+        reached: Connections of the Connect cluster, and how it is reached; ``control`` may also be ``groups``, which
+            needs ``kafka_conn_id`` alone.
         kafka_conn_id: Connection of the Kafka cluster whose logs the positions refer to; of a sink also the cluster of
             its consumer group. None: without logs and groups.
         database_conn_id: Connection of the PostgreSQL that a Debezium connector reads. None: offsets are not
             compared with its replication slot.
-        control: A :class:`Control`; ``storage`` is the topic or file that the Connect connection names, and ``groups``
-            needs ``kafka_conn_id`` alone.
-        timeout: Seconds to wait for each state of a connector.
+        timeout: Seconds to wait for each state of a connector; None: as ``control`` has it.
 
     Raises:
         InvalidInput: A connection is missing or can't be used, or ``control`` is unknown.
-        StoreError: Connect or Kafka does not answer, or refuses.
+        StoreError: Connect, Kubernetes or Kafka does not answer, or refuses.
     """
     # Imported late: the Kafka provider's hook imports confluent_kafka, which parsing a DAG does not need.
     from airflow_provider_connect_offsets.hooks.database import open_database
     from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_logs
-    from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
-    from airflow_provider_connect_offsets.hooks.storage import open_storage
-    from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+    from airflow_provider_connect_offsets.observe.clients import Clients
     from airflow_provider_connect_offsets.operations.groups.group_clients import group_clients
 
-    given = {
-        "connect_conn_id": connect_conn_id,
-        "kafka_conn_id": kafka_conn_id,
-        "database_conn_id": database_conn_id,
-    }
-    connections = {name: conn_id for name, conn_id in given.items() if conn_id}
+    control = _parsed(reached.control)
+    given = {**reached.used_connections(), "kafka_conn_id": kafka_conn_id, "database_conn_id": database_conn_id}
     database = open_database(database_conn_id) if database_conn_id else None
     with ExitStack() as stack:
         logs = stack.enter_context(kafka_logs(kafka_conn_id)) if kafka_conn_id else None
-        if _control(control) is Control.GROUPS:
+        if control is Control.GROUPS:
             if logs is None or not kafka_conn_id:
                 raise InvalidInput("kafka_conn_id must name the cluster of the consumer groups.")
             clients = group_clients(stack.enter_context(consumer_groups(kafka_conn_id)), logs)
-        elif _control(control) is Control.STORAGE:
-            opened = open_storage(connect_conn_id)
-            clients = Clients(
-                opened.storage, opened.control, logs, origin=Origin(opened.origin), cluster=opened.cluster
-            )
         else:
-            connect = stack.enter_context(KafkaConnectHook(connect_conn_id).get_conn())
-            groups = stack.enter_context(consumer_groups(kafka_conn_id)) if kafka_conn_id else None
-            clients = Clients(connect, connect, logs, groups, cluster=connect.version().kafka_cluster_id)
-        yield ConnectCluster(replace(clients, database=database, timeout=timeout, connections=connections))
+            opened = stack.enter_context(open_connect_cluster(reached, timeout=timeout))
+            has_groups = opened.origin.has_states
+            groups = stack.enter_context(consumer_groups(kafka_conn_id)) if kafka_conn_id and has_groups else None
+            clients = Clients(
+                opened.offsets, opened.control, logs, groups, origin=opened.origin, cluster=opened.read_cluster()
+            )
+        yield ConnectCluster(
+            replace(
+                clients,
+                database=database,
+                timeout=control.timeout if timeout is None else timeout,
+                connections={name: conn_id for name, conn_id in given.items() if conn_id},
+            )
+        )
 
 
-def _control(name: str) -> Control:
+def _parsed(control: str) -> Control:
     try:
-        return Control(name)
+        return Control(control)
     except ValueError as error:
-        raise InvalidInput(f"control must be one of {', '.join(Control)}, not {name!r}.") from error
+        raise InvalidInput(f"control must be one of {', '.join(Control)}, not {control!r}.") from error
+
+
+def _listed(ways: tuple[Control, ...]) -> str:
+    return f"{', '.join(ways[:-1])} or {ways[-1]}"

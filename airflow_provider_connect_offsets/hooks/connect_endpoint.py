@@ -44,10 +44,15 @@ EXTRA_FIELDS = frozenset(
         "exactly_once",
         "storage_kafka_conn_id",
         "offsets_file",
+        # Read by hooks.strimzi.
+        "strimzi_cluster",
+        "strimzi_namespace",
     }
 )
 # The storage of offsets, for control=storage: a connection with one of these needs no host.
 STORAGE_FIELDS = frozenset({"offsets_topic", "offsets_file"})
+# The resource of Strimzi, for control=strimzi: a connection with one of these needs no host.
+STRIMZI_FIELDS = frozenset({"strimzi_cluster", "strimzi_namespace"})
 EXAMPLE = "--conn-type kafka_connect --conn-schema http --conn-host connect.example.com --conn-port 8083"
 
 
@@ -74,23 +79,28 @@ def endpoint_of(connection: Connection, *, observed: tuple[str, ...] = ()) -> Co
 
 
 def _endpoint(connection: Connection, extra: Mapping[str, Any], urls: tuple[str, ...]) -> ConnectEndpoint:
-    unknown = sorted(set(extra) - EXTRA_FIELDS)
-    if unknown:
-        known = ", ".join(sorted(EXTRA_FIELDS))
-        raise InvalidInput(f"Its extra has unknown fields: {', '.join(unknown)}. Known are: {known}.")
+    refuse_unknown_fields(extra)
     read_timeout = _seconds(extra, "read_timeout", default=30.0)
     return ConnectEndpoint(
         urls=urls,
         auth=_auth(connection, extra),
-        ca=_text(extra, "ca"),
-        client_cert=_text(extra, "client_cert"),
-        client_key=_text(extra, "client_key"),
+        ca=text_of(extra, "ca"),
+        client_cert=text_of(extra, "client_cert"),
+        client_key=text_of(extra, "client_key"),
         headers=_headers(extra),
         connect_timeout=_seconds(extra, "connect_timeout", default=5.0),
         read_timeout=read_timeout,
         # Longer than the worker's own limit: otherwise the result of a change stays unknown.
         change_timeout=max(read_timeout, WORKER_TIMEOUT + 10),
     )
+
+
+def refuse_unknown_fields(extra: Mapping[str, Any]) -> None:
+    """Raise :class:`InvalidInput` for a field that nothing reads, like a misspelt one."""
+    unknown = sorted(set(extra) - EXTRA_FIELDS)
+    if unknown:
+        known = ", ".join(sorted(EXTRA_FIELDS))
+        raise InvalidInput(f"Its extra has unknown fields: {', '.join(unknown)}. Known are: {known}.")
 
 
 def _urls(connection: Connection) -> tuple[str, ...]:
@@ -110,7 +120,7 @@ def _url(host: str, *, scheme: str, port: int) -> str:
 
 
 def _auth(connection: Connection, extra: Mapping[str, Any]) -> Auth | None:
-    token, token_url, scope = (_text(extra, name) for name in ("token", "oauth_token_url", "oauth_scope"))
+    token, token_url, scope = (text_of(extra, name) for name in ("token", "oauth_token_url", "oauth_scope"))
     login, password = connection.login or "", connection.password or ""
     if token and (token_url or login or password):
         raise InvalidInput("It has a token and another way to log in; keep one of them.")
@@ -140,7 +150,8 @@ def _headers(extra: Mapping[str, Any]) -> dict[str, str]:
     return value
 
 
-def _text(extra: Mapping[str, Any], name: str) -> str | None:
+def text_of(extra: Mapping[str, Any], name: str) -> str | None:
+    """Return a text of the extra, None if it is missing; raises :class:`InvalidInput` for another value."""
     value = extra.get(name)
     if value is not None and not isinstance(value, str):
         raise InvalidInput(f"{name} must be a text.")

@@ -36,6 +36,15 @@ def connection_of(conn_id: str, *, conn_type: str | None, example: str) -> Conne
     return connection
 
 
+def is_there(conn_id: str) -> bool:
+    """Whether there is a connection ``conn_id``."""
+    try:
+        BaseHook.get_connection(conn_id)
+    except AirflowNotFoundException:
+        return False
+    return True
+
+
 def extra_of(connection: Connection) -> dict[str, Any]:
     """Return the extra of ``connection`` without its empty fields, which the form stores too.
 

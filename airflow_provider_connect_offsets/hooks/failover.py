@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients, workspace_uri
-from airflow_provider_connect_offsets.parameters.connections import FailoverClientsParams
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, open_clients, require_control, workspace_uri
+from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control, FailoverClientsParams
 from airflow_provider_connect_offsets.parameters.failover import FailoverParams
 
 if TYPE_CHECKING:
@@ -92,17 +92,17 @@ def _rewinds(cluster: ConnectCluster | None, connector: str) -> str:
 
 @contextmanager
 def open_failover(
-    connections: FailoverClientsParams, *, planned: bool, timeout: float = 120.0
+    connections: FailoverClientsParams, *, planned: bool, timeout: float | None = None
 ) -> Iterator[FailoverClusters]:
     """Open the clients of a failover or failback.
 
     Args:
         connections: Its connections.
         planned: False: the source is gone, so only the target is opened.
-        timeout: Seconds to wait for each state of a connector.
+        timeout: Seconds to wait for each state of a connector; None: as ``control`` has it.
 
     Raises:
-        InvalidInput: A connection is missing or can't be used.
+        InvalidInput: ``control`` can't stop a flow, or a connection is missing or can't be used.
         StoreError: Connect or Kafka does not answer, or refuses.
     """
     from airflow_provider_connect_offsets.hooks.kafka import kafka_cluster
@@ -113,11 +113,18 @@ def open_failover(
     source_id = connections.source_kafka_conn_id if planned else ""
     forward_id = connections.forward_connect_conn_id if planned else ""
     connect_id = (connections.connect_conn_id or forward_id) if planned else ""
+    require_control(
+        connections.control,
+        *(Control.REST, Control.STRIMZI, Control.STRIMZI_REST),
+        why="a failover stops a flow that runs, and nothing here can stop the process beside a storage.",
+    )
     with ExitStack() as stack:
 
         def connect_cluster(conn_id: str, kafka_id: str) -> ConnectCluster | None:
-            opened = open_clients(conn_id, kafka_id or None, timeout=timeout)
-            return stack.enter_context(opened) if conn_id else None
+            reached = ConnectParams(
+                control=connections.control, connect_conn_id=conn_id, kubernetes_conn_id=connections.kubernetes_conn_id
+            )
+            return stack.enter_context(open_clients(reached, kafka_id or None, timeout=timeout)) if conn_id else None
 
         target = stack.enter_context(kafka_cluster(target_id))
         source = stack.enter_context(kafka_cluster(source_id)) if source_id else None

@@ -40,12 +40,12 @@ class FlowClusters(ConnectCluster):
 
 
 @contextmanager
-def open_flow(connections: FlowConnectionParams, *, timeout: float = 120.0) -> Iterator[FlowClusters]:
+def open_flow(connections: FlowConnectionParams, *, timeout: float | None = None) -> Iterator[FlowClusters]:
     """Open the clients of a reset.
 
     Args:
         connections: The connections of the flow.
-        timeout: Seconds to wait for each state of a connector.
+        timeout: Seconds to wait for each state of a connector; None: as ``control`` has it.
 
     Raises:
         InvalidInput: A connection is missing or can't be used.
@@ -57,11 +57,12 @@ def open_flow(connections: FlowConnectionParams, *, timeout: float = 120.0) -> I
     from airflow_provider_connect_offsets.offsets.flow import Side
 
     source_id, target_id = connections.source_kafka_conn_id, connections.target_kafka_conn_id
+    both = connections.model_dump(include={"source_kafka_conn_id", "target_kafka_conn_id"})
     with (
         MirrorCluster(kafka_config(source_id)) as source,
         MirrorCluster(kafka_config(target_id)) as target,
-        open_clients(connections.connect_conn_id, source_id, control=connections.control, timeout=timeout) as connect,
+        open_clients(connections, source_id, timeout=timeout) as connect,
     ):
         clusters = {Side.SOURCE: source, Side.TARGET: target}
-        named = connections.model_dump(exclude={"control"})
+        named = {**connections.used_connections(), **both}
         yield FlowClusters(replace(connect.clients, clusters=clusters, connections=named))

@@ -8,7 +8,13 @@ from airflow.sdk import BaseHook
 
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
-from airflow_provider_connect_offsets.hooks.connect_endpoint import CONN_TYPE, EXAMPLE, STORAGE_FIELDS, endpoint_of
+from airflow_provider_connect_offsets.hooks.connect_endpoint import (
+    CONN_TYPE,
+    EXAMPLE,
+    STORAGE_FIELDS,
+    STRIMZI_FIELDS,
+    endpoint_of,
+)
 from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of
 
 if TYPE_CHECKING:
@@ -45,11 +51,14 @@ class KafkaConnectHook(BaseHook):
         return self._open(self.timeout)
 
     def test_connection(self) -> tuple[bool, str]:
-        """Read a worker's version and number of connectors; without a host, read the storage."""
+        """Read a worker's version and number of connectors; without a host, read the storage or Strimzi's resource."""
         try:
             connection = connection_of(self.connect_conn_id, conn_type=self.conn_type, example=EXAMPLE)
-            if not connection.host and extra_of(connection).keys() & STORAGE_FIELDS:
+            fields = extra_of(connection).keys()
+            if not connection.host and fields & STORAGE_FIELDS:
                 return True, self._test_storage()
+            if not connection.host and fields & STRIMZI_FIELDS:
+                return True, self._test_strimzi()
             with self._open(_TEST_TIMEOUT) as connect:
                 version = connect.version()
                 count = len(connect.connectors())
@@ -67,6 +76,15 @@ class KafkaConnectHook(BaseHook):
         running = len(opened.control.workers())
         names = opened.storage.connectors()
         return f"Connectors with offsets in the {opened.origin}: {len(names)}; running workers: {running}."
+
+    def _test_strimzi(self) -> str:
+        """Read the resource by the default Kubernetes connection: which one a DAG names is unknown here."""
+        from airflow_provider_connect_offsets.hooks.strimzi import open_strimzi
+        from airflow_provider_connect_offsets.parameters.connections import ConnectParams
+
+        through = ConnectParams().kubernetes_conn_id
+        with open_strimzi(self.connect_conn_id, through, timeout=_TEST_TIMEOUT) as strimzi:
+            return f"{strimzi.describe()} Read by the Kubernetes connection {through!r}; a DAG may name another one."
 
     def _open(self, timeout: float) -> ConnectRest:
         # Imported late: Airflow loads this module also for the names of its fields only.

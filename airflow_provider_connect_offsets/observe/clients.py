@@ -33,10 +33,20 @@ class Origin(StrEnum):
     """Which store the offsets were read from: column ``origin`` of the dataset ``connector_offsets``."""
 
     REST = "rest"
+    #: Resources of Strimzi.
+    STRIMZI = "strimzi"
     TOPIC = "topic"
     FILE = "file"
     #: Committed offsets of consumer groups, which take the place of connectors.
     GROUP = "group"
+
+    @property
+    def has_states(self) -> bool:
+        """Whether its connectors are stopped, resumed, created and deleted by request.
+
+        Nothing here starts or stops the process beside a storage, or the applications of a consumer group.
+        """
+        return self in {Origin.REST, Origin.STRIMZI}
 
     @property
     def noun(self) -> str:

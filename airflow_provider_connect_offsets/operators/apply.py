@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, Control
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
@@ -27,7 +27,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
 from airflow_provider_connect_offsets.operators.shared.events import TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.parameters.backfill import WindowParams
-from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, Control
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import (
     ApprovedParams,

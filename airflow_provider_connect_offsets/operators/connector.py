@@ -11,12 +11,12 @@ from airflow.providers.common.compat.sdk import conf
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument, InvalidRequest
-from airflow_provider_connect_offsets.hooks.clients import ConnectCluster, Control
+from airflow_provider_connect_offsets.hooks.clients import ConnectCluster
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly, raise_failure
 from airflow_provider_connect_offsets.operators.shared.common import open_connect, owner_of, run_at
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
-from airflow_provider_connect_offsets.parameters.connections import StepConnectionParams
+from airflow_provider_connect_offsets.parameters.connections import ConnectParams, Control, StepConnectionParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import (
     OffsetsFileParams,
@@ -91,8 +91,8 @@ class _StateOperator(ConnectorOperator):
         before = connect.clients.control.status(self.connector).state.value
         steps.request_state(connect.clients, self.connector, target)
         # In a storage there is nothing to wait for.
-        if self.deferrable and self.given(StepConnectionParams).control == Control.REST:
-            self._defer_until(target, before)
+        if self.deferrable and connect.clients.origin.has_states:
+            self._defer_until(target, before, timeout=connect.clients.timeout)
         return self._there(connect, target, before)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> str:
@@ -111,7 +111,7 @@ class _StateOperator(ConnectorOperator):
             with failing_clearly(), self._open() as connect:
                 status = connect.clients.control.status(self.connector)
                 steps.refuse_failed(status, self.connector, self.target())
-                steps.refuse_unless_in(status, self.connector, self.target(), timeout=self.given(WaitingParams).timeout)
+                steps.refuse_unless_in(status, self.connector, self.target(), timeout=connect.clients.timeout)
         return super().resume_execution(next_method, next_kwargs, context)
 
     def _there(self, connect: ConnectCluster, target: State, before: str, *, tasks: int | None = None) -> str:
@@ -125,14 +125,14 @@ class _StateOperator(ConnectorOperator):
         self.log.info("%r was %s and is %s.", self.connector, before, target)
         return self.answer(before)
 
-    def _defer_until(self, target: State, before: str) -> NoReturn:
+    def _defer_until(self, target: State, before: str, *, timeout: float) -> NoReturn:
         from airflow_provider_connect_offsets.triggers.waiting import StateChangeTrigger
 
-        timeout = self.given(WaitingParams).timeout
+        reached = self.given(StepConnectionParams).model_dump(include=set(ConnectParams.model_fields))
         trigger = StateChangeTrigger(
             connector=self.connector,
             state=target.value,
-            connect_conn_id=self.given(StepConnectionParams).connect_conn_id,
+            **reached,
             before=before,
             most=0.1,  # waiting longer than needed is downtime
             until=time.time() + timeout,

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_connect_offsets.exceptions import LeftStopped
-from airflow_provider_connect_offsets.hooks.clients import Control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.apply import (
     ApplyOffsetPlanOperator,
@@ -26,7 +25,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
 )
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.flow import FlowOperator, requested_flow, reset_directory
-from airflow_provider_connect_offsets.parameters.connections import FlowConnectionParams
+from airflow_provider_connect_offsets.parameters.connections import Control, FlowConnectionParams
 from airflow_provider_connect_offsets.parameters.flow import FlowResetParams
 from airflow_provider_connect_offsets.parameters.taking import Models
 from airflow_provider_connect_offsets.parameters.tasks import (

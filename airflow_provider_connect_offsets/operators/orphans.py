@@ -9,14 +9,14 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest
-from airflow_provider_connect_offsets.hooks.clients import workspace_uri
+from airflow_provider_connect_offsets.hooks.clients import require_control, workspace_uri
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.reports import report_address, report_url
 from airflow_provider_connect_offsets.operators.shared.approval import AskOperator
 from airflow_provider_connect_offsets.operators.shared.common import new_directory, owner_of, report_at, report_written
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
-from airflow_provider_connect_offsets.parameters.connections import StorageConnectionParams
+from airflow_provider_connect_offsets.parameters.connections import Control, StorageConnectionParams
 from airflow_provider_connect_offsets.parameters.orphans import OrphanedOffsetsParams, RemovalParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import ApprovedParams, FoundParams, PartParams, RunParams
@@ -60,7 +60,7 @@ class SnapshotStoredOffsetsOperator(TakesParameters, BaseOperator):
         with failing_clearly():
             directory = _directory(new_directory(self, context).uri)
             request = self.given(OrphanedOffsetsParams).request(now=datetime.now(tz=UTC))
-            connections = self.given(StorageConnectionParams)
+            connections = _connections(self)
             with (
                 KafkaConnectHook(connections.connect_conn_id).get_conn() as connect,
                 offsets_topic(connections.kafka_conn_id, request.topic) as topic,
@@ -191,7 +191,7 @@ class RemoveOrphanedOffsetsOperator(TakesParameters, BaseOperator):
         from airflow_provider_connect_offsets.workspace.files import read_json
 
         with failing_clearly():
-            directory, connections = _directory(self.given(RunParams).run_uri), self.given(StorageConnectionParams)
+            directory, connections = _directory(self.given(RunParams).run_uri), _connections(self)
             request = OrphanRequest.from_json(read_json(directory.request))
             with (
                 KafkaConnectHook(connections.connect_conn_id).get_conn() as connect,
@@ -203,7 +203,7 @@ class RemoveOrphanedOffsetsOperator(TakesParameters, BaseOperator):
                     topic,
                     exist=existing_on(connect, topic),
                     digest=self.given(ApprovedParams).digest,
-                    connections=connections.model_dump(),
+                    connections=connections.model_dump(exclude={"control"}),
                 )
                 try:
                     removal = remove_orphans(journal, owner_of(context), stage)
@@ -212,6 +212,18 @@ class RemoveOrphanedOffsetsOperator(TakesParameters, BaseOperator):
         counts = {"connectors": len(removal.removed.connectors), "partitions": removal.removed.partitions}
         self.log.info("Removed and proved: %s. They can be imported again from %s", counts, directory.removed)
         return {**counts, "removed": directory.removed, **report_at(report, dag_id=self.dag_id)}
+
+
+def _connections(operator: TakesParameters) -> StorageConnectionParams:
+    """Return the connections; raises :class:`InvalidRequest` for a ``control`` that can't prove whose topic it is."""
+    named = operator.given(StorageConnectionParams)
+    require_control(
+        named.control,
+        *(Control.REST, Control.STRIMZI_REST),
+        why="only Connect's REST API proves that the topic is on the Kafka cluster of the workers. In a storage, "
+        "connect-offsets orphans finds such offsets.",
+    )
+    return named
 
 
 def _directory(run_uri: str) -> OrphansDirectory:

@@ -63,7 +63,7 @@ class SnapshotMirrorReadinessOperator(TakesParameters, BaseOperator):
             directory = _directory(new_directory(self, context).uri)
             request, named = self.given(ObservedFlowParams).request(), self.given(FlowConnectionParams)
             with (
-                open_clients(named.connect_conn_id, named.source_kafka_conn_id, control=named.control) as connect,
+                open_clients(named, named.source_kafka_conn_id) as connect,
                 kafka_cluster(named.source_kafka_conn_id) as source,
                 kafka_cluster(named.target_kafka_conn_id) as target,
             ):

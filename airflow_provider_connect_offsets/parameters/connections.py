@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from enum import StrEnum
+from typing import Any, ClassVar
 
 from airflow_provider_connect_offsets.parameters.fields import (
     Parameters,
@@ -14,35 +15,92 @@ from airflow_provider_connect_offsets.parameters.fields import (
     optional,
 )
 
-_CONTROL: dict[str | None, str] = {
-    "rest": "rest: Connect's REST API",
-    "storage": "storage: offsets topic or file, process down",
+#: The Connect connection that is used if none is named.
+DEFAULT_CONNECT = "kafka_connect_default"
+
+
+class Control(StrEnum):
+    """How connectors and their offsets are reached.
+
+    ``groups`` is not of connectors: consumer groups of plain applications take their place.
+    """
+
+    REST = "rest"
+    STORAGE = "storage"
+    STRIMZI = "strimzi"
+    STRIMZI_REST = "strimzi+rest"
+    GROUPS = "groups"
+
+    @property
+    def uses_strimzi(self) -> bool:
+        """Whether the state of a connector is changed by a resource of Strimzi."""
+        return self in {Control.STRIMZI, Control.STRIMZI_REST}
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that each state is awaited by default.
+
+        Strimzi's operator may miss an event; it then acts at its next periodic reconciliation, by default within 120 s.
+        """
+        return 300.0 if self.uses_strimzi else 120.0
+
+
+_FORM = {
+    Control.REST: "rest: Connect's REST API",
+    Control.STORAGE: "storage: offsets topic or file, process down",
+    Control.STRIMZI: "strimzi: resources of Strimzi",
+    Control.STRIMZI_REST: "strimzi+rest: state by resources of Strimzi, offsets by Connect's REST API",
+}
+_MEANING = {
+    Control.REST: "rest: by Connect's REST API.",
+    Control.STORAGE: "storage: in the offsets topic or file that the Connect connection names, while the process is "
+    "down; for dedicated MirrorMakers, standalone workers, and workers before Kafka 3.6.",
+    Control.STRIMZI: "strimzi: by the KafkaConnector and KafkaMirrorMaker2 resources of Strimzi or Cloudera CSM.",
+    Control.STRIMZI_REST: "strimzi+rest: states by these resources, offsets by the REST API, where it is reachable.",
 }
 
 
-def _connect() -> str:
-    default = "kafka_connect_default"
-    made: str = connection("Connect connection", "Airflow connection of the Connect cluster.", default=default)
-    return made
+def _connect() -> Any:
+    return connection("Connect connection", "Airflow connection of the Connect cluster.", default=DEFAULT_CONNECT)
 
 
-def _control() -> str:
-    made: str = choice(
+def _control(*ways: Control) -> Any:
+    """Define how connectors are reached, by one of ``ways``."""
+    return choice(
         "Control",
-        "rest: by Connect's REST API. storage: in the offsets topic or file that the Connect connection names, while "
-        "the process is down; for dedicated MirrorMakers, standalone workers, and workers before Kafka 3.6.",
+        " ".join(_MEANING[way] for way in ways),
         section=Section.CONNECTIONS,
-        values=_CONTROL,
-        default="rest",
+        values={way.value: _FORM[way] for way in ways},
+        default=Control.REST.value,
     )
-    return made
 
 
-class ConnectorConnectionParams(Parameters):
+class ConnectParams(Parameters):
+    """A Connect cluster, and how it is reached."""
+
+    control: Text = _control(Control.REST, Control.STORAGE, Control.STRIMZI, Control.STRIMZI_REST)
+    connect_conn_id: Text = _connect()
+    kubernetes_conn_id: Text = connection(
+        "Kubernetes connection",
+        "For control strimzi and strimzi+rest: Airflow connection of the Kubernetes cluster that has the resources.",
+        default="kubernetes_default",
+    )
+
+    def used_connections(self) -> dict[str, str]:
+        """Return the ids of the Airflow connections by which the cluster is reached, by the parameter that names them.
+
+        The Kubernetes connection is among them if ``control`` uses it.
+        """
+        uses_strimzi = self.control in {Control.STRIMZI, Control.STRIMZI_REST}
+        named = {"connect_conn_id": self.connect_conn_id}
+        return {**named, "kubernetes_conn_id": self.kubernetes_conn_id} if uses_strimzi else named
+
+
+class ConnectorConnectionParams(ConnectParams):
     """The Connect cluster of a connector, and the Kafka cluster that its positions refer to."""
 
-    control: Text = _control()
-    connect_conn_id: Text = _connect()
+    first: ClassVar[tuple[str, ...]] = ("control", "connect_conn_id", "kafka_conn_id", "database_conn_id")
+
     kafka_conn_id: Text = optional(
         "Kafka connection",
         "Airflow connection of the Kafka cluster that the positions refer to: a MirrorSource's source cluster, a "
@@ -79,21 +137,21 @@ class MirrorClustersParams(Parameters):
     )
 
 
-class FlowConnectionParams(MirrorClustersParams):
+class FlowConnectionParams(ConnectParams, MirrorClustersParams):
     """The Connect cluster of a MirrorMaker 2 flow, and both of its Kafka clusters."""
 
-    first: ClassVar[tuple[str, ...]] = ("control", "connect_conn_id")
+    first: ClassVar[tuple[str, ...]] = (
+        "control",
+        "connect_conn_id",
+        "source_kafka_conn_id",
+        "target_kafka_conn_id",
+    )
 
-    control: Text = _control()
-    connect_conn_id: Text = _connect()
 
+class FailoverConnectionParams(FlowConnectionParams):
+    """The connections of a failover, whose flow runs until it has replicated everything and is stopped then."""
 
-class FailoverConnectionParams(MirrorClustersParams):
-    """The connections of a failover."""
-
-    first: ClassVar[tuple[str, ...]] = ("connect_conn_id",)
-
-    connect_conn_id: Text = _connect()
+    control: Text = _control(Control.REST, Control.STRIMZI, Control.STRIMZI_REST)
 
 
 class FailoverClientsParams(FailoverConnectionParams):
@@ -109,7 +167,7 @@ class FailoverClientsParams(FailoverConnectionParams):
 class FailbackConnectionParams(FailoverConnectionParams):
     """The connections of a failback: those of the failover, the other way round."""
 
-    first: ClassVar[tuple[str, ...]] = ("forward_connect_conn_id", "connect_conn_id")
+    first: ClassVar[tuple[str, ...]] = ("control", "forward_connect_conn_id", *FlowConnectionParams.first[1:])
 
     forward_connect_conn_id: Text = connection(
         "Connect connection",
@@ -137,8 +195,12 @@ class TargetConnectionParams(Parameters):
 
 
 class StorageConnectionParams(Parameters):
-    """A Connect cluster, and the Kafka cluster that it keeps its own topics on."""
+    """A Connect cluster, and the Kafka cluster that it keeps its own topics on.
 
+    Existing connectors are listed by REST in either ``control``: only that has the id of the workers' Kafka cluster.
+    """
+
+    control: Text = _control(Control.REST, Control.STRIMZI_REST)
     connect_conn_id: Text = _connect()
     kafka_conn_id: Text = connection(
         "Kafka connection",

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from airflow_provider_connect_offsets.parameters.connections import ConnectParams
 from airflow_provider_connect_offsets.parameters.fields import Parameters, Text, argument
 from airflow_provider_connect_offsets.parameters.tasks import OneConnectorParams, RequestedStateParams
 
 _TOPICS = "Regular expression that matches whole names of topics; empty: all."
 
 
-class AwaitedStateParams(OneConnectorParams, RequestedStateParams):
+class AwaitedStateParams(OneConnectorParams, RequestedStateParams, ConnectParams):
     """A state of a connector."""
 
-    connect_conn_id: Text = argument("Airflow connection of the Connect cluster.", default="kafka_connect_default")
 
-
-class AwaitedPositionParams(OneConnectorParams):
+class AwaitedPositionParams(OneConnectorParams, ConnectParams):
     """How far a connector must have come."""
 
     topics: Text = argument(_TOPICS, default="")
@@ -25,21 +24,18 @@ class AwaitedPositionParams(OneConnectorParams):
         "The position that each partition must have reached; None: ``max_lag`` decides.", default=None
     )
     max_lag: Any = argument("How many records may be left to read in each partition.", default=0)
-    connect_conn_id: Text = argument("Airflow connection of the Connect cluster.", default="kafka_connect_default")
     kafka_conn_id: Text = argument(
         "Airflow connection of the Kafka cluster that the positions refer to.", default="kafka_default"
     )
 
 
-class AwaitedLagParams(OneConnectorParams):
+class AwaitedLagParams(OneConnectorParams, ConnectParams):
     """How far a MirrorSource may be behind its source."""
 
     topics: Text = argument(_TOPICS, default="")
     max_lag_records: Any = argument("How many records may be left to replicate in each partition.", default=None)
     max_lag_seconds: Any = argument("How old, in seconds, the oldest of them may be.", default=None)
-    connect_conn_id: Text = argument("Airflow connection of the Connect cluster.", default="kafka_connect_default")
     source_kafka_conn_id: Text = argument("Airflow connection of the flow's source cluster.", default="kafka_source")
-    control: Text = argument("How the connector is reached: rest or storage.", default="rest")
 
 
 class AwaitedGroupParams(Parameters):

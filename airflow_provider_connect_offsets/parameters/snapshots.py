@@ -77,7 +77,7 @@ class KeptSnapshotsParams(Parameters):
 class SnapshotConnectionParams(ConnectorConnectionParams):
     """The Connect cluster of a snapshot, and the Kafka clusters that its positions refer to."""
 
-    first: ClassVar[tuple[str, ...]] = ("control", "connect_conn_id", "kafka_conn_id")
+    first: ClassVar[tuple[str, ...]] = (*ConnectorConnectionParams.first, "source_kafka_conn_id")
 
     kafka_conn_id: Text = optional(
         "Kafka connection",

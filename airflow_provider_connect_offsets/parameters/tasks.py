@@ -28,7 +28,11 @@ class ApprovedParams(Parameters):
 class WaitingParams(Parameters):
     """How long a state is awaited."""
 
-    timeout: float = argument("Seconds that each state of a connector is awaited.", default=120.0)
+    timeout: float | None = argument(
+        "Seconds that each state of a connector is awaited. None: 120, or 300 with control strimzi and strimzi+rest, "
+        "as Strimzi's operator may act only at its next reconciliation, by default every 120 s.",
+        default=None,
+    )
 
 
 class SyncsAwaitedParams(Parameters):

@@ -7,7 +7,6 @@ from typing import Any
 
 from airflow.sdk import TaskGroup
 
-from airflow_provider_connect_offsets.hooks.clients import Control
 from airflow_provider_connect_offsets.operators.apply import (
     ApplyOffsetPlanOperator,
     ApproveOffsetPlanOperator,
@@ -50,6 +49,7 @@ from airflow_provider_connect_offsets.parameters.change import (
 )
 from airflow_provider_connect_offsets.parameters.connections import (
     ConnectorConnectionParams,
+    Control,
     FlowConnectionParams,
     GroupConnectionParams,
     SparkConnectionParams,

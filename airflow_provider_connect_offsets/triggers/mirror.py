@@ -21,7 +21,7 @@ class MirrorLagTrigger(WaitingTrigger):
         awaited = AwaitedLag.parse(**self.awaited.model_dump(include={"topics", "max_lag_records", "max_lag_seconds"}))
         kafka = self.awaited.source_kafka_conn_id
         with (
-            open_clients(self.awaited.connect_conn_id, kafka, control=self.awaited.control) as connect,
+            open_clients(self.awaited, kafka) as connect,
             kafka_cluster(kafka) as source,
         ):
             return observe_lag(connect.clients, self.awaited.connector, source.logs, awaited)

@@ -17,10 +17,9 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidRequest
-from airflow_provider_connect_offsets.hooks.clients import open_clients
+from airflow_provider_connect_offsets.hooks.clients import open_clients, open_connect_cluster
 from airflow_provider_connect_offsets.hooks.failures import PERMANENT, as_event
 from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_cluster
-from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
 from airflow_provider_connect_offsets.observe.positions import Awaited, observe_positions
 from airflow_provider_connect_offsets.observe.waiting import Observation, is_in, observe_group, observe_state
 from airflow_provider_connect_offsets.operations.stages import steps
@@ -30,7 +29,6 @@ from airflow_provider_connect_offsets.parameters.sensors import (
     AwaitedPositionParams,
     AwaitedStateParams,
 )
-from airflow_provider_connect_offsets.parameters.tasks import WaitingParams
 
 log = logging.getLogger(__name__)
 _FIRST_PAUSE = 0.1
@@ -111,21 +109,19 @@ class ConnectorStateTrigger(WaitingTrigger):
 
     def observe(self) -> Observation:
         """Observe its state."""
-        with KafkaConnectHook(self.awaited.connect_conn_id).get_conn() as connect:
-            return observe_state(connect, self.awaited.connector, self.awaited.state)
+        with open_connect_cluster(self.awaited) as connect:
+            return observe_state(connect.control, self.awaited.connector, self.awaited.state)
 
 
-class StateChangeParams(AwaitedStateParams, WaitingParams):
+class StateChangeParams(AwaitedStateParams):
     """A state that an operator has requested of a connector."""
 
+    timeout: float = argument("Seconds that end at ``until``; named in messages.")
     before: Text = argument("State before the request; part of the event.", default="")
 
 
 class StateChangeTrigger(WaitingTrigger):
-    """Waits until a connector is in the state that an operator has requested; any error ends it, as in the operator.
-
-    ``timeout``: the seconds that end at ``until``, named in messages.
-    """
+    """Waits until a connector is in the state that an operator has requested; any error ends it, as in the operator."""
 
     parameters = StateChangeParams
     awaited: StateChangeParams
@@ -134,8 +130,8 @@ class StateChangeTrigger(WaitingTrigger):
     def observe(self) -> Observation:
         """Observe its state; raises what ``operations.stages.steps`` raises once time is up."""
         connector, state = self.awaited.connector, State(self.awaited.state)
-        with KafkaConnectHook(self.awaited.connect_conn_id).get_conn() as connect:
-            status = connect.status(connector)
+        with open_connect_cluster(self.awaited) as connect:
+            status = connect.control.status(connector)
         steps.refuse_failed(status, connector, state)
         reached = is_in(status, state)
         if not reached and self.until is not None and time.time() > self.until:
@@ -156,7 +152,7 @@ class ConnectorPositionTrigger(WaitingTrigger):
         connector, kafka = self.awaited.connector, self.awaited.kafka_conn_id
         if not kafka:
             raise InvalidRequest(f"{connector!r}: kafka_conn_id must name the cluster that its positions refer to.")
-        with open_clients(self.awaited.connect_conn_id, kafka) as connect, kafka_cluster(kafka) as cluster:
+        with open_clients(self.awaited, kafka) as connect, kafka_cluster(kafka) as cluster:
             return observe_positions(connect.clients, connector, cluster.logs, awaited)
 
 

@@ -26,6 +26,7 @@ from airflow_provider_connect_offsets.connect.rest.bodies import (
     reply_of,
     status_of,
 )
+from airflow_provider_connect_offsets.connect.rest.by_hand import RequestsByHand
 from airflow_provider_connect_offsets.connect.rest.calls import Transport
 from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoint
 from airflow_provider_connect_offsets.connect.rest.refusals import Call
@@ -55,7 +56,7 @@ class WorkerVersion:
     kafka_cluster_id: str
 
 
-class ConnectRest:
+class ConnectRest(RequestsByHand):
     """The REST API of one Connect cluster: an :class:`OffsetStore` and a :class:`ConnectorControl`.
 
     Use it as a context manager. Calls that request a state return when the worker has accepted them; the caller waits.

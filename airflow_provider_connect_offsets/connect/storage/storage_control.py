@@ -156,6 +156,11 @@ class StorageControl:
     def resume(self, connector: str) -> None:
         """Do nothing: nothing was stopped."""
 
+    def by_hand(self, connector: str, state: State) -> str:
+        """Say to start or stop the process: a store has no request for the state of a connector."""
+        del connector
+        return "stop the process" if state is State.STOPPED else "start the process"
+
     def _answers(self, url: str) -> bool:
         """Whether a worker may run at ``url``: one that refuses this client overwrites its file too."""
         try:

@@ -19,16 +19,16 @@ from airflow_provider_connect_offsets.connect.protocols import (
     WriteReply,
 )
 from airflow_provider_connect_offsets.connect.strimzi import preconditions
+from airflow_provider_connect_offsets.connect.strimzi.by_hand import CommandsByHand
 from airflow_provider_connect_offsets.connect.strimzi.clusters import StrimziCluster
-from airflow_provider_connect_offsets.connect.strimzi.existence import created_resource, replaced_config
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi, Right
 from airflow_provider_connect_offsets.connect.strimzi.leftovers import Leftovers
 from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
+from airflow_provider_connect_offsets.connect.strimzi.patches import created_resource, replaced_config, requesting
 from airflow_provider_connect_offsets.connect.strimzi.places import Place, place_of
 from airflow_provider_connect_offsets.connect.strimzi.resources import NUDGE, CustomResource, ResourceKind
-from airflow_provider_connect_offsets.connect.strimzi.states import requesting
 from airflow_provider_connect_offsets.connect.strimzi.watching import awaited
-from airflow_provider_connect_offsets.exceptions import Conflict, NotReconciled, Rejected, StoreError, UnknownConnector
+from airflow_provider_connect_offsets.exceptions import Conflict, NotReconciled, Rejected, UnknownConnector
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 _LOOK_AGAIN = 3.0
 
 
-class ConnectStrimzi:
+class ConnectStrimzi(CommandsByHand):
     """The connectors of one ``KafkaConnect`` or ``KafkaMirrorMaker2``: an offset store, a control and a registry.
 
     Use it as a context manager: at the end it removes what it has added to resources, and its ConfigMaps. One thread
@@ -69,6 +69,7 @@ class ConnectStrimzi:
         self._operations = OffsetOperations(self._api, self._cluster.locate, timeout=timeout, clock=clock)
         self._leftovers = Leftovers(self._api, self._cluster.locate, self._operations)
         self._granted: set[Right] = set()
+        super().__init__(self._cluster)
 
     def __enter__(self) -> Self:
         return self
@@ -94,18 +95,6 @@ class ConnectStrimzi:
             f"Strimzi's {self._cluster.resource}, resources of version {self._api.version}; connectors: "
             f"{len(self.connectors())}."
         )
-
-    def by_hand(self, connector: str, state: State) -> str:
-        """Describe, for a sentence, how a person requests a state of a connector."""
-        value = state.value.lower()
-        try:
-            place = self._cluster.locate(connector)
-        except StoreError as error:  # messages that need this are about such errors
-            log.info("%s", error)
-            return f"set spec.state of the resource of connector {connector!r} to {value}"
-        patch, resource = f'[{{"op":"add","path":"{place.pointer("state")}","value":"{value}"}}]', place.resource
-        at = f"-n {resource.namespace} {resource.kind.plural} {resource.name}"
-        return f"run kubectl patch {at} --type json -p '{patch}'"
 
     # Control.
 

@@ -30,6 +30,16 @@ class StrimziCluster:
     def __init__(self, api: KubernetesApi, name: str) -> None:
         self._api = api
         self._name = name
+        self._known: dict[str, Place] = {}
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of its resources."""
+        return self._api.namespace
+
+    def known(self, connector: str) -> Place | None:
+        """Return where a connector stood when it was read last; None if it never was."""
+        return self._known.get(connector)
 
     @cached_property
     def resource(self) -> CustomResource:
@@ -62,6 +72,10 @@ class StrimziCluster:
 
     def locate(self, connector: str) -> Place:
         """Read where a connector stands; raises :class:`UnknownConnector`."""
+        self._known[connector] = self._read(connector)
+        return self._known[connector]
+
+    def _read(self, connector: str) -> Place:
         if self.connector_kind is ResourceKind.MIRROR_MAKER:
             return placed(self._api.read(ResourceKind.MIRROR_MAKER, self.resource.name), connector)
         resource = self._api.find(ResourceKind.CONNECTOR, connector)

@@ -41,8 +41,16 @@ class StrimziWithRest:
         self._rest.require_offset_changes()
 
     def by_hand(self, connector: str, state: State) -> str:
-        """Describe, for a sentence, how a person requests a state of a connector."""
+        """Name the command that requests a state."""
         return self._strimzi.by_hand(connector, state)
+
+    def configure_by_hand(self, name: str) -> str:
+        """Name the command that changes a configuration."""
+        return self._strimzi.configure_by_hand(name)
+
+    def delete_by_hand(self, name: str) -> str:
+        """Name the command that deletes a connector."""
+        return self._strimzi.delete_by_hand(name)
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors that have a resource, sorted."""

@@ -17,7 +17,11 @@ from airflow_provider_connect_offsets.operations.existence.create_delete import 
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
 from airflow_provider_connect_offsets.operations.stages.captured import RESUME, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector
-from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, DeleteConnector
+from airflow_provider_connect_offsets.operations.stages.existence_stages import (
+    CreateConnector,
+    DeleteConnector,
+    registry_of,
+)
 from airflow_provider_connect_offsets.operations.stages.explained import CopyExplained
 from airflow_provider_connect_offsets.saga import Executor, Journal, Owner, SagaRecord, SagaState, Stage, Toward
 
@@ -59,7 +63,7 @@ def copy(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> 
         try:
             return _stored(Executor(entry, stages, how, clock=clients.clock).run().record)
         except NotRunning as error:
-            raise _not_running(copying, error) from error
+            raise _not_running(copying, error, clients) from error
 
 
 def release(copying: Copying, clients: Clients, journal: Journal, owner: Owner) -> tuple[str, int | None] | None:
@@ -147,15 +151,15 @@ def _again(record: SagaRecord, copying: Copying, clients: Clients) -> int:
             wanted = PriorState.from_json(resumed.captured)
             steps.restore_state(clients, resumed.subject, wanted.state, tasks=wanted.tasks)
     except NotRunning as error:
-        raise _not_running(copying, error) from error
+        raise _not_running(copying, error, clients) from error
     return _stored(record)
 
 
-def _not_running(copying: Copying, error: NotRunning) -> NotRunning:
+def _not_running(copying: Copying, error: NotRunning, clients: Clients) -> NotRunning:
     rest = f"{copying.connector!r} is deleted" if copying.rename else f"{copying.connector!r} keeps its own"
     return NotRunning(
         f"{error} {copying.new_name!r} exists with its offsets, and {rest}. Correct its configuration "
-        f"(PUT /connectors/{copying.new_name}/config), then run the task again, which resumes it."
+        f"({registry_of(clients).configure_by_hand(copying.new_name)}), then run the task again, which resumes it."
     )
 
 

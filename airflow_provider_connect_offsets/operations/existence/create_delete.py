@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 
-from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.protocols import ConnectorRegistry, State
 from airflow_provider_connect_offsets.exceptions import (
     ConnectOffsetsError,
     InvalidRequest,
@@ -63,7 +63,7 @@ def create(new: NewConnector, clients: Clients, journal: Journal, owner: Owner) 
         StartingOffsets(new, clients),
         *([] if new.state is State.STOPPED else [StartConnector(new.name, clients, new.state)]),
     ]
-    return _stored(_made(stages, clients, journal, owner, title=CREATE, how=_Created(new.name)))
+    return _stored(_made(stages, clients, journal, owner, title=CREATE, how=_Created(new.name, registry_of(clients))))
 
 
 def created_by(journal: Journal, clients: Clients, owner: Owner) -> int | None:
@@ -102,7 +102,8 @@ def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, 
         RemovedOffsets(connector, clients, kept),
         DeleteConnector(connector, clients),
     ]
-    return _stored(_made(stages, clients, journal, owner, title=DELETE, how=ConnectorExplained(connector)))
+    how = ConnectorExplained(connector, clients.control)
+    return _stored(_made(stages, clients, journal, owner, title=DELETE, how=how))
 
 
 class StartingOffsets(WriteOffsets):
@@ -170,8 +171,9 @@ class StartConnector(ResumeConnector):
 class _Created(AsItIs):
     """Says that nothing is left of a connector that could not be created."""
 
-    def __init__(self, connector: str) -> None:
+    def __init__(self, connector: str, registry: ConnectorRegistry) -> None:
         self._connector = connector
+        self._registry = registry
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
         """Return :class:`NotApplied`; the error itself if nothing was created."""
@@ -184,7 +186,7 @@ class _Created(AsItIs):
         del record
         return type(failure)(
             f"{self._connector!r} was not created: {error} It could not be removed again: {failure} If it is "
-            f"there, send DELETE /connectors/{self._connector}."
+            f"there, {self._registry.delete_by_hand(self._connector)}."
         )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Drift, PlanRefused
-from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.rewinds import append_rewinds, keep_rewinds
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.waiting import consumes
@@ -136,7 +136,8 @@ def _proved(outcome: Outcome, plan: ResetPlan, clients: Clients, run: ResetDirec
     names = " and ".join(repr(where.topic) for where in reset.emptied)
     message = f"{outcome.message} {names} {'were' if reset.checkpoints else 'was'} emptied."
     if outcome.final_state != State.RUNNING:
-        start = "Start the process" if clients.origin is not Origin.REST else f"Resume {plan.offsets.connector!r}"
+        start = clients.control.by_hand(plan.offsets.connector, State.RUNNING)
+        start = f"{start[0].upper()}{start[1:]}"
         return replace(outcome, message=f"{message} {start}: new syncs come with the records that are replicated then.")
     expected = openings(read_dataset(run.rewinds, REWINDS))
     proof = await_new_syncs(plan.offsets, reset, expected, clients, timeout=timeout)

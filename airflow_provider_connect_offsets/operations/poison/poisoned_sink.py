@@ -216,7 +216,7 @@ class PoisonedSink:
         if sink.status.state is not State.RUNNING:
             raise InvalidRequest(
                 f"Nothing was skipped: {sink.name!r} is {sink.status.state}, and to find the record it has to run. "
-                f"Send PUT /connectors/{sink.name}/resume first."
+                f"First {self.clients.control.by_hand(sink.name, State.RUNNING)}."
             )
         if sink.info.config.get("errors.tolerance", "none").strip().lower() == "all":
             raise InvalidRequest(

@@ -147,12 +147,12 @@ def by_hand(clients: Clients, connector: str, alteration: Alteration, undoing: U
         where = f"kept in {kept}" if kept else "that the log of this task shows"
         return f"send PATCH /connectors/{connector}/offsets with the body {where}"
     where = kept or "a file that holds the offsets which the log of this task shows"
-    return f"run connector_offsets_change with control=storage, to=file and value={where}"
+    control = "strimzi" if clients.origin is Origin.STRIMZI else "storage"
+    return f"run connector_offsets_change with control={control}, to=file and value={where}"
 
 
 def then_resume(clients: Clients, connector: str, alteration: Alteration) -> str:
     """Describe how a person restores the connector's state; empty if its workers are started by other means."""
-    path = f"/connectors/{connector}"
-    if clients.origin is not Origin.REST or alteration.prior_state is State.STOPPED:
+    if not clients.origin.has_states or alteration.prior_state is State.STOPPED:
         return ""
-    return f", then PUT {path}/pause" if alteration.prior_state is State.PAUSED else f", then PUT {path}/resume"
+    return f", then {clients.control.by_hand(connector, alteration.prior_state)}"

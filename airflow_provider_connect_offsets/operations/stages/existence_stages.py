@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import cast
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorRegistry, State
-from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
 from airflow_provider_connect_offsets.exceptions import (
     Interfered,
     InvalidRequest,
@@ -154,9 +153,10 @@ class DeleteConnector(ExistenceStage):
 
 def registry_of(clients: Clients) -> ConnectorRegistry:
     """Return the client that creates and deletes connectors; raises :class:`Unsupported` with ``control`` storage."""
-    if isinstance(clients.control, StorageControl):
+    if not clients.origin.has_states:
         raise Unsupported(
-            "Nothing was changed: connectors are created and deleted by Connect's REST API (control=rest)."
+            "Nothing was changed: connectors are created, configured and deleted by Connect's REST API (control=rest) "
+            "or resources of Strimzi (control=strimzi), not in a storage."
         )
     return cast("ConnectorRegistry", clients.control)
 

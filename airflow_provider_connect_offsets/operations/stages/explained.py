@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, State
 from airflow_provider_connect_offsets.exceptions import (
     ConnectOffsetsError,
     Interfered,
@@ -33,6 +34,7 @@ class ConnectorExplained:
     """Returns the errors of a change of ``connector`` (``saga.explanation.Explanation``)."""
 
     connector: str
+    control: ConnectorControl
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
         """Return :class:`NotApplied` once anything may have been written; before that the error itself."""
@@ -59,7 +61,8 @@ class ConnectorExplained:
             return Interfered(f"Nothing was written: {error} {failure}")
         return LeftStopped(
             f"{self.connector!r} stays STOPPED: {error} Nothing was written, but its prior state could not be "
-            f"restored: {failure} Run the task again, or send PUT /connectors/{self.connector}/resume."
+            f"restored: {failure} Run the task again, or "
+            f"{self.control.by_hand(self.connector, prior_state_in(record) or State.RUNNING)}."
         )
 
     def stuck(self, error: Exception, record: SagaRecord) -> Exception:
@@ -109,7 +112,7 @@ class CopyExplained:
         del record
         return type(failure)(
             f"{self.new!r} was not created as a copy of {self.connector!r}: {error} That could not be undone: "
-            f"{failure} Run the task again, or connect-offsets recover {self.connector}."
+            f"{failure} Run the task again, or any operation on {self.connector!r}, which undoes it first."
         )
 
     def stuck(self, error: Exception, record: SagaRecord) -> Exception:

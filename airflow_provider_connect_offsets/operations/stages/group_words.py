@@ -50,11 +50,6 @@ def left_down(clients: Clients, name: str) -> str:
     return f"{name!r} stays STOPPED"
 
 
-def stop_by_hand(clients: Clients) -> str:
-    """Tell a person to stop it."""
-    return "stop its applications" if clients.origin is Origin.GROUP else "stop the connector"
-
-
 def again(clients: Clients, prior: State) -> str:
     """Describe that it has its prior state again, with a comma before; empty for a group, which has none."""
     return "" if clients.origin is Origin.GROUP else f", and it is {prior} again"

@@ -42,7 +42,6 @@ from airflow_provider_connect_offsets.operations.stages.group_words import (
     interference,
     left_down,
     since,
-    stop_by_hand,
     whole_changes,
 )
 from airflow_provider_connect_offsets.saga import (
@@ -163,8 +162,8 @@ class AlterOffsets(Stage):
             raise LeftStopped(
                 f"{self.subject!r} stays STOPPED: its prior offsets were restored and read back, but records at them "
                 f"were deleted while it was STOPPED: {gone} If it resumes, auto.offset.reset decides its position. To "
-                f"accept that, send PUT /connectors/{self.subject}/resume; to choose another position, do so and plan "
-                "anew."
+                f"accept that, {self._clients.control.by_hand(self.subject, State.RUNNING)}; to choose another "
+                "position, do so and plan anew."
             )
         return f" Records at its prior positions were deleted meanwhile: {gone}" if gone else ""
 
@@ -207,7 +206,8 @@ class AlterOffsets(Stage):
         if self._is_resumed(alteration):
             raise kind(
                 f"The change of {self.subject!r} was under way when {interference(self._clients)}; its offsets are "
-                f"left as they are now. To restore the prior offsets, {stop_by_hand(self._clients)} and "
+                "left as they are now. To restore the prior offsets, "
+                f"{self._clients.control.by_hand(self.subject, State.STOPPED)} and "
                 f"{by_hand(self._clients, self.subject, alteration, undoing)}."
             )
 

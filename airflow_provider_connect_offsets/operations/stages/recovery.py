@@ -150,7 +150,7 @@ def undo_import(journal: Journal, owner: Owner, clients: Clients) -> str | None:
 
 def executor(clients: Clients, entry: JournalEntry, stages: Sequence[Stage]) -> Executor:
     """Return the executor of a connector's saga."""
-    return Executor(entry, stages, ConnectorExplained(entry.record.resource), clock=clients.clock)
+    return Executor(entry, stages, ConnectorExplained(entry.record.resource, clients.control), clock=clients.clock)
 
 
 def built(record: SagaRecord, *clients: Clients) -> list[Stage]:

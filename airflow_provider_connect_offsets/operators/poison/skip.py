@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.sdk import BaseOperator
 
 from airflow_provider_connect_offsets.assets import connector_asset
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped, Unsupported
-from airflow_provider_connect_offsets.hooks.clients import Control
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, LeftStopped
+from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.hooks.runs import directory_of
 from airflow_provider_connect_offsets.operators.shared.common import (
@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
 )
 from airflow_provider_connect_offsets.operators.shared.events import ChangeKind, TellsChanges
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
-from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, Control
 from airflow_provider_connect_offsets.parameters.poison import ApprovedRecordsParams, PoisonedSinkParams
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, WaitingParams
@@ -81,8 +81,12 @@ class _PoisonOperator(TakesParameters, BaseOperator):
         connections = self.given(ConnectorConnectionParams)
         if not connections.kafka_conn_id:
             raise InvalidInput(f"{request.connector!r}: kafka_conn_id must name the Kafka cluster that the sink reads.")
-        if connections.control != Control.REST:
-            raise Unsupported("Nothing was changed: a sink's record is found by Connect's REST API (control=rest).")
+        require_control(
+            connections.control,
+            *(Control.REST, Control.STRIMZI_REST),
+            why="only Connect's REST API shows at once that a sink has failed again; a resource of Strimzi shows it "
+            "after the operator's next reconciliation, and a storage never.",
+        )
         directory = PoisonDirectory(directory_of(context, part=self.given(PartParams).part).uri)
         with (
             open_connect(connections, self.given(WaitingParams)) as connect,

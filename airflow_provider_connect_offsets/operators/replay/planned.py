@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import BaseOperator
 
-from airflow_provider_connect_offsets.exceptions import InvalidRequest, PlanRefused
-from airflow_provider_connect_offsets.hooks.clients import Control
+from airflow_provider_connect_offsets.exceptions import PlanRefused
+from airflow_provider_connect_offsets.hooks.clients import require_control
 from airflow_provider_connect_offsets.hooks.failures import failing_clearly
 from airflow_provider_connect_offsets.operators.apply import ApproveOffsetPlanOperator
 from airflow_provider_connect_offsets.operators.shared.common import (
@@ -23,7 +23,7 @@ from airflow_provider_connect_offsets.operators.shared.common import (
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.operators.shared.spark import OffsetsJobOperator
 from airflow_provider_connect_offsets.parameters.backfill import IntervalParams, WindowParams
-from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams
+from airflow_provider_connect_offsets.parameters.connections import ConnectorConnectionParams, Control
 from airflow_provider_connect_offsets.parameters.taking import Models, TakesParameters
 from airflow_provider_connect_offsets.parameters.tasks import PartParams, PlanAgeParams, RunParams
 
@@ -55,8 +55,11 @@ class SnapshotReplayOperator(TakesParameters, BaseOperator):
 
         with failing_clearly():
             run, given = replay_at(new_directory(self, context).uri), self.given(IntervalParams)
-            if self.given(ConnectorConnectionParams).control != Control.REST:
-                raise InvalidRequest("Nothing was created: Connect's REST API creates clones, so control must be rest.")
+            require_control(
+                self.given(ConnectorConnectionParams).control,
+                *(Control.REST, Control.STRIMZI, Control.STRIMZI_REST),
+                why="a replay creates a connector, and a storage can't.",
+            )
             request = ReplayRequest.parse(
                 connector=given.connector,
                 run=run_key(context),

@@ -62,10 +62,9 @@ def open_connect(
 ) -> AbstractContextManager[ConnectCluster]:
     """Open the clients of a connector's Connect cluster; raises as ``hooks.clients.open_clients``."""
     return open_clients(
-        connections.connect_conn_id,
+        connections,
         connections.kafka_conn_id or None,
         database_conn_id=connections.database_conn_id or None,
-        control=connections.control,
         timeout=(waiting or WaitingParams()).timeout,
     )
 

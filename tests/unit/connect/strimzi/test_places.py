@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.strimzi.patches import requesting
 from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed, places_in, pointer
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource, ResourceKind
-from airflow_provider_connect_offsets.connect.strimzi.states import requesting
 from airflow_provider_connect_offsets.exceptions import NotReady, UnknownConnector
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 

@@ -1,0 +1,89 @@
+"""The resources of Strimzi, opened from a ``kubernetes`` and a ``kafka_connect`` connection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.hooks.connect_endpoint import (
+    CONN_TYPE,
+    refuse_unknown_fields,
+    text_of,
+)
+from airflow_provider_connect_offsets.hooks.connections import connection_of, extra_of, is_there
+from airflow_provider_connect_offsets.parameters.connections import DEFAULT_CONNECT
+
+if TYPE_CHECKING:
+    from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
+
+    from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
+
+_EXAMPLE = """--conn-type kafka_connect --conn-extra '{"strimzi_cluster": "my-connect"}'"""
+_NEEDS_PROVIDER = (
+    "control=strimzi needs the Kubernetes provider: pip install 'airflow-provider-connect-offsets[strimzi]'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Resource:
+    """A ``KafkaConnect`` or ``KafkaMirrorMaker2``.
+
+    cluster: Its name; empty: the only one of the namespace. namespace: Empty: that of the Kubernetes connection.
+    """
+
+    cluster: str = ""
+    namespace: str = ""
+
+
+def open_strimzi(connect_conn_id: str, kubernetes_conn_id: str, *, timeout: float) -> ConnectStrimzi:
+    """Open the resources that a Connect connection names; use it as a context manager.
+
+    ``strimzi_cluster`` is the name of the ``KafkaConnect`` or ``KafkaMirrorMaker2``, by default the only one of the
+    namespace. ``strimzi_namespace`` is by default the namespace of the Kubernetes connection, else ``default``.
+
+    Args:
+        connect_conn_id: Connection of the Connect cluster. Without the default one, nothing is named.
+        kubernetes_conn_id: Connection of the Kubernetes cluster. Without ``kubernetes_default``, the cluster in which
+            Airflow runs, or the default kubeconfig file.
+        timeout: Seconds to wait for the operator.
+
+    Raises:
+        InvalidInput: The Kubernetes provider is not installed, or a connection is missing or can't be used.
+        StoreError: The API server does not answer, or refuses.
+    """
+    from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
+
+    hook = _kubernetes(kubernetes_conn_id)
+    resource = _resource(connect_conn_id)
+    try:
+        api, namespace = hook.api_client, resource.namespace or hook.get_namespace() or hook.DEFAULT_NAMESPACE
+    # The Kubernetes client raises errors of several libraries for a configuration that can't be used.
+    except Exception as error:
+        raise InvalidInput(
+            f"Airflow connection {kubernetes_conn_id!r} leads to no Kubernetes cluster: {error}"
+        ) from error
+    return ConnectStrimzi(api, namespace=namespace, cluster=resource.cluster, timeout=timeout)
+
+
+def _kubernetes(conn_id: str) -> KubernetesHook:
+    try:
+        from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
+    except ImportError as error:
+        raise InvalidInput(_NEEDS_PROVIDER) from error
+    if conn_id != KubernetesHook.default_conn_name:
+        connection_of(conn_id, conn_type=KubernetesHook.conn_type, example="--conn-type kubernetes")
+    return KubernetesHook(conn_id=conn_id)
+
+
+def _resource(connect_conn_id: str) -> _Resource:
+    if connect_conn_id == DEFAULT_CONNECT and not is_there(connect_conn_id):
+        return _Resource()
+    connection = connection_of(connect_conn_id, conn_type=CONN_TYPE, example=_EXAMPLE)
+    extra = extra_of(connection)
+    try:
+        refuse_unknown_fields(extra)
+        cluster, namespace = text_of(extra, "strimzi_cluster"), text_of(extra, "strimzi_namespace")
+    except InvalidInput as error:
+        raise InvalidInput(f"Airflow connection {connect_conn_id!r}: {error}") from error
+    return _Resource(cluster or "", namespace or "")
