@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_provider_connect_offsets.connect.strimzi.resources import GROUP, CustomResource
 from airflow_provider_connect_offsets.exceptions import InvalidInput
 from airflow_provider_connect_offsets.hooks.connect_endpoint import (
     CONN_TYPE,
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
 
+log = logging.getLogger(__name__)
 _EXAMPLE = """--conn-type kafka_connect --conn-extra '{"strimzi_cluster": "my-connect"}'"""
 _NEEDS_PROVIDER = (
     "control=strimzi needs the Kubernetes provider: pip install 'airflow-provider-connect-offsets[strimzi]'"
@@ -64,6 +68,44 @@ def open_strimzi(connect_conn_id: str, kubernetes_conn_id: str, *, timeout: floa
             f"Airflow connection {kubernetes_conn_id!r} leads to no Kubernetes cluster: {error}"
         ) from error
     return ConnectStrimzi(api, namespace=namespace, cluster=resource.cluster, timeout=timeout)
+
+
+async def changed(kubernetes_conn_id: str, resource: CustomResource, *, seconds: float) -> bool:
+    """Watch a resource until it changes, for some seconds at most, without a thread.
+
+    Args:
+        kubernetes_conn_id: Connection of the Kubernetes cluster.
+        resource: The resource as it was read.
+        seconds: How long.
+
+    Returns:
+        True if it changed, or if that is unknown because the watch broke off.
+    """
+    from airflow.providers.cncf.kubernetes.hooks.kubernetes import AsyncKubernetesHook
+    from kubernetes_asyncio.client import CustomObjectsApi
+    from kubernetes_asyncio.client.exceptions import ApiException
+    from kubernetes_asyncio.watch import Watch
+
+    watch = Watch()
+    try:
+        async with AsyncKubernetesHook(conn_id=kubernetes_conn_id).get_conn() as api, asyncio.timeout(seconds + 5):
+            call = CustomObjectsApi(api).list_namespaced_custom_object
+            where = (GROUP, resource.version, resource.namespace, resource.kind.plural)
+            async for _event in watch.stream(
+                call,
+                *where,
+                field_selector=f"metadata.name={resource.name}",
+                resource_version=resource.resource_version,
+                timeout_seconds=max(1, round(seconds)),
+            ):
+                return True
+    except (ApiException, OSError, TimeoutError) as error:
+        log.info("The watch of %s broke off: %s", resource, error)
+        await asyncio.sleep(min(1.0, seconds))
+        return True
+    finally:
+        watch.stop()
+    return False
 
 
 def _kubernetes(conn_id: str) -> KubernetesHook:

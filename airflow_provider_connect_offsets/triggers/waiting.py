@@ -10,16 +10,20 @@ import asyncio
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
-from typing import Any, ClassVar
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidRequest
+from airflow_provider_connect_offsets.connect.protocols import ConnectorControl, State
+from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource
+from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidRequest, NotReconciled
+from airflow_provider_connect_offsets.hooks import strimzi
 from airflow_provider_connect_offsets.hooks.clients import open_clients, open_connect_cluster
 from airflow_provider_connect_offsets.hooks.failures import PERMANENT, as_event
 from airflow_provider_connect_offsets.hooks.kafka import consumer_groups, kafka_cluster
+from airflow_provider_connect_offsets.observe.clients import Origin
 from airflow_provider_connect_offsets.observe.positions import Awaited, observe_positions
 from airflow_provider_connect_offsets.observe.waiting import Observation, is_in, observe_group, observe_state
 from airflow_provider_connect_offsets.operations.stages import steps
@@ -30,8 +34,13 @@ from airflow_provider_connect_offsets.parameters.sensors import (
     AwaitedStateParams,
 )
 
+if TYPE_CHECKING:
+    from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
+
 log = logging.getLogger(__name__)
 _FIRST_PAUSE = 0.1
+# Seconds of a watch.
+_WATCH = 3.0
 
 
 class WaitingTrigger(BaseTrigger, ABC):
@@ -88,8 +97,12 @@ class WaitingTrigger(BaseTrigger, ABC):
             if self.until is not None and time.time() > self.until:
                 yield self._event(reached=False, message=message)
                 return
-            await asyncio.sleep(pause)
+            await self.pause(pause)
             pause = min(pause * 2, self.most)
+
+    async def pause(self, seconds: float) -> None:
+        """Wait between two observations."""
+        await asyncio.sleep(seconds)
 
     def _event(self, *, reached: bool, message: str, error: str = "") -> TriggerEvent:
         before = getattr(self.awaited, "before", "")
@@ -101,7 +114,41 @@ class WaitingTrigger(BaseTrigger, ABC):
         """Observe once; raises store errors, and :class:`InvalidRequest` for arguments that can't be used."""
 
 
-class ConnectorStateTrigger(WaitingTrigger):
+class StateTrigger(WaitingTrigger):
+    """Waits for a state of a connector; where Strimzi runs it, between two observations its resource is watched."""
+
+    awaited: AwaitedStateParams
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._watched: CustomResource | None = None
+        self._look_again = False
+
+    @contextmanager
+    def observing(self) -> Iterator[ConnectorControl]:
+        """Open the control over the connector for one observation, which does not wait for Strimzi's operator."""
+        with open_connect_cluster(self.awaited, timeout=0.0) as connect:
+            if connect.origin is not Origin.STRIMZI:
+                yield connect.control
+                return
+            resources = cast("ConnectStrimzi", connect.control)
+            try:
+                yield resources
+                if self._look_again:
+                    resources.look_again(self.awaited.connector)
+            finally:
+                self._watched = resources.last_read(self.awaited.connector)
+
+    async def pause(self, seconds: float) -> None:
+        """Watch the resource, if there is one; without any event for some seconds, the operator is to look again."""
+        if self._watched is None:
+            await super().pause(seconds)
+        else:
+            changed = await strimzi.changed(self.awaited.kubernetes_conn_id, self._watched, seconds=_WATCH)
+            self._look_again = not changed
+
+
+class ConnectorStateTrigger(StateTrigger):
     """Waits until a connector is in a state; see ``ConnectorStateSensor``."""
 
     parameters = AwaitedStateParams
@@ -109,8 +156,8 @@ class ConnectorStateTrigger(WaitingTrigger):
 
     def observe(self) -> Observation:
         """Observe its state."""
-        with open_connect_cluster(self.awaited) as connect:
-            return observe_state(connect.control, self.awaited.connector, self.awaited.state)
+        with self.observing() as control:
+            return observe_state(control, self.awaited.connector, self.awaited.state)
 
 
 class StateChangeParams(AwaitedStateParams):
@@ -120,7 +167,7 @@ class StateChangeParams(AwaitedStateParams):
     before: Text = argument("State before the request; part of the event.", default="")
 
 
-class StateChangeTrigger(WaitingTrigger):
+class StateChangeTrigger(StateTrigger):
     """Waits until a connector is in the state that an operator has requested; any error ends it, as in the operator."""
 
     parameters = StateChangeParams
@@ -130,11 +177,17 @@ class StateChangeTrigger(WaitingTrigger):
     def observe(self) -> Observation:
         """Observe its state; raises what ``operations.stages.steps`` raises once time is up."""
         connector, state = self.awaited.connector, State(self.awaited.state)
-        with open_connect_cluster(self.awaited) as connect:
-            status = connect.control.status(connector)
+        is_late = self.until is not None and time.time() > self.until
+        try:
+            with self.observing() as control:
+                status = control.status(connector)
+        except NotReconciled as error:
+            if is_late:
+                raise
+            return Observation(reached=False, sentence=str(error))
         steps.refuse_failed(status, connector, state)
         reached = is_in(status, state)
-        if not reached and self.until is not None and time.time() > self.until:
+        if not reached and is_late:
             steps.refuse_unless_in(status, connector, state, timeout=self.awaited.timeout)
             reached = True  # RUNNING without tasks: it is configured for none
         return Observation(reached, f"{connector!r} is {status.state} with {len(status.tasks)} tasks.")

@@ -248,8 +248,16 @@ class ConnectStrimzi(CommandsByHand):
 
         retrying(tenacity.retry_if_exception_type(Conflict), timeout=self._timeout, clock=self._clock)(patch)
 
+    def last_read(self, connector: str) -> CustomResource | None:
+        """Return the resource of a connector as it was read last; None if it never was."""
+        place = self._cluster.known(connector)
+        return None if place is None else place.resource
+
+    def look_again(self, connector: str) -> None:
+        """Make the operator look at a resource that it has acted on: the state in Connect may have changed since."""
+        self._look_again(connector, self._cluster.locate(connector).resource)
+
     def _look_again(self, connector: str, resource: CustomResource) -> None:
-        """Make the operator look at a resource that it has acted on, but whose state has changed since."""
         if not resource.is_observed:
             return
         self._leftovers.expect(connector)
@@ -278,6 +286,5 @@ def _is_refused(resource: CustomResource) -> bool:
 def _no_status(resource: CustomResource, connector: str, timeout: float) -> Rejected | NotReconciled:
     if _is_refused(resource):
         return Rejected(f"Strimzi could not bring connector {connector!r} into Connect.{resource.said()}")
-    return NotReconciled(
-        f"Strimzi's operator has not acted on {resource} for {timeout:g} s.{resource.said()} Is it running?"
-    )
+    waited = f"in {timeout:g} s" if timeout else "yet"
+    return NotReconciled(f"Strimzi's operator has not acted on {resource} {waited}.{resource.said()} Is it running?")

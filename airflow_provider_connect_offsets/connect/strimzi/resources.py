@@ -72,6 +72,11 @@ class CustomResource:
         return f"{self.kind.title} {self.name!r} in namespace {self.namespace!r}"
 
     @property
+    def version(self) -> str:
+        """Version of the API that it was read by: ``v1`` or ``v1beta2``."""
+        return str(self.body["apiVersion"]).rpartition("/")[2]
+
+    @property
     def _metadata(self) -> Mapping[str, Any]:
         metadata: Mapping[str, Any] = self.body["metadata"]
         return metadata
