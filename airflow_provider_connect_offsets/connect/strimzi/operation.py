@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.clock import Clock, retrying
 from airflow_provider_connect_offsets.connect.strimzi.config_maps import Documents, own_name
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
 from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed
-from airflow_provider_connect_offsets.connect.strimzi.refusals import offset_warnings, refusal_of
+from airflow_provider_connect_offsets.connect.strimzi.refusals import offset_failures, offset_warnings, refusal_of
 from airflow_provider_connect_offsets.connect.strimzi.resources import (
     OFFSETS,
     OFFSETS_OF,
@@ -208,21 +208,21 @@ class OffsetOperations:
         purpose = f"{operation} the offsets of connector {place.connector!r}"
         lost: type[StoreError] = NotReconciled if operation is OffsetOperation.LIST else OutcomeUnknown
         try:
-            resource = self._awaited(place.connector, lambda one: not _stands(one) or bool(offset_warnings(one)))
-            warnings = offset_warnings(resource)
+            resource = self._awaited(place.connector, lambda one: not _stands(one) or bool(offset_failures(one)))
+            failures = offset_failures(resource)
             if not _stands(resource) or not self._withdraw(place.connector):
                 self._unfinished = False
                 return
         except Unreachable as error:
             raise lost(f"{error} Whether Strimzi could {purpose} is unknown.") from error
-        if not warnings:
+        if not failures:
             raise lost(
                 f"Strimzi's operator did not {purpose} in {self._timeout:g} s ({resource}). The request was withdrawn."
                 f"{resource.said()} Is the operator running?"
             )
         if operation is OffsetOperation.ALTER and not self._documents.is_written(place, text):
             raise Conflict(f"The ConfigMap that was to {purpose} was changed or deleted; try again.")
-        raise refusal_of(purpose, resource, warnings[0])
+        raise refusal_of(purpose, resource, failures[0])
 
     def _withdraw(self, connector: str) -> bool:
         """Remove the standing operation; False if it is done meanwhile."""

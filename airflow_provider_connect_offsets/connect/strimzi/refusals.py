@@ -11,7 +11,6 @@ from airflow_provider_connect_offsets.connect.strimzi.resources import Condition
 from airflow_provider_connect_offsets.exceptions import (
     NotStopped,
     OutcomeUnknown,
-    RebalanceInProgress,
     Rejected,
     StoreError,
     UnknownConnector,
@@ -24,13 +23,22 @@ REASONS = frozenset({"ListOffsets", "AlterOffsets", "ResetOffsets", "ManageOffse
 _MEANINGS: Mapping[str, tuple[type[StoreError], str]] = {
     "not in STOPPED state": (NotStopped, "Stop the connector first, by spec.state."),
     "returned 404": (UnknownConnector, "The Connect cluster has no such connector."),
-    "returned 409": (RebalanceInProgress, "The workers are rebalancing; try again."),
     "returned 400": (
         Rejected,
         "Strimzi does not pass on Connect's reason: it is in the log of the Connect workers.",
     ),
     "returned 5": (OutcomeUnknown, "Whether anything was written must be read back."),
 }
+
+
+# Parts of messages about a failure that passes: Connect is rebalancing; or the operator could not remove the annotation,
+# since the resource had changed (the operation itself was done). The annotation stays, and the operator tries again.
+_PASSING = ("returned 409", "the object has been modified", "Conflict")
+
+
+def offset_failures(resource: CustomResource) -> list[Condition]:
+    """Return the same conditions without those of a failure that the operator's next attempt may mend."""
+    return [one for one in offset_warnings(resource) if not any(part in one.message for part in _PASSING)]
 
 
 def offset_warnings(resource: CustomResource) -> list[Condition]:
