@@ -20,11 +20,11 @@ COVERED      := .venv-3.12
 # Percent of the package's lines that tests/unit alone run; the floor of `make test` is in pyproject.toml.
 UNIT_FLOOR   := 54
 # The tests that belong to no suite of their own: pyproject.toml lists the suites' markers.
-NO_SUITE     := not faults and not processes and not mirror and not jobs and not browser and not versions
+NO_SUITE     := not faults and not processes and not mirror and not jobs and not kubernetes and not browser and not versions
 # From uv's cache alone where that suffices, which takes seconds: not every package index says what may be cached.
 uv_pip = @$(UV) pip $(1) --quiet --offline >/dev/null 2>&1 || $(UV) pip $(1) --quiet >/dev/null
 
-.PHONY: setup demo test test-processes test-browser pictures test-mirror test-jobs test-steps test-faults test-histories test-versions test-lowest test-pythons coverage up down bench lint format lock docs clean
+.PHONY: setup demo test test-processes test-browser pictures test-mirror test-jobs test-kubernetes test-steps test-faults test-histories test-versions test-lowest test-pythons coverage up down bench lint format lock docs clean
 
 setup: $(VENV)/ready  ## .venv with locked packages, and Kafka's jars in the cache
 	@$(BIN)/python -m sandbox jars
@@ -67,6 +67,9 @@ test-jobs: setup  ## the jobs that people come with, from end to end: schedules,
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v initdb >/dev/null || \
 	  (apt-get update -qq && apt-get install -qq --yes --no-install-recommends postgresql)
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m jobs
+
+test-kubernetes: setup  ## offsets through Strimzi's resources: a real API server, built with Go, and a real Connect worker
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m kubernetes
 
 test-steps: setup  ## changes that are broken on purpose, at every step, with one kind of connector each
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "faults and not long" tests/airflow tests/faults

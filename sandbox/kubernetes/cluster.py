@@ -76,7 +76,7 @@ class Cluster:
 
     def _is_served(self, definition: Manifest) -> bool:
         found = self.read(definition) or {}
-        states = {state["type"]: state["status"] for state in found.get("status", {}).get("conditions", [])}
+        states = {state["type"]: state["status"] for state in found.get("status", {}).get("conditions") or []}
         if states.get("Established") != "True":
             return False
         spec = definition["spec"]
