@@ -54,8 +54,8 @@ def test_a_connector_that_is_named_twice_is_not_claimed(tmp_path: Path) -> None:
     ("origin", "advice"),
     [
         (Origin.REST, "send PATCH /connectors/mirror/offsets with the body that the log of this task shows"),
-        (Origin.TOPIC, "run connector_offsets_change with control=storage, to=file and value=a file that holds the offsets"),
-        (Origin.STRIMZI, "run connector_offsets_change with control=strimzi, to=file and value=a file that holds the offsets"),
+        (Origin.TOPIC, "run connector_offsets_change with control=storage, to=file and value=a file that holds the"),
+        (Origin.STRIMZI, "run connector_offsets_change with control=strimzi, to=file and value=a file that holds the"),
     ],
 )
 def test_prior_offsets_are_logged_if_they_can_not_be_kept(
