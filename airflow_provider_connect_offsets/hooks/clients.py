@@ -106,7 +106,6 @@ def open_connect_cluster(
         InvalidInput: A connection is missing or can't be used, or ``control`` is unknown.
         StoreError: Connect or the API server of Kubernetes does not answer, or refuses.
     """
-    from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
     from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
     from airflow_provider_connect_offsets.hooks.storage import open_storage
     from airflow_provider_connect_offsets.hooks.strimzi import open_strimzi
@@ -130,6 +129,9 @@ def open_connect_cluster(
                 yield OpenConnect(strimzi, strimzi, Origin.STRIMZI, lambda: strimzi.cluster_id)
             case Control.STRIMZI_REST:
                 strimzi = stack.enter_context(open_strimzi(connect_id, kubernetes_id, timeout=seconds))
+                # Imports the Kubernetes client, which open_strimzi has found installed.
+                from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
+
                 rest = stack.enter_context(hook.get_conn())
                 both = StrimziWithRest(strimzi, rest)
                 yield OpenConnect(both, both, Origin.REST, lambda: rest.version().kafka_cluster_id)

@@ -25,6 +25,7 @@ from airflow_provider_connect_offsets.parameters.snapshots import SnapshotConnec
 from tests.support.workers.scripted_worker import Reply, scripted_worker
 
 SetConnection = Callable[..., None]
+NEEDED = "control=strimzi needs the Kubernetes provider: pip install 'airflow-provider-connect-offsets[strimzi]'"
 PROVIDER = "airflow.providers.cncf.kubernetes.hooks.kubernetes"
 KUBERNETES = {
     "apiVersion": "v1",
@@ -139,12 +140,12 @@ def test_without_the_kubernetes_provider(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(InvalidInput) as caught:
         _open()
 
-    needed = "control=strimzi needs the Kubernetes provider: pip install 'airflow-provider-connect-offsets[strimzi]'"
-    assert str(caught.value) == needed
+    assert str(caught.value) == NEEDED
 
 
-def test_all_else_works_without_the_kubernetes_provider() -> None:
-    """Neither DAGs nor hooks, triggers and clients import it before it is needed."""
+def test_all_else_works_without_the_kubernetes_provider(connection: SetConnection) -> None:
+    """Neither DAGs nor hooks, operators and triggers import it, or the Kubernetes client, before it is needed."""
+    connection(host="127.0.0.1")
     script = """
 import importlib, pkgutil, sys
 
@@ -157,15 +158,27 @@ sys.meta_path.insert(0, Refused())
 import airflow_provider_connect_offsets as package
 from airflow_provider_connect_offsets import dags
 assert [getattr(dags, name)() for name in dags.__all__]
-for room in ("connect", "hooks", "operators", "sensors", "triggers"):
+for room in ("hooks", "operators", "sensors", "triggers"):
     path = [f"{package.__path__[0]}/{room}"]
     for found in pkgutil.walk_packages(path, f"{package.__name__}.{room}."):
         importlib.import_module(found.name)
-print("all imported")
+
+from airflow_provider_connect_offsets.exceptions import InvalidInput
+from airflow_provider_connect_offsets.hooks.clients import open_connect_cluster
+from airflow_provider_connect_offsets.parameters.connections import ConnectParams
+
+with open_connect_cluster(ConnectParams()):
+    print("rest is open")
+for control in ("strimzi", "strimzi+rest"):
+    try:
+        with open_connect_cluster(ConnectParams(control=control)):
+            raise AssertionError(control)
+    except InvalidInput as error:
+        print(error)
 """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 
-    assert ended.stdout.splitlines()[-1:] == ["all imported"], ended.stderr
+    assert ended.stdout.splitlines()[-3:] == ["rest is open", NEEDED, NEEDED], ended.stderr
 
 
 def test_the_clients_of_a_change(made: list[dict[str, Any]]) -> None:
