@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -37,10 +38,16 @@ _OTHERS = {
 }
 
 
+@cache
+def _ready(dag_id: str) -> DAG:
+    dag: DAG = getattr(dags, dag_id)()
+    return dag
+
+
 @pytest.mark.parametrize("dag_id", sorted(set(dags.__all__) - _OF_GROUPS))
 def test_each_dag_offers_the_controls_that_it_can_use(dag_id: str) -> None:
     """``rest`` is the default; the Kubernetes connection is beside it where it is used."""
-    dag: DAG = getattr(dags, dag_id)()
+    dag = _ready(dag_id)
     param = dag.params.get_param("control")
 
     assert param.schema["enum"] == _OTHERS.get(dag_id, _ALL)
@@ -53,7 +60,7 @@ def test_each_dag_offers_the_controls_that_it_can_use(dag_id: str) -> None:
 @pytest.mark.parametrize("name", ["connect_conn_id", "control", "kubernetes_conn_id"])
 def test_each_task_gets_what_the_form_says(dag_id: str, name: str) -> None:
     """A task that were left out would use the default, another cluster maybe."""
-    dag: DAG = getattr(dags, dag_id)()
+    dag = _ready(dag_id)
     left_out = [
         task.task_id
         for task in dag.tasks
