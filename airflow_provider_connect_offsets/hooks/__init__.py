@@ -1,7 +1,8 @@
 """From Airflow connections and configuration to clients, directories and failures.
 
 ``kafka_connect`` and ``kafka`` the two connections · ``storage`` the storage fields of a Connect connection ·
-``strimzi`` its fields of Strimzi, with the ``kubernetes`` connection · ``clients`` the clients of a change · ``flow`` of the reset of a MirrorMaker 2 flow · ``failover`` of a failover ·
-``connections`` and ``connect_endpoint`` how connections are read · ``runs`` directories of a run · ``reports`` URLs of
-reports · ``failures`` errors as failed tasks.
+``strimzi`` its fields of Strimzi, with the ``kubernetes`` connection · ``clients`` the clients of a change ·
+``flow`` of the reset of a MirrorMaker 2 flow · ``failover`` of a failover · ``connections`` and ``connect_endpoint``
+how connections are read · ``runs`` directories of a run · ``reports`` URLs of reports · ``failures`` errors as failed
+tasks.
 """

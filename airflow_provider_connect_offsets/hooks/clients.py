@@ -92,20 +92,20 @@ class OpenConnect:
 
 @contextmanager
 def open_connect_cluster(
-    reached: ConnectParams, *, timeout: float | None = None, rest_timeout: float = 60.0
+    reached: ConnectParams, *, timeout: float | None = None, rest_timeout: float | None = None
 ) -> Iterator[OpenConnect]:
     """Open a Connect cluster.
 
     Args:
         reached: Its connections, and how it is reached; not ``groups``, which are of no Connect cluster.
         timeout: Seconds that Strimzi's operator may take; None: as ``control`` has it.
-        rest_timeout: Seconds to wait for the end of a rebalance, and for a worker that does not know a connector yet.
+        rest_timeout: Seconds to wait for the end of a rebalance, and for a worker that does not know a connector yet;
+            None: as the hook has it.
 
     Raises:
         InvalidInput: A connection is missing or can't be used, or ``control`` is unknown.
         StoreError: Connect or the API server of Kubernetes does not answer, or refuses.
     """
-    from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
     from airflow_provider_connect_offsets.hooks.kafka_connect import KafkaConnectHook
     from airflow_provider_connect_offsets.hooks.storage import open_storage
     from airflow_provider_connect_offsets.hooks.strimzi import open_strimzi
@@ -113,6 +113,7 @@ def open_connect_cluster(
 
     control, connect_id, kubernetes_id = _parsed(reached.control), reached.connect_conn_id, reached.kubernetes_conn_id
     seconds = control.timeout if timeout is None else timeout
+    hook = KafkaConnectHook(connect_id, **({} if rest_timeout is None else {"timeout": rest_timeout}))
     with ExitStack() as stack:
         match control:
             case Control.GROUPS:
@@ -121,14 +122,17 @@ def open_connect_cluster(
                 storage = open_storage(connect_id)
                 yield OpenConnect(storage.storage, storage.control, Origin(storage.origin), lambda: storage.cluster)
             case Control.REST:
-                rest = stack.enter_context(KafkaConnectHook(connect_id, timeout=rest_timeout).get_conn())
+                rest = stack.enter_context(hook.get_conn())
                 yield OpenConnect(rest, rest, Origin.REST, lambda: rest.version().kafka_cluster_id)
             case Control.STRIMZI:
                 strimzi = stack.enter_context(open_strimzi(connect_id, kubernetes_id, timeout=seconds))
                 yield OpenConnect(strimzi, strimzi, Origin.STRIMZI, lambda: strimzi.cluster_id)
             case Control.STRIMZI_REST:
                 strimzi = stack.enter_context(open_strimzi(connect_id, kubernetes_id, timeout=seconds))
-                rest = stack.enter_context(KafkaConnectHook(connect_id, timeout=rest_timeout).get_conn())
+                # Imports the Kubernetes client, which open_strimzi has found installed.
+                from airflow_provider_connect_offsets.connect.strimzi.with_rest import StrimziWithRest
+
+                rest = stack.enter_context(hook.get_conn())
                 both = StrimziWithRest(strimzi, rest)
                 yield OpenConnect(both, both, Origin.REST, lambda: rest.version().kafka_cluster_id)
 

@@ -56,9 +56,10 @@ def open_strimzi(connect_conn_id: str, kubernetes_conn_id: str, *, timeout: floa
         InvalidInput: The Kubernetes provider is not installed, or a connection is missing or can't be used.
         StoreError: The API server does not answer, or refuses.
     """
+    hook = _kubernetes(kubernetes_conn_id)
+    # Imports the Kubernetes client, which comes with the provider.
     from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
 
-    hook = _kubernetes(kubernetes_conn_id)
     resource = _resource(connect_conn_id)
     try:
         api, namespace = hook.api_client, resource.namespace or hook.get_namespace() or hook.DEFAULT_NAMESPACE
