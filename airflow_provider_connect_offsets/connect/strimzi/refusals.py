@@ -31,8 +31,8 @@ _MEANINGS: Mapping[str, tuple[type[StoreError], str]] = {
 }
 
 
-# Parts of messages about a failure that passes: Connect is rebalancing; or the operator could not remove the annotation,
-# since the resource had changed (the operation itself was done). The annotation stays, and the operator tries again.
+# Parts of messages about a failure that passes: the workers are rebalancing; or the operator could not remove the
+# annotation, since the resource had changed (the operation itself was done). The annotation stays: it will try again.
 _PASSING = ("returned 409", "the object has been modified", "Conflict")
 
 
