@@ -24,6 +24,8 @@ from tests.support.strimzi.scene import Strimzi
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "strimzi"
 NAMESPACE, CONNECT, AIRFLOW = "kafka", "connect", "airflow"
+#: A user without the rights of our Role.
+NOBODY = "nobody"
 
 
 @pytest.fixture(scope="session", params=[Release.V1, Release.V1BETA2])
@@ -38,7 +40,7 @@ def api_server(release: Release) -> Iterator[ApiServer]:
     """An API server with Strimzi's resources, and a user who has no rights yet."""
     if reason := missing():
         pytest.skip(reason)
-    with ApiServer(users=[AIRFLOW]) as server:
+    with ApiServer(users=[AIRFLOW, NOBODY]) as server:
         server.admin.install(crds(release))
         yield server
 

@@ -2,70 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
-from airflow_provider_connect_offsets.exceptions import NotStopped
-from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
-from sandbox.kubernetes import Cluster
+from airflow_provider_connect_offsets.offsets.families import ConnectorType
+from tests.support.strimzi.managed import KINDS, managed
+from tests.support.strimzi.resources import annotations_of
 from tests.support.strimzi.scene import Strimzi
+from tests.support.strimzi.strimzi_clients import at, opened, plain, reach
 
-HEARTBEATS = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
-PARTITION = {"sourceClusterAlias": "a", "targetClusterAlias": "b"}
-
-
-@pytest.fixture
-def airflow(strimzi: Strimzi) -> Iterator[Cluster]:
-    cluster = Cluster(strimzi.kubeconfig)
-    yield cluster
-    cluster.close()
+pytestmark = pytest.mark.kubernetes
 
 
-@pytest.fixture
-def client(strimzi: Strimzi, airflow: Cluster) -> Iterator[ConnectStrimzi]:
-    with ConnectStrimzi(airflow.client, namespace=strimzi.namespace, timeout=30) as opened:
-        yield opened
+@pytest.mark.parametrize("kind", KINDS)
+def test_offsets_are_altered_listed_and_reset_and_nothing_is_left(strimzi: Strimzi, kind: str) -> None:
+    with plain(strimzi, kind) as made:
+        before = made.read()
+        with opened(strimzi, made) as client:
+            name = made.connector
+            client.require_offset_changes()
+            assert client.status(name).state is State.RUNNING
+            assert client.info(name).type is ConnectorType.SOURCE
+            assert client.info(name).config["source.cluster.alias"] == made.source
+            reach(client, name, State.STOPPED)
+            client.write_offsets(name, at(made, 41))
+            assert client.read_offsets(name) == at(made, 41)
+            client.write_offsets(name, at(made, 41).removed())
+            assert client.read_offsets(name).stored() == {}
+            client.write_offsets(name, at(made, 7))
+            client.reset_offsets(name)
+            assert client.read_offsets(name).stored() == {}
+            reach(client, name, State.RUNNING)
+        after = made.read()
+        assert after["spec"] == before["spec"]
+        assert annotations_of(after) == annotations_of(before)
+        assert strimzi.resources.config_map(f"{made.name}-connect-offsets") is None
 
 
-@pytest.fixture
-def heartbeats(strimzi: Strimzi) -> Iterator[str]:
-    name = "heartbeats"
-    config = {
-        "source.cluster.alias": "a",
-        "target.cluster.alias": "b",
-        "source.cluster.bootstrap.servers": strimzi.bootstrap,
-        "target.cluster.bootstrap.servers": strimzi.bootstrap,
-        "heartbeats.topic.replication.factor": 1,
-    }
-    strimzi.connector(name, HEARTBEATS, config)
-    yield name
-    strimzi.delete("KafkaConnector", name)
+def test_config_maps_that_the_user_named_are_used_and_their_other_keys_stay(strimzi: Strimzi) -> None:
+    with managed(strimzi, "KafkaConnector") as made:
+        made.offer("theirs", key="notes.txt")
+        with opened(strimzi, made) as client:
+            reach(client, made.connector, State.STOPPED)
+            client.write_offsets(made.connector, at(made, 41))
+            assert client.read_offsets(made.connector) == at(made, 41)
+        assert strimzi.offsets_in(made.listed, made.data_key) == [made.offset(41)]
+        named = strimzi.resources.config_map(made.new)
+        assert named is not None
+        assert named["data"] == {"notes.txt": "theirs"}
+        assert made.read()["spec"]["listOffsets"]["toConfigMap"]["name"] == made.listed
 
 
-def test_offsets_are_altered_listed_and_reset_while_it_is_stopped(
-    strimzi: Strimzi, client: ConnectStrimzi, heartbeats: str
-) -> None:
-    client.require_offset_changes()
-    assert client.status(heartbeats).state is State.RUNNING
-    client.stop(heartbeats)
-    assert client.await_status(heartbeats, lambda one: one.is_stopped, timeout=30, clock=SYSTEM_CLOCK).is_stopped
-    client.write_offsets(heartbeats, Offsets.of([Entry.of(PARTITION, {"offset": 0})]))
-    assert client.read_offsets(heartbeats).stored()
-    client.reset_offsets(heartbeats)
-    assert client.read_offsets(heartbeats).stored() == {}
-    client.resume(heartbeats)
-    client.await_status(heartbeats, lambda one: one.state is State.RUNNING, timeout=30, clock=SYSTEM_CLOCK)
-    client.close()
-    left = strimzi.read("KafkaConnector", heartbeats)
-    assert set(left["spec"]) == {"class", "tasksMax", "config"}
-    assert not left["metadata"].get("annotations")
-    assert strimzi.resources.config_map(f"{heartbeats}-connect-offsets") is None
+@pytest.mark.parametrize("state", [State.PAUSED, State.STOPPED, State.RUNNING])
+def test_a_state_that_was_set_is_set_again(strimzi: Strimzi, state: State) -> None:
+    with plain(strimzi) as made:
+        made.to_state(state.value.lower())
+        before = made.read()["spec"]
+        with opened(strimzi, made) as client:
+            reach(client, made.connector, State.STOPPED)
+            reach(client, made.connector, state)
+        assert made.read()["spec"] == before
 
 
-def test_a_running_connector_refuses_a_change(client: ConnectStrimzi, heartbeats: str) -> None:
-    with pytest.raises(NotStopped, match="Strimzi can't alter the offsets of connector 'heartbeats'"):
-        client.write_offsets(heartbeats, Offsets.of([Entry.of(PARTITION, {"offset": 0})]))
+def test_a_connector_is_created_configured_and_deleted(strimzi: Strimzi) -> None:
+    with plain(strimzi) as made, opened(strimzi) as client:
+        name = f"{made.name}-copy"
+        config = dict(client.info(made.connector).config) | {"name": name, "source.cluster.alias": "another"}
+        created = client.create(name, config, initial_state=State.STOPPED)
+        assert created.config == config
+        assert client.await_status(name, lambda one: one.is_stopped, timeout=30, clock=SYSTEM_CLOCK).is_stopped
+        assert name in client.connectors()
+        assert client.overview()[name].status.state is State.STOPPED
+        changed = client.update_config(name, {**config, "refresh.topics.interval.seconds": "77"})
+        assert changed.config["refresh.topics.interval.seconds"] == "77"
+        client.delete(name)
+        assert name not in client.connectors()

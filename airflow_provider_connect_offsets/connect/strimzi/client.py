@@ -193,13 +193,16 @@ class ConnectStrimzi(CommandsByHand):
     def create(self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING) -> ConnectorInfo:
         """Create a ``KafkaConnector``; if Connect refuses it, it is deleted again.
 
+        Before Strimzi's pull request 12974 (2026-07) the operator creates a connector RUNNING, and only then brings it
+        into its state: it may do some work in between.
+
         Raises:
             InvalidInput: Kubernetes allows no resource of that name.
             Rejected: A connector of that name exists, or Connect refuses the configuration.
             Unsupported: The cluster is a ``KafkaMirrorMaker2``, whose connectors are parts of one resource.
         """
-        self._require(preconditions.existence_rights())
-        body = created_resource(name, config, cluster=self._cluster.for_creation(name), state=initial_state)
+        self.require_creation(name)
+        body = created_resource(name, config, cluster=self._cluster.resource.name, state=initial_state)
         try:
             self._api.create(ResourceKind.CONNECTOR, body)
         except Conflict as error:
@@ -211,6 +214,11 @@ class ConnectStrimzi(CommandsByHand):
             raise
         return self.info(name)
 
+    def require_creation(self, name: str) -> None:
+        """Raise :class:`AccessDenied` or :class:`Unsupported` if no resource can be created or deleted."""
+        self._require(preconditions.existence_rights())
+        self._cluster.require_kafka_connect(name)
+
     def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
         """Replace the whole configuration in the resource, and wait until Connect has it; the state stays."""
         self._patched(name, lambda place: replaced_config(place, config))
@@ -219,9 +227,8 @@ class ConnectStrimzi(CommandsByHand):
 
     def delete(self, name: str) -> None:
         """Delete the ``KafkaConnector``; the operator then deletes the connector. A source's offsets stay stored."""
-        self._require(preconditions.existence_rights())
+        self.require_creation(name)
         place = self._operations.quiet(name)
-        self._cluster.for_creation(name)
         self._leftovers.forget(name)
         if names_ours(place.resource):
             self._operations.remove_document(place.resource)

@@ -106,14 +106,13 @@ class StrimziCluster:
         plugins = resource.status.get("connectorPlugins") or ()
         return {str(one["class"]): ConnectorType(one["type"]) for one in plugins if one.get("type") in kinds}
 
-    def for_creation(self, connector: str) -> str:
-        """Return the name of the ``KafkaConnect``; raises :class:`Unsupported` for a ``KafkaMirrorMaker2``."""
+    def require_kafka_connect(self, connector: str) -> None:
+        """Raise :class:`Unsupported` for a ``KafkaMirrorMaker2``, which creates and deletes its connectors itself."""
         if self.resource.kind is not ResourceKind.CONNECT:
             raise Unsupported(
                 f"Nothing was changed: connector {connector!r} is created and deleted as a part of {self.resource}, "
                 "under spec.mirrors. Do that there."
             )
-        return self.resource.name
 
     def _used(self) -> list[tuple[ResourceKind, str]]:
         """Return the clusters of the namespace that have a connector; a Role need not allow to list KafkaConnects."""

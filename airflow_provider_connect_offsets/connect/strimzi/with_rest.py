@@ -19,6 +19,7 @@ from airflow_provider_connect_offsets.connect.protocols import (
 )
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
+from airflow_provider_connect_offsets.exceptions import StoreError
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
@@ -107,8 +108,19 @@ class StrimziWithRest:
         return self._rest.plugins()
 
     def create(self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING) -> ConnectorInfo:
-        """Create a ``KafkaConnector``."""
-        return self._strimzi.create(name, config, initial_state=initial_state)
+        """Create the connector in that state over REST, and then its ``KafkaConnector``.
+
+        An operator before Strimzi's pull request 12974 would create it RUNNING, and only then bring it into its state.
+        It leaves one alone that it finds with the configuration of its resource.
+        """
+        self._strimzi.require_creation(name)
+        created = self._rest.create(name, config, initial_state=initial_state)
+        try:
+            self._strimzi.create(name, config, initial_state=initial_state)
+        except StoreError:
+            self._rest.delete(name)
+            raise
+        return created
 
     def update_config(self, name: str, config: Mapping[str, str]) -> ConnectorInfo:
         """Replace the whole configuration in the resource; the state stays."""
