@@ -13,7 +13,7 @@ from pathlib import Path
 
 import javaproperties
 import pytest
-import yaml  # type: ignore[import-untyped]  # comes with Airflow, without types
+import yaml  # comes with Airflow, without types
 
 from sandbox.airflow import _standalone, airflow_environment
 from sandbox.broker import Secured, _BrokerRecipe

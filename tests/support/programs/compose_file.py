@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]  # comes with Airflow, without types
+import yaml  # comes with Airflow, without types
 
 TOP = Path(__file__).parents[3]
 FILE = TOP / "docker-compose.yaml"
