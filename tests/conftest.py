@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from sandbox import Sandbox
 from tests.support.flows.flows import MirrorFlow, SinkFlow
+from tests.support.shares import Share
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,11 +52,26 @@ os.environ.update(
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse tests that belong to two suites, as both would run them."""
+def pytest_configure() -> None:
+    """Draw a share before the processes of a parallel run start, as all of them need the same one."""
+    Share.of_environment()
+
+
+def pytest_report_header() -> str | None:
+    """Say how to run the same share again."""
+    share = Share.of_environment()
+    return str(share) if share.every > 1 else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Refuse tests that belong to two suites, as both would run them. Of those that are selected, keep the share."""
     marks = {item.nodeid: SUITES & {mark.name for mark in item.iter_markers()} for item in items}
     if several := [name for name, suites in marks.items() if len(suites) > 1]:
         raise pytest.UsageError(f"Each test needs at most one of the markers {sorted(SUITES)}: {', '.join(several)}")
+    yield
+    items[:], left = Share.of_environment().split(items)
+    config.hook.pytest_deselected(items=left)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -18,6 +18,7 @@ from kubernetes.client.exceptions import ApiException
 
 from sandbox import Sandbox
 from sandbox.kubernetes import GROUP, ApiServer, Cluster, Release, crds, missing
+from tests.support.strimzi.managed import KINDS, Managed, managed
 from tests.support.strimzi.reconciler import Reconciler
 from tests.support.strimzi.resources import USE_RESOURCES, Resources
 from tests.support.strimzi.scene import Strimzi
@@ -69,6 +70,13 @@ def strimzi(release: Release, request: pytest.FixtureRequest) -> Iterator[Strimz
         )
     for name in sandbox.connect.connectors():
         sandbox.connect.delete(name)
+
+
+@pytest.fixture(params=KINDS)
+def connector(strimzi: Strimzi, request: pytest.FixtureRequest) -> Iterator[Managed]:
+    """A running connector that is managed by a resource, of each kind."""
+    with managed(strimzi, request.param) as made:
+        yield made
 
 
 @pytest.fixture

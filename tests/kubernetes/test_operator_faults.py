@@ -101,7 +101,6 @@ def test_a_list_without_its_config_map_is_no_empty_list(strimzi: Strimzi, reconc
             if not removed:
                 removed.append(OFFSETS)
                 strimzi.resources.annotate(made.kind, made.name, {OFFSETS: None})
-                raise RuntimeError("the pass ends here")
 
         with reconciler.before_operation(remove):
             assert client.read_offsets(made.connector) == at(made, 41)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.shares import SEED, SHARE, Share
+
 TOP = Path(__file__).parents[2]
 MARKERS = tomllib.loads((TOP / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["markers"]
 MAKEFILE = (TOP / "Makefile").read_text()
@@ -30,3 +32,27 @@ def test_the_tests_without_a_suite_are_those_of_make_test() -> None:
     left_out = set(re.findall(r"not (\w+)", MAKEFILE.partition("\nNO_SUITE ")[2].partition("\n")[0]))
 
     assert left_out == {line.partition(":")[0] for line in SUITES} - {"histories"}
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 7])
+def test_the_shares_of_a_suite_make_up_the_whole(every: int) -> None:
+    """Each test is in one of them, whatever the seeds are between."""
+    tests = list(range(20))
+
+    kept = [test for seed in range(100, 100 + every) for test in Share(every=every, seed=seed).split(tests)[0]]
+
+    assert sorted(kept) == tests
+
+
+def test_a_share_is_run_again_by_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the header of a run says is all that is needed; what is not run is known."""
+    monkeypatch.setenv(SHARE, "3")
+    monkeypatch.delenv(SEED)
+
+    drawn = Share.of_environment()
+    kept, left = drawn.split(["a", "b", "c", "d", "e"])
+
+    assert Share.of_environment() == drawn
+    assert str(drawn).endswith(f"{SHARE}=3 {SEED}={drawn.seed}")
+    assert sorted(kept + left) == ["a", "b", "c", "d", "e"]
+    assert left

@@ -12,7 +12,15 @@ from tests.support.strimzi.conditions import Condition, Failed, Status, paused, 
 from tests.support.strimzi.connector_passes import ConnectorPasses, Passed
 from tests.support.strimzi.desired import Described, connector_of, connectors_of
 from tests.support.strimzi.offset_operations import OffsetOperations
-from tests.support.strimzi.resources import LABEL, USE_RESOURCES, Resource, Resources, is_paused, uses_resources
+from tests.support.strimzi.resources import (
+    LABEL,
+    USE_RESOURCES,
+    Resource,
+    Resources,
+    cluster_of,
+    is_paused,
+    uses_resources,
+)
 
 _UNKNOWN = 404
 
@@ -102,7 +110,7 @@ class Passes:
 
     def _refusal(self, resource: Resource) -> Failed | None:
         """Why a KafkaConnector belongs to no KafkaConnect that runs it."""
-        name = (resource["metadata"].get("labels") or {}).get(LABEL)
+        name = cluster_of(resource)
         namespace = self._resources.namespace
         if name is None:
             text = f"Resource lacks label '{LABEL}': No connect cluster in which to create this connector."
@@ -122,12 +130,11 @@ class Passes:
         return None
 
     def _connectors_of(self, connect: str) -> list[Resource]:
-        connectors = self._resources.list("KafkaConnector")
-        return [one for one in connectors if (one["metadata"].get("labels") or {}).get(LABEL) == connect]
+        return [one for one in self._resources.list("KafkaConnector") if cluster_of(one) == connect]
 
     def _delete_unclaimed(self) -> None:
-        labelled = [one for one in self._resources.list("KafkaConnector") if LABEL in (one["metadata"]["labels"] or {})]
-        claimed = {one["metadata"]["name"] for one in labelled}
+        connectors = self._resources.list("KafkaConnector")
+        claimed = {one["metadata"]["name"] for one in connectors if cluster_of(one) is not None}
         for mirror_maker in self._resources.list("KafkaMirrorMaker2"):
             claimed |= {one.name for one in connectors_of(mirror_maker)}
         for name in self._connect.connectors():

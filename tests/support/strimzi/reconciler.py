@@ -18,7 +18,7 @@ from kubernetes.client.exceptions import ApiException
 from requests import RequestException
 from urllib3.exceptions import HTTPError
 
-from sandbox import Connect, SandboxError
+from sandbox import Connect, SandboxError, wait_until
 from sandbox.kubernetes import PLURALS
 from tests.support.strimzi.offset_operations import Hook
 from tests.support.strimzi.passes import Passes
@@ -113,6 +113,10 @@ class Reconciler:
     def drop_events(self, count: int) -> None:
         """The next events are lost, as when the lock of a busy cluster is not free in time."""
         self._to_drop = count
+
+    def heard(self) -> None:
+        """Return when the events that were to be dropped have come, and the others are dealt with."""
+        wait_until(lambda: not self._to_drop and self._todo.empty(), _SWEPT, "the events to be dropped did not come")
 
     def sweep(self) -> None:
         """Pass over all resources, and return when that is done."""

@@ -29,8 +29,13 @@ class Resources:
     def __init__(self, client: ApiClient, *, namespace: str, version: str) -> None:
         self.namespace = namespace
         self.version = version
+        self._client = client
         self._custom = CustomObjectsApi(client)
         self._core = CoreV1Api(client)
+
+    def in_version(self, version: str) -> Resources:
+        """The same resources in another version of the API."""
+        return Resources(self._client, namespace=self.namespace, version=version)
 
     def list(self, kind: str) -> list[Resource]:
         """All resources of a kind."""
@@ -118,6 +123,12 @@ class Resources:
 def annotations_of(resource: Mapping[str, Any]) -> dict[str, str]:
     """The annotations of a resource."""
     return resource["metadata"].get("annotations") or {}
+
+
+def cluster_of(connector: Mapping[str, Any]) -> str | None:
+    """The KafkaConnect that a KafkaConnector is of, by its label."""
+    name: str | None = (connector["metadata"].get("labels") or {}).get(LABEL)
+    return name
 
 
 def is_paused(resource: Mapping[str, Any]) -> bool:
