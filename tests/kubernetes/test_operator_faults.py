@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from airflow_provider_connect_offsets.connect.protocols import State
-from airflow_provider_connect_offsets.connect.strimzi.operation import Marker, OffsetOperation
+from airflow_provider_connect_offsets.connect.strimzi.operation import Marker, OffsetOperation, OffsetOperations
 from airflow_provider_connect_offsets.connect.strimzi.resources import REQUESTED_BY
 from airflow_provider_connect_offsets.exceptions import NotReconciled, OutcomeUnknown
 from sandbox.kubernetes import Release
@@ -127,18 +127,19 @@ def test_a_client_that_was_interrupted_withdraws_its_own_request_first(
     """As a task does that is stopped by hand: its undo uses the same client, and does not wait for itself."""
     with plain(strimzi) as made, opened(strimzi, made) as client:
         reach(client, made.connector, State.STOPPED)
+        assert client.read_offsets(made.connector).stored() == {}  # from now on the resource names the ConfigMap
         reconciler.away()
-        with monkeypatch.context() as patch:
-            await_answer = type(client._operations)._await
-
-            def interrupted(*_args: object) -> None:
-                raise KeyboardInterrupt
-
-            patch.setattr(type(client._operations), "_await", interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                client.write_offsets(made.connector, at(made, 41))
-        assert type(client._operations)._await is await_answer
-        assert OFFSETS in annotations_of(made.read())
-        reconciler.back()
+        try:
+            with monkeypatch.context() as patch:
+                patch.setattr(OffsetOperations, "_await", _interrupted)
+                with pytest.raises(KeyboardInterrupt):
+                    client.write_offsets(made.connector, at(made, 41))
+            assert OFFSETS in annotations_of(made.read())
+        finally:
+            reconciler.back()
         client.write_offsets(made.connector, at(made, 7))
         assert client.read_offsets(made.connector) == at(made, 7)
+
+
+def _interrupted(*_arguments: object) -> None:
+    raise KeyboardInterrupt
