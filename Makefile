@@ -59,6 +59,7 @@ test-browser: setup  ## each DAG by its form, in headless Chromium; pictures in 
 
 pictures: test-browser  ## the pictures that README and docs show
 	cp build/browser/form.png build/browser/approval.png docs/
+	cp build/browser/graphs/*.png docs/graphs/
 
 test-mirror: setup  ## flows of MirrorMaker 2 as a whole: failovers at full scale, killed sources, readiness
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m mirror
@@ -66,6 +67,8 @@ test-mirror: setup  ## flows of MirrorMaker 2 as a whole: failovers at full scal
 test-jobs: setup  ## the jobs that people come with, from end to end: schedules, poison records, replays, databases
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v initdb >/dev/null || \
 	  (apt-get update -qq && apt-get install -qq --yes --no-install-recommends postgresql)
+	@ls /usr/sbin/mariadbd >/dev/null 2>&1 || command -v mariadbd >/dev/null || \
+	  (apt-get update -qq && apt-get install -qq --yes --no-install-recommends mariadb-server)
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m jobs
 
 test-kubernetes: setup  ## offsets through Strimzi's resources: a real API server, built with Go, and a real Connect worker

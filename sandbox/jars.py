@@ -24,7 +24,10 @@ _LOG4J2 = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"  # of the log4j tha
 _RELOAD4J = "org.slf4j:slf4j-reload4j:1.7.36"  # of the slf4j that Kafka itself asks for
 
 # Connectors that tests run: name → modules. Ivy can not resolve Debezium 3.5.2 and 3.7.1 (docs/seen.md).
-CONNECTORS = {"debezium-postgres-3.4.3": ("io.debezium:debezium-connector-postgres:3.4.3.Final",)}
+CONNECTORS = {
+    "debezium-mariadb-3.5.0": ("io.debezium:debezium-connector-mariadb:3.5.0.Final",),
+    "debezium-postgres-3.4.3": ("io.debezium:debezium-connector-postgres:3.4.3.Final",),
+}
 
 _MANIFEST = "manifest.json"
 _ATTEMPTS = 3

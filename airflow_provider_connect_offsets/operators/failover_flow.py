@@ -72,7 +72,7 @@ class OpenFailoverOperator(FailoverOperator):
     """Check whether the flow's connectors can be stopped; the setup of a failover, which changes nothing.
 
     A setup that fails has no teardown, so it is not the one that stops anything. Fails if another run changes one of
-    the connectors, or if the state that it should have is unknown.
+    the connectors or of the groups, or if the state that a connector should have is unknown.
     """
 
     parameters: ClassVar[Models] = (RunParams, *FailoverOperator.parameters)
@@ -83,9 +83,11 @@ class OpenFailoverOperator(FailoverOperator):
         from airflow_provider_connect_offsets.operations.stages.steps import lasting_status
 
         with failing_clearly():
-            request = request_in(directory_at(self.given(RunParams).run_uri))
+            directory = directory_at(self.given(RunParams).run_uri)
+            request = request_in(directory)
             planned = request.mode is Mode.PLANNED
             with self.open_flow(planned=planned) as flow:
+                flow.target_groups().refuse_changed(directory, owner_of(context).run)
                 for connect, name in flow.connectors(request):
                     connect.journal(name).refuse_overlap(owner_of(context).run)
                     self.log.info("%r is %s.", name, lasting_status(connect.clients, name).state)

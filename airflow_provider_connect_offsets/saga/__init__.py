@@ -6,6 +6,7 @@ Nothing in here knows Kafka or Airflow: an operation's stages (``operations``) d
 - ``executor``: makes and undoes stages; the only code that decides between forward and back
 - ``journal``: the durable records of all sagas of a resource, and who may write them; ``lease``, ``entry``, ``record``
   and ``stored`` are its parts, ``overlaps`` its refusals
+- ``journals``: those that a workspace has
 - ``explanation``: the errors that an operation raises for what the executor did
 - ``many``: several sagas at a time
 """
@@ -15,7 +16,8 @@ from __future__ import annotations
 from airflow_provider_connect_offsets.saga.entry import JournalEntry
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
 from airflow_provider_connect_offsets.saga.explanation import AsItIs, Explanation, Settled
-from airflow_provider_connect_offsets.saga.journal import Journal, journals
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.journals import journals, journals_of
 from airflow_provider_connect_offsets.saga.lease import Lease, Owner
 from airflow_provider_connect_offsets.saga.many import ManySagas
 from airflow_provider_connect_offsets.saga.record import Progress, SagaRecord, SagaState, StageRecord
@@ -57,5 +59,6 @@ __all__ = [
     "Toward",
     "Undoing",
     "journals",
+    "journals_of",
     "stage_name",
 ]

@@ -37,13 +37,6 @@ REMEMBERED = 50
 log = logging.getLogger(__name__)
 
 
-def journals(root: str) -> Iterator[Journal]:
-    """Yield all journals under ``root``, each named after its directory."""
-    for cluster in files.list_names(root):
-        for name in files.list_names(join(root, cluster)):
-            yield Journal(root, cluster=cluster, connector=name).at(name, join(root, cluster, name))
-
-
 class Journal:
     """All sagas of one resource, usually a connector.
 

@@ -16,7 +16,10 @@ import pytest
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.operations.connector import stopped
-from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory
+from airflow_provider_connect_offsets.operations.groups.group_clients import groups_of
+from airflow_provider_connect_offsets.saga.journal import Journal
+from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, journal_root
 from sandbox import Sandbox
 from tests.support.airflow.dag_runs import Ran
 from tests.support.flows.both_logs import Logs
@@ -77,6 +80,28 @@ def test_there_and_back(run_dag: RunDag, flowing: Flowing, positions: Positions)
 
     assert back.state == "success"
     assert standing(sandbox.target, positions) == {name: {} for name in positions}
+
+
+@pytest.mark.jobs
+def test_a_group_that_a_change_is_changing_is_left_to_it(
+    run_dag: RunDag, flowing: Flowing, positions: Positions, workspace: str
+) -> None:
+    """Before the flow is stopped, and the message names the run that changes the group."""
+    group, cluster = min(positions), groups_of(str(flowing.sandbox.target.cluster_id()))
+    change = Owner.here(run="group_offsets_change/manual", task="change.apply")
+
+    with Journal(journal_root(workspace), cluster=cluster, connector=group).claim(change):
+        ran = run_dag("mirror_failover", **asked(flowing))
+
+    assert (ran.state, ran.tasks["failover.open"], ran.tasks["failover.begin"]) == (
+        "failed",
+        "failed",
+        "upstream_failed",
+    )
+    assert f"{group!r} is being changed by run 'group_offsets_change/manual'" in ran.output
+    for name in (flowing.source_connector, flowing.checkpoint_connector):
+        assert flowing.sandbox.connect.status(name)["connector"]["state"] == "RUNNING"
+    assert standing(flowing.sandbox.target, positions) == {name: {} for name in positions}
 
 
 @pytest.mark.mirror

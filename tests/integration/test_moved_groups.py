@@ -14,11 +14,14 @@ from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, JournalL
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.kafka.groups import Committed
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
+from airflow_provider_connect_offsets.operations.groups.group_clients import groups_of
 from airflow_provider_connect_offsets.operations.groups.group_commit import Moved, commit_translation
 from airflow_provider_connect_offsets.operations.groups.group_restore import restore_groups
 from airflow_provider_connect_offsets.operations.groups.group_stages import TargetGroups, move_groups
+from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.layout import journal_root
 from sandbox import Sandbox
 from tests.support.faults.dying_writes import killed
 from tests.support.flows.groups import cluster
@@ -128,6 +131,7 @@ def test_a_person_commits_what_a_killed_restore_has_deleted(
 def test_two_runs_take_turns(made_up: MadeUpFailover, target: KafkaCluster, workspace: str) -> None:
     """The second waits for the first, and where that takes too long, fails and names it."""
     groups, entered, leave = TargetGroups.of(target, workspace), Event(), Event()
+    made_up.translate({made_up.group("one"): {0: 5}})
 
     def move() -> str:
         entered.set()
@@ -145,6 +149,24 @@ def test_two_runs_take_turns(made_up: MadeUpFailover, target: KafkaCluster, work
         second = pool.submit(by, "dag/second", timeout=60)
         leave.set()
         assert (first.result(60), second.result(60)) == ("moved", "moved")
+
+
+@pytest.mark.jobs
+def test_a_group_whose_offsets_another_run_is_changing_is_not_moved(
+    made_up: MadeUpFailover, target: KafkaCluster, workspace: str
+) -> None:
+    """Neither are the others: the error names the run, and the next attempt after its end moves all."""
+    changing, other = made_up.group("changing"), made_up.group("other")
+    digest = made_up.translate({changing: {0: 5}, other: {0: 6}})
+    change = Owner.here(run="group_offsets_change/manual", task="change.apply")
+    cluster_name = groups_of(target.cluster_id())
+
+    with Journal(journal_root(workspace), cluster=cluster_name, connector=changing).claim(change):
+        with pytest.raises(Overlap, match=f"{changing}' is being changed by run 'group_offsets_change/manual'"):
+            moved_by("dag/run", made_up, target, workspace, digest)
+        assert made_up.held(changing, other) == {changing: {}, other: {}}
+
+    assert moved_by("dag/run", made_up, target, workspace, digest).groups == 2
 
 
 def test_no_group_is_moved_without_a_journal(

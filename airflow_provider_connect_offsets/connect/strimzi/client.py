@@ -21,6 +21,7 @@ from airflow_provider_connect_offsets.connect.protocols import (
 from airflow_provider_connect_offsets.connect.strimzi import preconditions
 from airflow_provider_connect_offsets.connect.strimzi.by_hand import CommandsByHand
 from airflow_provider_connect_offsets.connect.strimzi.clusters import StrimziCluster
+from airflow_provider_connect_offsets.connect.strimzi.config_maps import names_ours
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi, Right
 from airflow_provider_connect_offsets.connect.strimzi.leftovers import Leftovers
 from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
@@ -67,7 +68,7 @@ class ConnectStrimzi(CommandsByHand):
         self._timeout = timeout
         self._clock = clock
         self._operations = OffsetOperations(self._api, self._cluster.locate, timeout=timeout, clock=clock)
-        self._leftovers = Leftovers(self._api, self._cluster.locate, self._operations)
+        self._leftovers = Leftovers(self._api, self._operations)
         self._granted: set[Right] = set()
         super().__init__(self._cluster)
 
@@ -222,7 +223,8 @@ class ConnectStrimzi(CommandsByHand):
         place = self._operations.quiet(name)
         self._cluster.for_creation(name)
         self._leftovers.forget(name)
-        self._operations.remove_document(place.resource)
+        if names_ours(place.resource):
+            self._operations.remove_document(place.resource)
         self._api.delete(ResourceKind.CONNECTOR, name)
 
     def _begin_operation(self, connector: str) -> None:

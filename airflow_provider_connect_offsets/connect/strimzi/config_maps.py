@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import ConfigMap, KubernetesApi
-from airflow_provider_connect_offsets.connect.strimzi.places import Place
+from airflow_provider_connect_offsets.connect.strimzi.places import Place, places_in
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource
 from airflow_provider_connect_offsets.exceptions import Rejected, UnknownConnector
 
@@ -17,6 +17,11 @@ _LARGEST = 1024 * 1024 - 16 * 1024
 def own_name(resource: CustomResource) -> str:
     """Return the name of our ConfigMap of a resource."""
     return resource.name[: _LONGEST_NAME - len(_SUFFIX)] + _SUFFIX
+
+
+def names_ours(resource: CustomResource) -> bool:
+    """Whether a connector of a resource names our ConfigMap for its offsets."""
+    return any(own_name(resource) in place.config_maps() for place in places_in(resource))
 
 
 class Documents:
@@ -42,7 +47,7 @@ class Documents:
         size = len(text.encode())
         if size > _LARGEST:
             raise Rejected(
-                f"Nothing was changed: the offsets of connector {place.connector!r} take {size:,} bytes, and a "
+                f"Nothing was written: the offsets of connector {place.connector!r} take {size:,} bytes, and a "
                 "ConfigMap holds 1 MiB. Change fewer partitions at once, or use control=strimzi+rest."
             )
         name = place.config_map("alterOffsets")
@@ -69,7 +74,7 @@ class Documents:
                 continue  # someone has deleted it meanwhile
 
     def remove(self, resource: CustomResource) -> None:
-        """Delete our ConfigMap of a resource, if there is one."""
+        """Delete our ConfigMap of a resource."""
         name = own_name(resource)
         found = self._api.config_map(name)
         if found is not None and _is_ours(found):

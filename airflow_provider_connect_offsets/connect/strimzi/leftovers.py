@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
-from airflow_provider_connect_offsets.connect.strimzi.config_maps import own_name
+from airflow_provider_connect_offsets.connect.strimzi.config_maps import names_ours, own_name
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
 from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
-from airflow_provider_connect_offsets.connect.strimzi.places import Place, places_in, pointer
+from airflow_provider_connect_offsets.connect.strimzi.places import Place, pointer
 from airflow_provider_connect_offsets.connect.strimzi.resources import NUDGE, REQUESTED_BY
 from airflow_provider_connect_offsets.exceptions import StoreError, UnknownConnector
 
@@ -22,13 +21,11 @@ class Leftovers:
 
     Args:
         api: The API server.
-        locate: Reads a connector's place.
         operations: The client's operations.
     """
 
-    def __init__(self, api: KubernetesApi, locate: Callable[[str], Place], operations: OffsetOperations) -> None:
+    def __init__(self, api: KubernetesApi, operations: OffsetOperations) -> None:
         self._api = api
-        self._locate = locate
         self._operations = operations
         self._connectors: set[str] = set()
 
@@ -58,11 +55,10 @@ class Leftovers:
     def _remove(self, connector: str) -> None:
         place = self._operations.quiet(connector)
         patch = _removals(place)
-        if patch:
-            self._api.patch(place.resource, [*place.guards(), *patch])
-        resource = self._locate(connector).resource
-        named = {one.config_map(field) for one in places_in(resource) for field in _FIELDS}
-        if own_name(resource) not in named:
+        if not patch:
+            return
+        resource = self._api.patch(place.resource, [*place.guards(), *patch])
+        if names_ours(place.resource) and not names_ours(resource):
             self._operations.remove_document(resource)
 
 

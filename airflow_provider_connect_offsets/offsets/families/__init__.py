@@ -2,8 +2,8 @@
 
 Every rule about *one* offset is in a family and nowhere else; the pipeline calls it. People name positions (the next
 record to be read); a family converts a position to what its connector stores, and back. ``family`` has what all
-families share, ``mirror`` those of MirrorMaker 2, ``postgres`` and ``databases`` those of connectors that read
-databases, and ``own_families`` those that other distributions bring.
+families share, ``mirror`` those of MirrorMaker 2, ``postgres``, ``mariadb`` and ``databases`` those of connectors that
+read databases, and ``own_families`` those that other distributions bring.
 
 Sources: ``SinkUtils`` (Connect runtime), ``FileStreamSourceConnector.alterOffsets`` (connect-file), KIP-875.
 """
@@ -24,6 +24,7 @@ from airflow_provider_connect_offsets.offsets.families.databases import (
     DebeziumSqlServer,
     JdbcSource,
 )
+from airflow_provider_connect_offsets.offsets.families.mariadb import DebeziumMariaDb
 from airflow_provider_connect_offsets.offsets.families.mirror import MirrorCheckpoint, MirrorHeartbeat, MirrorSource
 from airflow_provider_connect_offsets.offsets.families.own import GROUP, own_families
 from airflow_provider_connect_offsets.offsets.families.postgres import DebeziumPostgres
@@ -154,6 +155,7 @@ FAMILIES: Mapping[str, Family] = {
         FileStreamSource(),
         DebeziumPostgres(),
         DebeziumMySql(),
+        DebeziumMariaDb(),
         DebeziumSqlServer(),
         DebeziumMongoDb(),
         DebeziumOracle(),

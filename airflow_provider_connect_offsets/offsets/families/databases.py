@@ -1,4 +1,4 @@
-"""Families of connectors that read other databases than PostgreSQL: their offsets are checked, and taken whole.
+"""Families of connectors that read other databases: their offsets are checked, and taken whole.
 
 Of Debezium the keys are those of the classes ``…OffsetContext`` and ``…Partition``, of the JDBC source connector those
 of ``TimestampIncrementingOffset`` and ``OffsetProtocols``. None was tried on a real database (docs/supported.md).
@@ -21,13 +21,10 @@ _DEBEZIUM = "io.debezium.connector"
 
 @dataclass(frozen=True, slots=True)
 class DebeziumMySql(Debezium):
-    """Debezium for MySQL and MariaDB: a binlog file and a position in it; with ``gtids``, these decide."""
+    """Debezium for MySQL: a binlog file and a position in it; with ``gtids``, these decide."""
 
     name: ClassVar[str] = "debezium_mysql"
-    classes: ClassVar[tuple[str, ...]] = (
-        f"{_DEBEZIUM}.mysql.MySqlConnector",
-        f"{_DEBEZIUM}.mariadb.MariaDbConnector",
-    )
+    classes: ClassVar[tuple[str, ...]] = (f"{_DEBEZIUM}.mysql.MySqlConnector",)
     offset_keys: ClassVar[Keys] = {"file": str, "pos": int}
     optional_keys: ClassVar[Keys] = {"gtids": str, "row": int, "event": int, "server_id": int, "ts_sec": int}
     why_no_position: ClassVar[str] = "its offsets are positions in the database's binlog, not in a Kafka log"

@@ -64,7 +64,7 @@ _EXPECTED = {
     To.DATETIME: "an ISO 8601 date and time with its offset from UTC, like 2026-01-31T03:00:00+01:00",
     To.DURATION: "an ISO 8601 duration, counted back from now, like PT2H or P1D",
     To.SHIFT: "a signed number of records, like -100",
-    To.OFFSET: "a position, 0 or greater, or of a connector that reads a database one in its log, like 0/16B3748",
+    To.OFFSET: "a position, 0 or greater, or of a connector that reads a database one in its log (0/16B3748, 0-1-8)",
     To.SKIP: "how many records to skip, 1 or more",
     To.FILE: "the URI of a KIP-199 JSON, REST JSON, JSON lines, CSV or Parquet file",
     To.QUERY: "a query in Spark SQL that returns topic, partition and position",
@@ -72,8 +72,8 @@ _EXPECTED = {
 }
 
 
-# A position in the log of another system than Kafka has parts: an LSN is 0/16B3748.
-_IN_ANOTHER_LOG = re.compile(r"[\w.-]+(?:[:/][\w.-]+)+", re.ASCII)
+# A position in the log of another system than Kafka has parts: an LSN is 0/16B3748, GTIDs are 0-1-8,5-2-77.
+_IN_ANOTHER_LOG = re.compile(r"[\w.-]+(?:[:/][\w.-]+)+|\d+(?:-\d+){2}(?:,\s*\d+(?:-\d+){2})*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

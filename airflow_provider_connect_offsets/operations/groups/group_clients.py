@@ -19,8 +19,13 @@ def group_clients(groups: ConsumerGroups, logs: Logs, *, timeout: float = 120.0)
     """
     offsets = GroupOffsets(groups)
     # A group may have the name of a connector whose workers use this Kafka: the journals must differ.
-    cluster = f"{_CLUSTER}{groups.cluster_id()}"
+    cluster = groups_of(groups.cluster_id())
     return Clients(offsets, offsets, logs, timeout=timeout, origin=Origin.GROUP, cluster=cluster)
+
+
+def groups_of(cluster: str) -> str:
+    """Return the name, in journals and plans, of the consumer groups of the Kafka cluster with that id."""
+    return f"{_CLUSTER}{cluster}"
 
 
 def kafka_cluster_of(clients: Clients) -> str:

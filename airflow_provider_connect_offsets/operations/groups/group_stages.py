@@ -14,6 +14,7 @@ import tenacity
 from airflow_provider_connect_offsets.clock import retrying
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Overlap, StoreError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+from airflow_provider_connect_offsets.operations.groups import changed_groups
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import commit_deleted, is_whole
 from airflow_provider_connect_offsets.operations.groups.left_groups import reasons
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS
@@ -53,18 +54,29 @@ class TargetGroups:
 
     Attributes:
         cluster: The cluster.
+        workspace: URI of the workspace.
         journal: The journal of all its groups.
         connections: Parameter → id of the Airflow connection that it named; shown in messages.
     """
 
     cluster: KafkaCluster
+    workspace: str
     journal: Journal
     connections: Mapping[str, str]
 
     @classmethod
     def of(cls, cluster: KafkaCluster, workspace: str, **connections: str) -> TargetGroups:
         """Return the groups of ``cluster``, with their journal in ``workspace``; raises store errors."""
-        return cls(cluster, groups_journal(workspace, cluster=cluster.cluster_id()), connections)
+        return cls(cluster, workspace, groups_journal(workspace, cluster=cluster.cluster_id()), connections)
+
+    def refuse_changed(self, directory: FailoverDirectory, run: str) -> None:
+        """Raise :class:`Overlap` if another run is changing the offsets of a group that ``directory`` translates."""
+        changed_groups.refuse_changed(
+            self.workspace,
+            cluster=self.cluster.cluster_id(),
+            groups=sorted(changed_groups.groups_to_move(directory)),
+            run=run,
+        )
 
 
 class MoveGroups(Stage):
@@ -153,7 +165,8 @@ def move_groups(
         What ``move`` returns.
 
     Raises:
-        Overlap: Another run still moves groups after ``timeout``.
+        Overlap: Another run still moves groups after ``timeout``, or is changing the offsets of one of them; no group
+            was moved.
         JournalLost: The journal can't be written; no group was moved.
         Exception: What ``move`` raises.
     """
@@ -166,6 +179,8 @@ def move_groups(
         connections=groups.connections,
     )
     with _claimed(groups.journal, owner, timeout) as entry:
+        # A change that begins later finds this journal claimed.
+        groups.refuse_changed(directory, owner.run)
         if {one.spec["directory"] for one in entry.record.stages} != {
             directory.uri
         }:  # otherwise ``move`` repairs its own

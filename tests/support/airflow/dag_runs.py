@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from airflow_provider_connect_offsets.operations.stages.captured import connections_of
-from airflow_provider_connect_offsets.saga.journal import journals
+from airflow_provider_connect_offsets.saga import journals
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 from airflow_provider_connect_offsets.workspace.paths import unique_segment

@@ -10,6 +10,7 @@ from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.offsets.document import JsonMap
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, family_named, family_of
 from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
+from airflow_provider_connect_offsets.offsets.families.mariadb import DebeziumMariaDb
 from airflow_provider_connect_offsets.offsets.families.postgres import DebeziumPostgres, lsn_text, parse_lsn, slot_of
 from airflow_provider_connect_offsets.offsets.family import MAX_OFFSET
 
@@ -17,6 +18,7 @@ DEBEZIUM = "io.debezium.connector"
 CONFIG = {"topic.prefix": "db"}
 SERVER: JsonMap = {"server": "db"}
 JDBC_TABLE: JsonMap = {"protocol": "1", "table": "public.orders"}
+BINLOG: JsonMap = {"file": "binlog.000001", "pos": 1919}
 # As real connectors store them (docs/seen.md), and as their documentation has them.
 SOUND: list[tuple[str, JsonMap, JsonMap]] = [
     (
@@ -27,6 +29,9 @@ SOUND: list[tuple[str, JsonMap, JsonMap]] = [
     ("debezium_postgres", SERVER, {"lsn": 1, "snapshot": "INITIAL", "last_snapshot_record": True, "txId": None}),
     ("debezium_mysql", SERVER, {"file": "mysql-bin.000003", "pos": 154, "row": 1, "event": 2, "ts_sec": 1}),
     ("debezium_mysql", SERVER, {"file": "b.1", "pos": 4, "gtids": "a-b:1-5", "transaction_id": "x"}),
+    ("debezium_mariadb", SERVER, {**BINLOG, "gtids": "0-1-10", "row": 1, "event": 2, "server_id": 1, "ts_sec": 1}),
+    ("debezium_mariadb", SERVER, {**BINLOG, "gtids": "0-1-5", "snapshot": "INITIAL"}),
+    ("debezium_mariadb", SERVER, {"file": "", "pos": 0, "gtids": "0-1-8,4294967295-2-18446744073709551615"}),
     (
         "debezium_sqlserver",
         {"server": "db", "database": "orders"},
@@ -48,6 +53,12 @@ BROKEN: list[tuple[str, JsonMap, JsonMap, list[str]]] = [
     ("debezium_postgres", {"sever": "db"}, {"lsn": 5}, ["wrong_keys"]),
     ("debezium_mysql", SERVER, {"file": "b.1"}, ["wrong_keys"]),
     ("debezium_mysql", SERVER, {"file": "b.1", "pos": "4"}, ["wrong_type"]),
+    ("debezium_mariadb", SERVER, BINLOG, ["wrong_keys"]),
+    ("debezium_mariadb", SERVER, {"gtids": "0-1-8", "pos": 4}, ["wrong_keys"]),
+    ("debezium_mariadb", SERVER, {**BINLOG, "gtids": ""}, ["wrong_type", "wrong_type"]),
+    ("debezium_mariadb", SERVER, {**BINLOG, "gtids": " 0-1-8 "}, ["wrong_type"]),
+    ("debezium_mariadb", SERVER, {**BINLOG, "gtids": "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5"}, ["wrong_type"]),
+    ("debezium_mariadb", SERVER, {**BINLOG, "gtids": "0-1-8,0-2-9"}, ["wrong_type"]),
     ("debezium_sqlserver", SERVER, {"commit_lsn": "NULL"}, ["wrong_keys"]),
     ("debezium_sqlserver", {"server": "db", "database": "o"}, {"commit_lsn": "27:ac0:3"}, ["wrong_type"]),
     ("debezium_mongodb", SERVER, {"sec": 1}, ["wrong_keys"]),
@@ -104,13 +115,31 @@ def test_anything_else_is_no_lsn(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "gtids"), [("0-1-8", "0-1-8"), (" 0-1-8, 5-2-77\n", "0-1-8,5-2-77"), ("0-0-0", "0-0-0")]
+)
+def test_gtids_are_stored_as_the_connector_reads_them(text: str, gtids: str) -> None:
+    """Without the spaces that a person has typed or copied, with which it would begin anew."""
+    offset = DebeziumMariaDb().offset_from(text)
+    assert offset == {"file": "", "pos": 0, "gtids": gtids}
+    assert list(DebeziumMariaDb().check(SERVER, offset, CONFIG)) == []
+    assert DebeziumMariaDb().only_partition(CONFIG) == SERVER
+
+
+@pytest.mark.parametrize("text", ["", "binlog.000001:1919", "0-1", "0-1-8,", "0-1-8,0-2-9", "-1-1-8", "a:1-5", "٣-1-8"])
+def test_anything_else_is_no_gtid(text: str) -> None:
+    """The message says how to get the GTIDs of a file and a position."""
+    with pytest.raises(InvalidRequest, match=r"GTIDs, .*BINLOG_GTID_POS"):
+        DebeziumMariaDb().offset_from(text)
+
+
+@pytest.mark.parametrize(
     ("java_class", "name"),
     [
         (f"{DEBEZIUM}.postgresql.PostgresConnector", "debezium_postgres"),
         ("PostgresConnector", "debezium_postgres"),
         ("Postgres", "debezium_postgres"),
         (f"{DEBEZIUM}.mysql.MySqlConnector", "debezium_mysql"),
-        (f"{DEBEZIUM}.mariadb.MariaDbConnector", "debezium_mysql"),
+        (f"{DEBEZIUM}.mariadb.MariaDbConnector", "debezium_mariadb"),
         (f"{DEBEZIUM}.sqlserver.SqlServerConnector", "debezium_sqlserver"),
         (f"{DEBEZIUM}.mongodb.MongoDbConnector", "debezium_mongodb"),
         (f"{DEBEZIUM}.oracle.OracleConnector", "debezium_oracle"),
