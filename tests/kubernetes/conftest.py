@@ -7,6 +7,7 @@ connectors are managed by resources. Tests that break the operator, or look at i
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from kubernetes.client.exceptions import ApiException
 
 from sandbox import Sandbox
 from sandbox.kubernetes import GROUP, ApiServer, Cluster, Release, crds, missing
+from tests.support.strimzi.owned import Owned
 from tests.support.strimzi.reconciler import Reconciler
 from tests.support.strimzi.resources import USE_RESOURCES, Resources
 from tests.support.strimzi.scene import Strimzi
@@ -75,6 +77,34 @@ def reconciler(strimzi: Strimzi) -> Reconciler:
     if strimzi.reconciler is None:
         pytest.skip("The real operator of KUBECONFIG can't be told to fail.")
     return strimzi.reconciler
+
+
+@pytest.fixture
+def owned(strimzi: Strimzi) -> Iterator[Owned]:
+    """Creates and observes connectors of the shared worker; the operator acts on events only, as for two minutes."""
+    if strimzi.connect is None:
+        pytest.skip("The workers of KUBECONFIG are not those of the sandbox.")
+    with strimzi.without_intervals():
+        yield Owned(strimzi)
+
+
+@pytest.fixture
+def connections(sandbox: Sandbox, strimzi: Strimzi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Airflow's default connections lead to the sandbox, and to the resources with the rights of our Role only."""
+    for name, value in sandbox.to_connections().items():
+        monkeypatch.setenv(name, value)
+    kubernetes = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(strimzi.kubeconfig)}}
+    monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", json.dumps(kubernetes))
+    connect_to(monkeypatch, strimzi, sandbox.connect.url, strimzi.connect_name)
+
+
+def connect_to(monkeypatch: pytest.MonkeyPatch, strimzi: Strimzi, url: str, cluster: str) -> None:
+    """Let the default Connect connection name a ``KafkaConnect`` or ``KafkaMirrorMaker2``, and its REST API."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    extra = {"strimzi_cluster": cluster, "strimzi_namespace": strimzi.namespace}
+    rest = {"schema": "http", "host": host, "port": int(port)}
+    value = json.dumps({"conn_type": "kafka_connect", **rest, "extra": extra})
+    monkeypatch.setenv("AIRFLOW_CONN_KAFKA_CONNECT_DEFAULT", value)
 
 
 def kafka_connect(version: str, bootstrap: str) -> dict[str, Any]:

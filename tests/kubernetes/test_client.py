@@ -14,6 +14,7 @@ from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from sandbox.kubernetes import Cluster
 from tests.support.strimzi.scene import Strimzi
 
+pytestmark = pytest.mark.kubernetes
 HEARTBEATS = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
 PARTITION = {"sourceClusterAlias": "a", "targetClusterAlias": "b"}
 

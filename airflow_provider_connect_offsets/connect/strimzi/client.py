@@ -27,6 +27,7 @@ from airflow_provider_connect_offsets.connect.strimzi.leftovers import Leftovers
 from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
 from airflow_provider_connect_offsets.connect.strimzi.patches import created_resource, replaced_config, requesting
 from airflow_provider_connect_offsets.connect.strimzi.places import Place, place_of
+from airflow_provider_connect_offsets.connect.strimzi.refusals import is_refused
 from airflow_provider_connect_offsets.connect.strimzi.resources import NUDGE, CustomResource, ResourceKind
 from airflow_provider_connect_offsets.connect.strimzi.watching import awaited
 from airflow_provider_connect_offsets.exceptions import Conflict, NotReconciled, Rejected, UnknownConnector
@@ -138,7 +139,7 @@ class ConnectStrimzi(CommandsByHand):
 
         def reached(resource: CustomResource) -> bool:
             status = _status_in(resource, connector)
-            return _is_refused(resource) if status is None else until(status)
+            return is_refused(resource) if status is None else until(status)
 
         resource = awaited(
             self._api,
@@ -281,12 +282,8 @@ def _status_in(resource: CustomResource, connector: str) -> ConnectorStatus | No
     return place.status() if resource.is_observed else None
 
 
-def _is_refused(resource: CustomResource) -> bool:
-    return resource.is_observed and any(resource.conditions("NotReady"))
-
-
 def _no_status(resource: CustomResource, connector: str, timeout: float) -> Rejected | NotReconciled:
-    if _is_refused(resource):
+    if is_refused(resource):
         return Rejected(f"Strimzi could not bring connector {connector!r} into Connect.{resource.said()}")
     waited = f"in {timeout:g} s" if timeout else "yet"
     return NotReconciled(f"Strimzi's operator has not acted on {resource} {waited}.{resource.said()} Is it running?")

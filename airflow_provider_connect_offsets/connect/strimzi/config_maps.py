@@ -31,10 +31,17 @@ class Documents:
         self._api = api
         self._prior: dict[tuple[str, str], str | None] = {}
 
-    def clear(self, place: Place) -> None:
-        """Remove the text of an earlier listing from our ConfigMap, so that only a new one can be read from it."""
+    def prepare(self, place: Place) -> None:
+        """Provide our ConfigMap, without the text of an earlier listing, so that only a new one can be read from it.
+
+        Strimzi would create it as well, but without our label.
+        """
         name = place.config_map("listOffsets")
-        if name == own_name(place.resource) and self._ours(name) is not None:
+        if name != own_name(place.resource):
+            return
+        if self._ours(place.resource) is None:
+            self._api.create_config_map(ConfigMap(name, labels=_OURS))
+        else:
             self._api.write_texts(name, {place.key: None})
 
     def listed(self, place: Place) -> str | None:
@@ -51,11 +58,12 @@ class Documents:
                 "ConfigMap holds 1 MiB. Change fewer partitions at once, or use control=strimzi+rest."
             )
         name = place.config_map("alterOffsets")
-        found = self._ours(name) if name == own_name(place.resource) else self._api.config_map(name)
+        is_own = name == own_name(place.resource)
+        found = self._ours(place.resource) if is_own else self._api.config_map(name)
         if found is None:
             self._api.create_config_map(ConfigMap(name, {place.key: text}, _OURS))
             return
-        if not _is_ours(found):
+        if not is_own:
             self._prior.setdefault((name, place.key), found.data.get(place.key))
         self._api.write_texts(name, {place.key: text})
 
@@ -77,13 +85,14 @@ class Documents:
         """Delete our ConfigMap of a resource."""
         name = own_name(resource)
         found = self._api.config_map(name)
-        if found is not None and _is_ours(found):
+        if found is not None and _is_ours(found, resource):
             self._api.delete_config_map(name)
 
-    def _ours(self, name: str) -> ConfigMap | None:
+    def _ours(self, resource: CustomResource) -> ConfigMap | None:
         """Return our ConfigMap; raises :class:`Rejected` if someone else has one of that name."""
+        name = own_name(resource)
         found = self._api.config_map(name)
-        if found is not None and not _is_ours(found):
+        if found is not None and not _is_ours(found, resource):
             raise Rejected(
                 f"Nothing was changed: the ConfigMap {name!r} is needed, and one of that name without the label "
                 f"{_label()} exists. Rename or delete it, or name another one in listOffsets and alterOffsets."
@@ -91,8 +100,9 @@ class Documents:
         return found
 
 
-def _is_ours(config_map: ConfigMap) -> bool:
-    return _OURS.items() <= config_map.labels.items()
+def _is_ours(config_map: ConfigMap, resource: CustomResource) -> bool:
+    """Whether a ConfigMap of our name is ours, or was created by the operator, which listed once more in its place."""
+    return _OURS.items() <= config_map.labels.items() or resource.uid in config_map.owners
 
 
 def _label() -> str:

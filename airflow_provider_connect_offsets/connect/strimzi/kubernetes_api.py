@@ -43,11 +43,12 @@ _TEST_FAILED = "the server rejected our request"
 
 @dataclass(frozen=True, slots=True)
 class ConfigMap:
-    """A ConfigMap: its name, texts and labels."""
+    """A ConfigMap: its name, texts and labels; ``owners``: uids of the resources with which it is deleted."""
 
     name: str
     data: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    owners: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +187,8 @@ class KubernetesApi:
                 if error.status == 404:
                     return None
                 raise
-        return ConfigMap(name, found.data or {}, found.metadata.labels or {})
+        owners = frozenset(one.uid for one in found.metadata.owner_references or [])
+        return ConfigMap(name, found.data or {}, found.metadata.labels or {}, owners)
 
     def create_config_map(self, config_map: ConfigMap) -> None:
         """Create a ConfigMap; raises :class:`Conflict` if there is one of that name."""

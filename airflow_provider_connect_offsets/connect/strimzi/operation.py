@@ -146,7 +146,7 @@ class OffsetOperations:
         if operation is OffsetOperation.ALTER:
             self._documents.write(place, text)
         elif operation is OffsetOperation.LIST:
-            self._documents.clear(place)
+            self._documents.prepare(place)
         self._annotate(place, operation)
         self._await(place, operation, text)
         listed = self._documents.listed(place) if operation is OffsetOperation.LIST else ""

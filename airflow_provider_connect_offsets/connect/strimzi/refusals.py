@@ -46,6 +46,16 @@ def offset_warnings(resource: CustomResource) -> list[Condition]:
     return [one for one in resource.conditions("Warning") if one.reason in REASONS]
 
 
+def is_refused(resource: CustomResource) -> bool:
+    """Whether the operator could not bring a resource into Connect, for a reason that its next attempt can't mend.
+
+    Workers answer 409 while they rebalance, and 5xx while they restart.
+    """
+    return resource.is_observed and any(
+        not any(part in one.message for part in (*_PASSING, "returned 5")) for one in resource.conditions("NotReady")
+    )
+
+
 def refusal_of(purpose: str, resource: CustomResource, condition: Condition) -> StoreError:
     """Return the error for a failed operation; ``purpose`` says what it was for: "alter the offsets of …"."""
     for part, (kind, advice) in _MEANINGS.items():
