@@ -11,21 +11,17 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 from kubernetes.client.exceptions import ApiException
 
 from sandbox import Sandbox
 from sandbox.kubernetes import GROUP, ApiServer, Cluster, Release, crds, missing
-from tests.support.strimzi.owned import Owned
+from tests.support.strimzi.owned import Owned, connection_to
 from tests.support.strimzi.reconciler import Reconciler
-from tests.support.strimzi.resources import USE_RESOURCES, Resources
+from tests.support.strimzi.resources import Resources
 from tests.support.strimzi.scene import Strimzi
-
-EXAMPLES = Path(__file__).parents[2] / "examples" / "strimzi"
-NAMESPACE, CONNECT, AIRFLOW = "kafka", "connect", "airflow"
+from tests.support.strimzi.starting import AIRFLOW, CONNECT, NAMESPACE, started
 
 
 @pytest.fixture(scope="session", params=[Release.V1, Release.V1BETA2])
@@ -53,22 +49,8 @@ def strimzi(release: Release, request: pytest.FixtureRequest) -> Iterator[Strimz
         return
     server: ApiServer = request.getfixturevalue("api_server")
     sandbox: Sandbox = request.getfixturevalue("sandbox")
-    _set_up(server, release, sandbox.target.bootstrap)
-    resources = Resources(server.admin.client, namespace=NAMESPACE, version=release.api_version)
-    with Reconciler(
-        server.admin.client, sandbox.connect, namespace=NAMESPACE, version=release.api_version
-    ) as reconciler:
-        yield Strimzi(
-            resources=resources,
-            kubeconfig=server.kubeconfig(AIRFLOW, namespace=NAMESPACE),
-            connect_name=CONNECT,
-            bootstrap=sandbox.target.bootstrap,
-            source_bootstrap=sandbox.source.bootstrap,
-            connect=sandbox.connect,
-            reconciler=reconciler,
-        )
-    for name in sandbox.connect.connectors():
-        sandbox.connect.delete(name)
+    with started(server, release, sandbox) as strimzi:
+        yield strimzi
 
 
 @pytest.fixture
@@ -95,41 +77,7 @@ def connections(sandbox: Sandbox, strimzi: Strimzi, monkeypatch: pytest.MonkeyPa
         monkeypatch.setenv(name, value)
     kubernetes = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(strimzi.kubeconfig)}}
     monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", json.dumps(kubernetes))
-    connect_to(monkeypatch, strimzi, sandbox.connect.url, strimzi.connect_name)
-
-
-def connect_to(monkeypatch: pytest.MonkeyPatch, strimzi: Strimzi, url: str, cluster: str) -> None:
-    """Let the default Connect connection name a ``KafkaConnect`` or ``KafkaMirrorMaker2``, and its REST API."""
-    host, _, port = url.removeprefix("http://").partition(":")
-    extra = {"strimzi_cluster": cluster, "strimzi_namespace": strimzi.namespace}
-    rest = {"schema": "http", "host": host, "port": int(port)}
-    value = json.dumps({"conn_type": "kafka_connect", **rest, "extra": extra})
-    monkeypatch.setenv("AIRFLOW_CONN_KAFKA_CONNECT_DEFAULT", value)
-
-
-def kafka_connect(version: str, bootstrap: str) -> dict[str, Any]:
-    """A KafkaConnect whose connectors are managed by resources."""
-    topics = {f"{kind}StorageTopic": f"connect-{kind}" for kind in ("config", "status", "offset")}
-    own = {"groupId": CONNECT, **topics} if version == "v1" else {}
-    return {
-        "apiVersion": f"{GROUP}/{version}",
-        "kind": "KafkaConnect",
-        "metadata": {"name": CONNECT, "namespace": NAMESPACE, "annotations": {USE_RESOURCES: "true"}},
-        "spec": {"replicas": 1, "bootstrapServers": bootstrap, **own},
-    }
-
-
-def _set_up(server: ApiServer, release: Release, bootstrap: str) -> None:
-    server.admin.apply(
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-        kafka_connect(release.api_version, bootstrap),
-    )
-    for name in ("role", "role-create-delete"):
-        role = yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text())
-        binding = yaml.safe_load((EXAMPLES / "role-binding.yaml").read_text())
-        binding["metadata"]["name"] = binding["roleRef"]["name"] = role["metadata"]["name"]
-        binding["subjects"] = [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": AIRFLOW}]
-        server.admin.apply(role, binding)
+    monkeypatch.setenv("AIRFLOW_CONN_KAFKA_CONNECT_DEFAULT", connection_to(strimzi, strimzi.connect_name))
 
 
 def _elsewhere(release: Release) -> Strimzi:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from tests.support.strimzi.resources import OFFSETS, Resource, annotations_of
 from tests.support.strimzi.scene import Strimzi
 
 _OF_THE_RESOURCE = {"connector.class", "tasks.max"}
+# What a KafkaMirrorMaker2 says of its clusters.
+_CLUSTERS = ("source.cluster.", "target.cluster.")
 _HISTORY = 2  # seconds; the API server sends what has happened at once
 
 
@@ -26,6 +29,32 @@ class Owned:
         """Create the KafkaConnector of a connector from its configuration in Kafka Connect."""
         own = {key: value for key, value in config.items() if key not in _OF_THE_RESOURCE}
         self.strimzi.connector(name, config["connector.class"], own)
+
+    def mirror_maker(self, name: str) -> Callable[[str, Mapping[str, str]], None]:
+        """Return what creates the connectors of a KafkaMirrorMaker2: first the MirrorSource, and with it the resource.
+
+        The names of the connectors follow from the aliases in their configuration.
+        """
+
+        def create(_connector: str, config: Mapping[str, str]) -> None:
+            kind = config["connector.class"].rpartition(".")[2]
+            own = {
+                key: value
+                for key, value in config.items()
+                if key not in {*_OF_THE_RESOURCE, "topics", "groups"} and not key.startswith(_CLUSTERS)
+            }
+            part = {"tasksMax": 1, "config": own}
+            if kind == "MirrorSourceConnector":
+                mirror = {"topicsPattern": config["topics"], "sourceConnector": part}
+                source, target = config["source.cluster.alias"], config["target.cluster.alias"]
+                self.strimzi.mirror_maker(name, mirror, source=source, target=target)
+                return
+            [mirror] = self.strimzi.read("KafkaMirrorMaker2", name)["spec"]["mirrors"]
+            mirror |= {"groupsPattern": config["groups"], "checkpointConnector": part}
+            self.strimzi.resources.merge("KafkaMirrorMaker2", name, {"spec": {"mirrors": [mirror]}})
+            self.strimzi.observed("KafkaMirrorMaker2", name)
+
+        return create
 
     def delete(self, *names: str) -> None:
         """Delete KafkaConnectors, and wait until their connectors are gone."""
@@ -86,3 +115,13 @@ class History:
 
 def _changes(values: list[str | None]) -> list[str | None]:
     return [one for number, one in enumerate(values) if not number or one != values[number - 1]]
+
+
+def connection_to(strimzi: Strimzi, cluster: str) -> str:
+    """Return an Airflow connection to a ``KafkaConnect`` or ``KafkaMirrorMaker2``, and to its REST API."""
+    extra = {"strimzi_cluster": cluster, "strimzi_namespace": strimzi.namespace}
+    rest: dict[str, Any] = {}
+    if strimzi.connect is not None:
+        host, _, port = strimzi.connect.url.removeprefix("http://").partition(":")
+        rest = {"schema": "http", "host": host, "port": int(port)}
+    return json.dumps({"conn_type": "kafka_connect", **rest, "extra": extra})
