@@ -27,6 +27,9 @@ settings.load_profile("unhurried")
 #: The markers of suites: each is run by the make target that pyproject.toml names for it; `make test` runs the rest.
 SUITES = {"browser", "faults", "jobs", "kubernetes", "mirror", "processes", "versions"}
 
+#: Imported after this module.
+pytest_plugins = ["tests.support.airflow.fixtures"]
+
 # Airflow reads its configuration when it is first imported, so this must stand before any test module.
 AIRFLOW_HOME = Path(tempfile.mkdtemp(prefix="connect-offsets-airflow-"))
 DAG_FOLDERS = {

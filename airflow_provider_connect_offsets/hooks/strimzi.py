@@ -87,9 +87,12 @@ async def changed(kubernetes_conn_id: str, resource: CustomResource, *, seconds:
     from kubernetes_asyncio.client.exceptions import ApiException
     from kubernetes_asyncio.watch import Watch
 
-    watch = Watch()
     try:
-        async with AsyncKubernetesHook(conn_id=kubernetes_conn_id).get_conn() as api, asyncio.timeout(seconds + 5):
+        async with (
+            AsyncKubernetesHook(conn_id=kubernetes_conn_id).get_conn() as api,
+            Watch() as watch,  # has a client of its own, which is closed too
+            asyncio.timeout(seconds + 5),
+        ):
             call = CustomObjectsApi(api).list_namespaced_custom_object
             where = (GROUP, resource.version, resource.namespace, resource.kind.plural)
             async for _event in watch.stream(
@@ -104,8 +107,6 @@ async def changed(kubernetes_conn_id: str, resource: CustomResource, *, seconds:
         log.info("The watch of %s broke off: %s", resource, error)
         await asyncio.sleep(min(1.0, seconds))
         return True
-    finally:
-        watch.stop()
     return False
 
 

@@ -7,26 +7,22 @@ connectors are managed by resources. Tests that break the operator, or look at i
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 from kubernetes.client.exceptions import ApiException
 
 from sandbox import Sandbox
 from sandbox.kubernetes import GROUP, ApiServer, Cluster, Release, crds, missing
 from tests.support.strimzi.managed import KINDS, Managed, managed
+from tests.support.strimzi.owned import Owned, connection_to
 from tests.support.strimzi.reconciler import Reconciler
-from tests.support.strimzi.resources import USE_RESOURCES, Resources
+from tests.support.strimzi.resources import Resources
 from tests.support.strimzi.scene import Strimzi
-
-EXAMPLES = Path(__file__).parents[2] / "examples" / "strimzi"
-NAMESPACE, CONNECT, AIRFLOW = "kafka", "connect", "airflow"
-#: A user without the rights of our Role.
-NOBODY = "nobody"
+from tests.support.strimzi.starting import AIRFLOW, CONNECT, NAMESPACE, NOBODY, started
 
 
 @pytest.fixture(scope="session", params=[Release.V1, Release.V1BETA2])
@@ -54,22 +50,8 @@ def strimzi(release: Release, request: pytest.FixtureRequest) -> Iterator[Strimz
         return
     server: ApiServer = request.getfixturevalue("api_server")
     sandbox: Sandbox = request.getfixturevalue("sandbox")
-    _set_up(server, release, sandbox.target.bootstrap)
-    resources = Resources(server.admin.client, namespace=NAMESPACE, version=release.api_version)
-    with Reconciler(
-        server.admin.client, sandbox.connect, namespace=NAMESPACE, version=release.api_version
-    ) as reconciler:
-        yield Strimzi(
-            resources=resources,
-            kubeconfig=server.kubeconfig(AIRFLOW, namespace=NAMESPACE),
-            connect_name=CONNECT,
-            bootstrap=sandbox.target.bootstrap,
-            source_bootstrap=sandbox.source.bootstrap,
-            connect=sandbox.connect,
-            reconciler=reconciler,
-        )
-    for name in sandbox.connect.connectors():
-        sandbox.connect.delete(name)
+    with started(server, release, sandbox) as strimzi:
+        yield strimzi
 
 
 @pytest.fixture(params=KINDS)
@@ -87,29 +69,23 @@ def reconciler(strimzi: Strimzi) -> Reconciler:
     return strimzi.reconciler
 
 
-def kafka_connect(version: str, bootstrap: str) -> dict[str, Any]:
-    """A KafkaConnect whose connectors are managed by resources."""
-    topics = {f"{kind}StorageTopic": f"connect-{kind}" for kind in ("config", "status", "offset")}
-    own = {"groupId": CONNECT, **topics} if version == "v1" else {}
-    return {
-        "apiVersion": f"{GROUP}/{version}",
-        "kind": "KafkaConnect",
-        "metadata": {"name": CONNECT, "namespace": NAMESPACE, "annotations": {USE_RESOURCES: "true"}},
-        "spec": {"replicas": 1, "bootstrapServers": bootstrap, **own},
-    }
+@pytest.fixture
+def owned(strimzi: Strimzi) -> Iterator[Owned]:
+    """Creates and observes connectors of the shared worker; the operator acts on events only, as for two minutes."""
+    if strimzi.connect is None:
+        pytest.skip("The workers of KUBECONFIG are not those of the sandbox.")
+    with strimzi.without_intervals():
+        yield Owned(strimzi)
 
 
-def _set_up(server: ApiServer, release: Release, bootstrap: str) -> None:
-    server.admin.apply(
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-        kafka_connect(release.api_version, bootstrap),
-    )
-    for name in ("role", "role-create-delete"):
-        role = yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text())
-        binding = yaml.safe_load((EXAMPLES / "role-binding.yaml").read_text())
-        binding["metadata"]["name"] = binding["roleRef"]["name"] = role["metadata"]["name"]
-        binding["subjects"] = [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": AIRFLOW}]
-        server.admin.apply(role, binding)
+@pytest.fixture
+def connections(sandbox: Sandbox, strimzi: Strimzi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Airflow's default connections lead to the sandbox, and to the resources with the rights of our Role only."""
+    for name, value in sandbox.to_connections().items():
+        monkeypatch.setenv(name, value)
+    kubernetes = {"conn_type": "kubernetes", "extra": {"kube_config_path": str(strimzi.kubeconfig)}}
+    monkeypatch.setenv("AIRFLOW_CONN_KUBERNETES_DEFAULT", json.dumps(kubernetes))
+    monkeypatch.setenv("AIRFLOW_CONN_KAFKA_CONNECT_DEFAULT", connection_to(strimzi, strimzi.connect_name))
 
 
 def _elsewhere(release: Release) -> Strimzi:

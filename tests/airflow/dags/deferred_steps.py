@@ -20,9 +20,18 @@ BEGINNING = {"partition": {"kafka_topic": "{{ params.topic }}", "kafka_partition
 with DAG(
     dag_id="deferred_steps",
     schedule=None,
-    params={"connector": Param("", type="string"), "topic": Param("", type="string")},
+    params={
+        "connector": Param("", type="string"),
+        "topic": Param("", type="string"),
+        "control": Param("rest", type="string"),
+    },
     # Airflow fails the first task of a busy machine now and then: its API server does not answer yet (docs/seen.md).
-    default_args={"poke_interval": 0.5, "retries": 2, "retry_delay": timedelta(seconds=1)},
+    default_args={
+        "control": "{{ params.control }}",
+        "poke_interval": 0.5,
+        "retries": 2,
+        "retry_delay": timedelta(seconds=1),
+    },
 ) as dag:
     chain(
         StopConnectorOperator(task_id="stop", connector=CONNECTOR, deferrable=True),

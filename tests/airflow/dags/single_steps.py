@@ -19,7 +19,12 @@ CONNECTOR = "{{ params.connector }}"
 with DAG(
     dag_id="single_steps",
     schedule=None,
-    params={"connector": Param("", type="string"), "topic": Param("", type="string")},
+    params={
+        "connector": Param("", type="string"),
+        "topic": Param("", type="string"),
+        "control": Param("rest", type="string"),
+    },
+    default_args={"control": "{{ params.control }}"},
 ) as dag:
     chain(
         ConnectorStateSensor(task_id="is_running", connector=CONNECTOR),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -15,6 +15,7 @@ from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.sync_record import OffsetSync, parse_sync
 from sandbox import Broker, Progress, Sandbox, wait_for, wait_until
 from sandbox.connectors import mirror_checkpoint_config, mirror_source_config
+from tests.support.flows.flows import Create
 
 RECORDS = 100
 
@@ -31,20 +32,34 @@ class ResetCell:
     overrides: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def start(cls, sandbox: Sandbox, *, topics: int = 1, odd: bool = False, overrides: Any = None) -> ResetCell:
-        """Create all of it, and wait until it has caught up; ``odd``: connectors with unusual names."""
+    def start(
+        cls,
+        sandbox: Sandbox,
+        *,
+        topics: int = 1,
+        odd: bool = False,
+        overrides: Any = None,
+        create: Create | None = None,
+        names: Callable[[str], tuple[str, str]] | None = None,
+    ) -> ResetCell:
+        """Create all of it, and wait until it has caught up.
+
+        ``odd``: connectors with unusual names. ``create``: creates the connectors; None: over REST. ``names``: gives
+        their names from the cell's mark.
+        """
         mark = uuid4().hex[:6]
-        names = tuple(f"orders-{mark}-{number}" for number in range(topics))
+        of_topics = tuple(f"orders-{mark}-{number}" for number in range(topics))
         connectors = (f"von A ü {mark}", f"prüf:{mark}") if odd else (f"source-{mark}", f"checkpoint-{mark}")
-        cell = cls(sandbox, mark, names, *connectors, overrides or {})
-        for topic in names:
+        create = create or sandbox.connect.create
+        cell = cls(sandbox, mark, of_topics, *(names(mark) if names else connectors), overrides or {})
+        for topic in of_topics:
             sandbox.source.create_topic(topic, partitions=2)
             cell.produce(topic, RECORDS, first=0)
             # Without a group, a MirrorCheckpoint has no task.
             cell.commit(topic, dict.fromkeys((0, 1), RECORDS - 1))
-        sandbox.connect.create(cell.source_connector, cell.source_config)
+        create(cell.source_connector, cell.source_config)
         cell.wait_until_caught_up()
-        sandbox.connect.create(cell.checkpoint_connector, cell.checkpoint_config)
+        create(cell.checkpoint_connector, cell.checkpoint_config)
         sandbox.connect.wait_state(cell.checkpoint_connector, "RUNNING", tasks=1)
         return cell
 

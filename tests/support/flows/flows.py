@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,6 +32,8 @@ from sandbox import Broker, Progress, Sandbox, wait_for, wait_until
 from sandbox.connectors import file_sink_config, mirror_source_config
 
 RECORDS = 100
+#: Creates a connector from its name and configuration.
+Create = Callable[[str, dict[str, str]], object]
 
 
 @dataclass(frozen=True)
@@ -130,15 +132,18 @@ class MirrorFlow:
     topic: str
 
     @classmethod
-    def start(cls, sandbox: Sandbox) -> MirrorFlow:
-        """Create topic and connector, and wait until all is replicated and its offsets are stored."""
+    def start(cls, sandbox: Sandbox, *, create: Create | None = None) -> MirrorFlow:
+        """Create topic and connector, and wait until all is replicated and its offsets are stored.
+
+        ``create``: creates the connector; None: over REST.
+        """
         mark = uuid4().hex[:8]
         flow = cls(sandbox, f"flow-{mark}", f"orders-{mark}")
         sandbox.source.create_topic(flow.topic, partitions=2)
         for partition in (0, 1):
             values = [f"{partition}:{number}" for number in range(RECORDS)]
             sandbox.source.produce(flow.topic, values, partition=partition)
-        sandbox.connect.create(flow.name, mirror_source_config(sandbox, flow.topic))
+        (create or sandbox.connect.create)(flow.name, mirror_source_config(sandbox, flow.topic))
         flow.wait_until_caught_up()
         return flow
 
@@ -195,13 +200,15 @@ class SinkFlow:
     file: Path
 
     @classmethod
-    def start(cls, sandbox: Sandbox, overrides: dict[str, str] | None = None) -> SinkFlow:
-        """Create topic and connector, and wait until all is written and committed."""
+    def start(
+        cls, sandbox: Sandbox, overrides: dict[str, str] | None = None, *, create: Create | None = None
+    ) -> SinkFlow:
+        """Create topic and connector, and wait until all is written and committed; ``create`` as of a MirrorFlow."""
         mark = uuid4().hex[:8]
         flow = cls(sandbox, f"sink-{mark}", f"events-{mark}", sandbox.data / f"sink-{mark}.txt")
         sandbox.target.create_topic(flow.topic)
         sandbox.target.produce(flow.topic, [str(number) for number in range(RECORDS)])
-        sandbox.connect.create(flow.name, file_sink_config(flow.topic, flow.file, overrides=overrides))
+        (create or sandbox.connect.create)(flow.name, file_sink_config(flow.topic, flow.file, overrides=overrides))
         flow.wait_until_caught_up()
         return flow
 

@@ -168,9 +168,10 @@ class Reconciler:
     def _work(self) -> None:
         due = time.monotonic()
         while not self._closing.is_set():
-            if self.interval is not None and time.monotonic() >= due:
+            interval = self.interval  # another thread may change it meanwhile
+            if interval is not None and time.monotonic() >= due:
                 self._sweep(_Sweep())
-                due = time.monotonic() + self.interval
+                due = time.monotonic() + interval
             try:
                 todo = self._todo.get(timeout=0.1)
             except queue.Empty:

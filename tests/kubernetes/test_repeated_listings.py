@@ -1,0 +1,85 @@
+"""ConfigMaps that Strimzi's operator creates, and answers of its workers that pass, on the real API server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK
+from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.strimzi.client import ConnectStrimzi
+from sandbox import Connect, RestRefusal
+from sandbox.kubernetes import Cluster, Release
+from tests.support.strimzi.owned import Owned
+from tests.support.strimzi.reconciler import Reconciler
+from tests.support.strimzi.scene import Strimzi
+
+pytestmark = [pytest.mark.kubernetes, pytest.mark.parametrize("release", [Release.V1], indirect=True)]
+NAME = "listed-heartbeats"
+
+
+@pytest.fixture
+def client(strimzi: Strimzi) -> Iterator[ConnectStrimzi]:
+    airflow = Cluster(strimzi.kubeconfig)
+    with ConnectStrimzi(airflow.client, namespace=strimzi.namespace, timeout=30) as opened:
+        yield opened
+    airflow.close()
+
+
+@pytest.fixture
+def heartbeats(strimzi: Strimzi, owned: Owned) -> Iterator[str]:
+    config = {
+        "connector.class": "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector",
+        "source.cluster.alias": "a",
+        "target.cluster.alias": "b",
+        "source.cluster.bootstrap.servers": strimzi.bootstrap,
+        "target.cluster.bootstrap.servers": strimzi.bootstrap,
+        "heartbeats.topic.replication.factor": "1",
+    }
+    owned.create(NAME, config)
+    yield NAME
+    owned.delete(NAME)
+
+
+def test_offsets_are_listed_twice_and_nothing_is_left(owned: Owned, client: ConnectStrimzi, heartbeats: str) -> None:
+    """Also if no ConfigMap was there: Strimzi would create it without our label."""
+    with owned.kept(heartbeats):
+        first = client.read_offsets(heartbeats)
+        assert client.read_offsets(heartbeats) == first
+        client.close()
+
+
+def test_a_config_map_that_the_operator_has_created_again_is_used_and_deleted(
+    strimzi: Strimzi, owned: Owned, client: ConnectStrimzi, reconciler: Reconciler, heartbeats: str
+) -> None:
+    """It was deleted under way, so it is there without our label."""
+    own = f"{heartbeats}-connect-offsets"
+    with owned.kept(heartbeats):
+        with reconciler.before_operation(lambda _name, _operation: strimzi.resources.delete_config_map(own)):
+            first = client.read_offsets(heartbeats)
+        created = strimzi.resources.config_map(own)
+        assert created is not None
+        assert "app.kubernetes.io/managed-by" not in created["metadata"]["labels"]
+        assert client.read_offsets(heartbeats) == first
+        client.close()
+
+
+def test_a_worker_that_is_not_ready_is_waited_for(
+    strimzi: Strimzi, client: ConnectStrimzi, heartbeats: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operator is NotReady with a 500 of the worker at first; it tries again once it is made to look."""
+    strimzi.in_state("KafkaConnector", heartbeats, heartbeats, "RUNNING")
+    statuses, answer = [500, 409], Connect.call
+
+    def call(self: Connect, method: str, path: str, *arguments: Any, **named: Any) -> Any:
+        if path.endswith(f"{heartbeats}/config") and statuses:
+            raise RestRefusal(f"{method} {path}", statuses.pop(0), "")
+        return answer(self, method, path, *arguments, **named)
+
+    monkeypatch.setattr(Connect, "call", call)
+    client.stop(heartbeats)
+
+    status = client.await_status(heartbeats, lambda one: one.is_stopped, timeout=30, clock=SYSTEM_CLOCK)
+    assert (status.state, statuses) == (State.STOPPED, [])
