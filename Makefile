@@ -93,7 +93,7 @@ $(LOWEST)/ready: pyproject.toml lowest.toml requirements.lock venv.sh | $(VENV)/
 	bash venv.sh 3.11 $(LOWEST)
 	sed -nE 's/^(($(LOWEST_TOOLS))==[^ ]+).*/\1/p' requirements.lock > $(LOWEST)/tools.in
 	$(call uv_pip,compile --config-file lowest.toml --python-version 3.11 --no-emit-index-url --generate-hashes \
-	  --extra strimzi -o $(LOWEST)/requirements.txt pyproject.toml $(LOWEST)/tools.in)
+	  -o $(LOWEST)/requirements.txt pyproject.toml $(LOWEST)/tools.in)
 	$(call uv_pip,install --python $(LOWEST) --require-hashes -r $(LOWEST)/requirements.txt)
 	$(call uv_pip,install --python $(LOWEST) --no-deps -e .)
 	@touch $@

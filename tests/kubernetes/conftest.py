@@ -46,7 +46,9 @@ def api_server(release: Release) -> Iterator[ApiServer]:
 def strimzi(release: Release, request: pytest.FixtureRequest) -> Iterator[Strimzi]:
     """A namespace with Strimzi; the worker of the shared sandbox belongs to its operator as long as it is there."""
     if os.environ.get("KUBECONFIG"):
-        yield _elsewhere(release)
+        cluster = Cluster(Path(os.environ["KUBECONFIG"]))
+        yield _elsewhere(cluster, release)
+        cluster.close()
         return
     server: ApiServer = request.getfixturevalue("api_server")
     sandbox: Sandbox = request.getfixturevalue("sandbox")
@@ -88,24 +90,21 @@ def connections(sandbox: Sandbox, strimzi: Strimzi, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("AIRFLOW_CONN_KAFKA_CONNECT_DEFAULT", connection_to(strimzi, strimzi.connect_name))
 
 
-def _elsewhere(release: Release) -> Strimzi:
-    kubeconfig = Path(os.environ["KUBECONFIG"])
-    resources = Resources(
-        Cluster(kubeconfig).client,
-        namespace=os.environ.get("STRIMZI_NAMESPACE", NAMESPACE),
-        version=release.api_version,
-    )
-    name = os.environ.get("STRIMZI_CONNECT", CONNECT)
-    try:
-        connect = resources.get("KafkaConnect", name)
-    except ApiException as error:
-        pytest.skip(f"The cluster of KUBECONFIG does not serve {GROUP}/{release.api_version}: {error.reason}")
+def _elsewhere(cluster: Cluster, release: Release) -> Strimzi:
+    namespace, name = os.environ.get("STRIMZI_NAMESPACE", NAMESPACE), os.environ.get("STRIMZI_CONNECT", CONNECT)
+    resources = Resources(cluster.client, namespace=namespace, version=release.api_version)
+    for version in ("v1", "v1beta2") if release is Release.BOTH else (release.api_version,):
+        try:
+            resources.in_version(version).list("KafkaConnect")
+        except ApiException as error:
+            pytest.skip(f"The cluster of KUBECONFIG does not serve {GROUP}/{version}: {error.reason}")
+    connect = resources.get("KafkaConnect", name)
     if connect is None:
-        pytest.fail(f"The namespace {resources.namespace} of KUBECONFIG has no KafkaConnect {name}.")
+        pytest.fail(f"The namespace {namespace} of KUBECONFIG has no KafkaConnect {name}.")
     bootstrap = connect["spec"]["bootstrapServers"]
     return Strimzi(
         resources=resources,
-        kubeconfig=kubeconfig,
+        kubeconfig=cluster.kubeconfig,
         connect_name=name,
         bootstrap=bootstrap,
         source_bootstrap=bootstrap,
