@@ -38,7 +38,6 @@ with ApiServer() as server:
         ("delete", "kafka.strimzi.io", "kafkaconnectors", "", True),
         ("get", "kafka.strimzi.io", "kafkaconnects", "", True),
         ("update", "", "configmaps", "", True),
-        ("get", "", "namespaces", "kafka", True),
         ("update", "kafka.strimzi.io", "kafkaconnectors/status", "", False),
         ("delete", "kafka.strimzi.io", "kafkamirrormaker2s", "", False),
         ("patch", "kafka.strimzi.io", "kafkaconnects", "", False),
