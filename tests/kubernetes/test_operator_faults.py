@@ -81,7 +81,7 @@ def test_a_config_map_that_is_deleted_under_way_is_written_again(strimzi: Strimz
 
         def delete(_name: str, operation: object) -> None:
             if str(operation) == "alter" and not deleted:
-                deleted.append(f"{made.name}-connect-offsets")
+                deleted.append(f"{made.name}-connect-offsets-new")
                 strimzi.resources.delete_config_map(deleted[0])
 
         with reconciler.before_operation(delete):

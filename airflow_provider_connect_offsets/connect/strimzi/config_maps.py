@@ -1,4 +1,8 @@
-"""The ConfigMap through which Strimzi lists and alters offsets: one of ours, or one that the resource names already."""
+"""The ConfigMaps through which Strimzi lists and alters offsets: ours, or those that the resource names already.
+
+Ours are two. The operator works on what an event had, so it may list once more a moment after a listing is done: into a
+shared one it would write over the offsets that are to be altered.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,27 @@ from airflow_provider_connect_offsets.connect.strimzi.resources import CustomRes
 from airflow_provider_connect_offsets.exceptions import Rejected, UnknownConnector
 
 _OURS = {"app.kubernetes.io/managed-by": "airflow-provider-connect-offsets"}
-_SUFFIX = "-connect-offsets"
+#: Field of a connector's settings → what the name of our ConfigMap ends with.
+_SUFFIXES = {"listOffsets": "-connect-offsets", "alterOffsets": "-connect-offsets-new"}
 _LONGEST_NAME = 253
 # The API server takes a ConfigMap of up to 1 MiB in all.
 _LARGEST = 1024 * 1024 - 16 * 1024
 
 
-def own_name(resource: CustomResource) -> str:
-    """Return the name of our ConfigMap of a resource."""
-    return resource.name[: _LONGEST_NAME - len(_SUFFIX)] + _SUFFIX
+def own_name(resource: CustomResource, field: str) -> str:
+    """Return the name of our ConfigMap of a resource, for ``listOffsets`` or ``alterOffsets``."""
+    suffix = _SUFFIXES[field]
+    return resource.name[: _LONGEST_NAME - len(suffix)] + suffix
+
+
+def own_fields(place: Place) -> list[str]:
+    """Return the fields of a connector that name our ConfigMap."""
+    return [field for field in _SUFFIXES if place.config_map(field) == own_name(place.resource, field)]
 
 
 def names_ours(resource: CustomResource) -> bool:
     """Whether a connector of a resource names our ConfigMap for its offsets."""
-    return any(own_name(resource) in place.config_maps() for place in places_in(resource))
+    return any(own_fields(place) for place in places_in(resource))
 
 
 class Documents:
@@ -37,9 +48,9 @@ class Documents:
         Strimzi would create it as well, but without our label.
         """
         name = place.config_map("listOffsets")
-        if name != own_name(place.resource):
+        if "listOffsets" not in own_fields(place):
             return
-        if self._ours(place.resource) is None:
+        if self._ours(place, "listOffsets") is None:
             self._api.create_config_map(ConfigMap(name, labels=_OURS))
         else:
             self._api.write_texts(name, {place.key: None})
@@ -58,8 +69,8 @@ class Documents:
                 "ConfigMap holds 1 MiB. Change fewer partitions at once, or use control=strimzi+rest."
             )
         name = place.config_map("alterOffsets")
-        is_own = name == own_name(place.resource)
-        found = self._ours(place.resource) if is_own else self._api.config_map(name)
+        is_own = "alterOffsets" in own_fields(place)
+        found = self._ours(place, "alterOffsets") if is_own else self._api.config_map(name)
         if found is None:
             self._api.create_config_map(ConfigMap(name, {place.key: text}, _OURS))
             return
@@ -72,6 +83,11 @@ class Documents:
         found = self._api.config_map(place.config_map("alterOffsets"))
         return found is not None and found.data.get(place.key) == text
 
+    def clear(self, place: Place) -> None:
+        """Remove the text that was altered from our ConfigMap, so that a late pass of the operator can't do it again."""
+        if "alterOffsets" in own_fields(place):
+            self._api.write_texts(place.config_map("alterOffsets"), {place.key: None})
+
     def restore(self) -> None:
         """Write the earlier texts of ConfigMaps that the resources named themselves."""
         while self._prior:
@@ -82,17 +98,17 @@ class Documents:
                 continue  # someone has deleted it meanwhile
 
     def remove(self, resource: CustomResource) -> None:
-        """Delete our ConfigMap of a resource."""
-        name = own_name(resource)
-        found = self._api.config_map(name)
-        if found is not None and _is_ours(found, resource):
-            self._api.delete_config_map(name)
+        """Delete our ConfigMaps of a resource."""
+        for name in (own_name(resource, field) for field in _SUFFIXES):
+            found = self._api.config_map(name)
+            if found is not None and _is_ours(found, resource):
+                self._api.delete_config_map(name)
 
-    def _ours(self, resource: CustomResource) -> ConfigMap | None:
+    def _ours(self, place: Place, field: str) -> ConfigMap | None:
         """Return our ConfigMap; raises :class:`Rejected` if someone else has one of that name."""
-        name = own_name(resource)
+        name = own_name(place.resource, field)
         found = self._api.config_map(name)
-        if found is not None and not _is_ours(found, resource):
+        if found is not None and not _is_ours(found, place.resource):
             raise Rejected(
                 f"Nothing was changed: the ConfigMap {name!r} is needed, and one of that name without the label "
                 f"{_label()} exists. Rename or delete it, or name another one in listOffsets and alterOffsets."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from airflow_provider_connect_offsets.connect.strimzi.config_maps import names_ours, own_name
+from airflow_provider_connect_offsets.connect.strimzi.config_maps import names_ours, own_fields
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
 from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
 from airflow_provider_connect_offsets.connect.strimzi.places import Place, pointer
@@ -13,7 +13,6 @@ from airflow_provider_connect_offsets.connect.strimzi.resources import NUDGE, RE
 from airflow_provider_connect_offsets.exceptions import StoreError, UnknownConnector
 
 log = logging.getLogger(__name__)
-_FIELDS = ("listOffsets", "alterOffsets")
 
 
 class Leftovers:
@@ -63,9 +62,8 @@ class Leftovers:
 
 
 def _removals(place: Place) -> list[dict[str, Any]]:
-    """Return the JSON patch that removes our annotations, and our ConfigMap's name from the connector's settings."""
-    own = own_name(place.resource)
-    fields = [place.pointer(field) for field in _FIELDS if place.config_map(field) == own]
+    """Return the JSON patch that removes our annotations, and our ConfigMaps' names from the connector's settings."""
+    fields = [place.pointer(field) for field in own_fields(place)]
     ours = [name for name in (REQUESTED_BY, NUDGE) if name in place.resource.annotations]
     paths = [*fields, *(pointer("metadata", "annotations", name) for name in ours)]
     return [{"op": "remove", "path": path} for path in paths]

@@ -149,6 +149,8 @@ class OffsetOperations:
             self._documents.prepare(place)
         self._annotate(place, operation)
         self._await(place, operation, text)
+        if operation is OffsetOperation.ALTER:
+            self._documents.clear(place)
         listed = self._documents.listed(place) if operation is OffsetOperation.LIST else ""
         if listed is None:
             raise Conflict(f"The ConfigMap with the offsets of connector {connector!r} was deleted: list them again.")
@@ -160,7 +162,7 @@ class OffsetOperations:
         if operation is OffsetOperation.RESET:
             return place
         patch = [
-            {"op": "add", "path": place.pointer(field), "value": {way: {"name": own_name(place.resource)}}}
+            {"op": "add", "path": place.pointer(field), "value": {way: {"name": own_name(place.resource, field)}}}
             for field, way in (("listOffsets", "toConfigMap"), ("alterOffsets", "fromConfigMap"))
             if not place.config_map(field)
         ]

@@ -35,6 +35,7 @@ CHANGES = frozenset(
         ),  # of Connect and its offsets
         *("empty", "restore_policy", "remove_keys"),  # of topics
         *("commit", "delete"),  # of consumer groups; "delete" of connectors, too
+        *("annotate", "patch", "create_config_map", "write_texts", "delete_config_map"),  # of Kubernetes
     }
 )
 _LATE = 1.5
