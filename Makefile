@@ -134,6 +134,7 @@ bench: setup  ## timings, as ratios
 	$(BIN)/python benchmarks/translation.py
 	$(BIN)/python benchmarks/stopped_time.py
 	$(BIN)/python benchmarks/snapshot.py
+	$(BIN)/python benchmarks/strimzi.py
 
 # Not --quiet, with which mkdocs overlooks warnings.
 docs: setup  ## the documentation's site in build/site, which opens from the disk; a warning is an error
