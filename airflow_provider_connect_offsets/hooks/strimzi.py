@@ -82,6 +82,7 @@ async def changed(kubernetes_conn_id: str, resource: CustomResource, *, seconds:
     Returns:
         True if it changed, or if that is unknown because the watch broke off.
     """
+    from aiohttp import ClientError
     from airflow.providers.cncf.kubernetes.hooks.kubernetes import AsyncKubernetesHook
     from kubernetes_asyncio.client import CustomObjectsApi
     from kubernetes_asyncio.client.exceptions import ApiException
@@ -103,7 +104,7 @@ async def changed(kubernetes_conn_id: str, resource: CustomResource, *, seconds:
                 timeout_seconds=max(1, round(seconds)),
             ):
                 return True
-    except (ApiException, OSError, TimeoutError) as error:
+    except (ApiException, ClientError, OSError, TimeoutError) as error:
         log.info("The watch of %s broke off: %s", resource, error)
         await asyncio.sleep(min(1.0, seconds))
         return True

@@ -84,7 +84,7 @@ class Documents:
         return found is not None and found.data.get(place.key) == text
 
     def clear(self, place: Place) -> None:
-        """Remove the text that was altered from our ConfigMap, so that a late pass of the operator can't do it again."""
+        """Remove the text that was altered from our ConfigMap: a late pass of the operator must not do it again."""
         if "alterOffsets" in own_fields(place):
             self._api.write_texts(place.config_map("alterOffsets"), {place.key: None})
 

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.exceptions import (
     UnknownConnector,
     Unsupported,
 )
-from airflow_provider_connect_offsets.observe.clients import Clients
+from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, CREATE, DELETE
 from airflow_provider_connect_offsets.saga.stage import (
@@ -93,7 +93,7 @@ class CreateConnector(ExistenceStage):
     def do(self, captured: JsonMap) -> Done:
         """Create it; raises :class:`Rejected` for an invalid configuration, and other store errors."""
         del captured
-        registry_of(self._clients).create(self.subject, self._config, initial_state=State.STOPPED)
+        creator_of(self._clients).create(self.subject, self._config, initial_state=State.STOPPED)
         status = self._clients.await_status(self.subject, lambda observed: observed.is_stopped)
         if not status.is_stopped:
             raise NotApplied(f"{self.subject!r} was created to be STOPPED, and is {status.state}.")
@@ -159,6 +159,22 @@ def registry_of(clients: Clients) -> ConnectorRegistry:
             "or resources of Strimzi (control=strimzi), not in a storage."
         )
     return cast("ConnectorRegistry", clients.control)
+
+
+def creator_of(clients: Clients) -> ConnectorRegistry:
+    """Return the client that creates connectors STOPPED; raises :class:`Unsupported` with ``control`` storage, strimzi.
+
+    An operator of Strimzi may create a connector RUNNING and stop it afterwards (its pull request 12974 changes that);
+    by then it may have delivered records that were delivered long ago.
+    """
+    registry = registry_of(clients)
+    if clients.origin is Origin.STRIMZI:
+        raise Unsupported(
+            "Nothing was created: Strimzi's operator may let a new connector run for a moment before it is STOPPED, so "
+            "records might be delivered again before it has its offsets. Use control=strimzi+rest, which creates it "
+            "STOPPED over REST and then its resource."
+        )
+    return registry
 
 
 def _digest(connector: str, config: Mapping[str, str]) -> str:
