@@ -12,6 +12,9 @@ from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, family_of
 from airflow_provider_connect_offsets.offsets.kept_config import without_credentials
 
+#: A setting has this value as long as a new connector is kept from working, until it is STOPPED.
+HELD = "held-until-stopped"
+
 
 class State(StrEnum):
     """States of a connector or task, as Connect names them."""
@@ -77,6 +80,11 @@ class ConnectorInfo:
     name: str
     type: ConnectorType
     config: Mapping[str, str]
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is a new connector whose creation did not end: it is kept from working."""
+        return HELD in self.config.values()
 
     @property
     def connector_class(self) -> str:

@@ -90,9 +90,8 @@ REFUSED: dict[str, tuple[type[Any], dict[str, Any], str]] = {
     "replay-storage": (
         SnapshotReplayOperator,
         {"connector": "c", **_INTERVAL},
-        "rest or strimzi[+]rest, not storage",
+        "rest, strimzi or strimzi[+]rest, not storage",
     ),
-    "replay-strimzi": (SnapshotReplayOperator, {"connector": "c", **_INTERVAL}, "rest or strimzi[+]rest, not strimzi"),
     "failover-storage": (SnapshotFailoverOperator, {"source_connector": "c"}, "nothing here can stop the process"),
     "orphans-storage": (SnapshotStoredOffsetsOperator, {"offsets_topic": "o"}, "connect-offsets orphans finds"),
     "orphans-strimzi": (SnapshotStoredOffsetsOperator, {"offsets_topic": "o"}, "rest or strimzi[+]rest, not strimzi"),

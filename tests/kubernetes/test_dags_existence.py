@@ -1,4 +1,4 @@
-"""Connectors created over REST and with a resource; refused where only Strimzi's operator could create them."""
+"""Connectors that are created, copied and replayed by a clone: by a resource alone, and over REST with a resource."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.strimzi.owned import Owned
 pytestmark = [pytest.mark.kubernetes, pytest.mark.parametrize("release", [Release.V1], indirect=True)]
 RunDag = Callable[..., Ran]
 DAGS = Path(__file__).parents[1] / "airflow" / "dags"
-REFUSED = "for a moment before it is STOPPED"
+CONTROLS = pytest.mark.parametrize("control", ["strimzi", "strimzi+rest"])
 BACKFILL = """
 from datetime import datetime
 
@@ -33,24 +33,23 @@ dag = connector_offsets_backfill(
 """
 
 
+@CONTROLS
 def test_a_connector_is_copied_created_and_deleted(
-    sandbox: Sandbox, owned: Owned, run_dag: RunDag, tmp_path: Path
+    sandbox: Sandbox, owned: Owned, run_dag: RunDag, tmp_path: Path, control: str
 ) -> None:
     """A copy, one at an offset, and its deletion, as role-create-delete.yaml allows."""
     flow = SinkFlow.start(sandbox, create=owned.create)
     copy, created = f"{flow.name}-copy", f"{flow.name}-new"
 
     with owned.kept(flow.name):
-        copied = run_dag("connector_offsets_copy", connector=flow.name, new_name=copy, control="strimzi+rest")
+        copied = run_dag("connector_offsets_copy", connector=flow.name, new_name=copy, control=control)
 
     assert copied.state == "success", copied.output
     wait_for(lambda: sandbox.connect.stored(copy), [{"kafka_offset": RECORDS}], 60, "the copy has no offset")
     assert len(flow.lines()) == RECORDS
     file = tmp_path / "new.txt"
 
-    ran = run_dag(
-        "created_and_deleted", DAGS, connector=created, topic=flow.topic, file=str(file), control="strimzi+rest"
-    )
+    ran = run_dag("created_and_deleted", DAGS, connector=created, topic=flow.topic, file=str(file), control=control)
 
     assert (ran.state, set(ran.tasks.values())) == ("success", {"success"}), ran.output
     assert file.read_text().split() == [str(number) for number in range(15, RECORDS)]
@@ -59,27 +58,11 @@ def test_a_connector_is_copied_created_and_deleted(
     owned.delete(copy, flow.name)
 
 
-def test_what_strimzi_alone_would_create_is_refused(sandbox: Sandbox, owned: Owned, run_dag: RunDag) -> None:
-    """Before the original is stopped, and nothing is left."""
-    flow = SinkFlow.start(sandbox, create=owned.create)
-    with owned.kept(flow.name):
-        copied = run_dag("connector_offsets_copy", connector=flow.name, new_name=f"{flow.name}-c", control="strimzi")
-        assert copied.state == "failed"
-        assert REFUSED in copied.output
-        ran = run_dag(
-            "created_and_deleted", DAGS, connector=f"{flow.name}-n", topic=flow.topic, file="x", control="strimzi"
-        )
-        assert (ran.tasks["create"], ran.tasks["delete"]) == ("failed", "upstream_failed")
-        assert REFUSED in ran.output
-    assert sandbox.connect.connectors() == [flow.name]
-    owned.delete(flow.name)
-
-
-@pytest.mark.parametrize("control", ["strimzi", "strimzi+rest"])
+@CONTROLS
 def test_a_day_is_replayed_by_a_clone(
     sandbox: Sandbox, owned: Owned, run_dag: RunDag, tmp_path: Path, control: str
 ) -> None:
-    """Of the day all is delivered again, and neither clone nor resource is left; refused without REST."""
+    """Of the day all is delivered again, and neither clone nor resource is left."""
     name = f"daily-{uuid4().hex[:6]}"
     file = sandbox.data / f"{name}.txt"
     sandbox.target.create_topic(name)
@@ -96,11 +79,7 @@ def test_a_day_is_replayed_by_a_clone(
     left = [one["metadata"]["name"] for one in owned.strimzi.resources.list("KafkaConnector")]
     assert [one for one in left if one.startswith(name)] == [name]
     delivered = by_day(file.read_text().splitlines())
-    if control == "strimzi":
-        assert ran.state == "failed"
-        assert REFUSED in ran.output
-    else:
-        assert ran.state == "success", ran.output
-    assert delivered[name_of(DAYS - 1)] == (A_DAY if control == "strimzi" else 2 * A_DAY)
+    assert ran.state == "success", ran.output
+    assert delivered[name_of(DAYS - 1)] == 2 * A_DAY
     assert delivered[name_of(0)] == A_DAY
     owned.delete(name)

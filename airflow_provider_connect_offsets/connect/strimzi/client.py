@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-import tenacity
-
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
 from airflow_provider_connect_offsets.connect.protocols import (
     ConnectorInfo,
-    ConnectorOverview,
-    ConnectorStatus,
     State,
-    StatusTest,
     WriteReply,
 )
 from airflow_provider_connect_offsets.connect.strimzi import preconditions
-from airflow_provider_connect_offsets.connect.strimzi.by_hand import CommandsByHand
-from airflow_provider_connect_offsets.connect.strimzi.clusters import StrimziCluster
 from airflow_provider_connect_offsets.connect.strimzi.config_maps import names_ours
-from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi, Right
-from airflow_provider_connect_offsets.connect.strimzi.leftovers import Leftovers
-from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
-from airflow_provider_connect_offsets.connect.strimzi.patches import created_resource, replaced_config, requesting
-from airflow_provider_connect_offsets.connect.strimzi.places import Place, place_of
-from airflow_provider_connect_offsets.connect.strimzi.refusals import is_refused
-from airflow_provider_connect_offsets.connect.strimzi.resources import NUDGE, CustomResource, ResourceKind
-from airflow_provider_connect_offsets.connect.strimzi.watching import awaited
-from airflow_provider_connect_offsets.exceptions import Conflict, NotReconciled, Rejected, UnknownConnector
+from airflow_provider_connect_offsets.connect.strimzi.control import StrimziControl
+from airflow_provider_connect_offsets.connect.strimzi.patches import (
+    created_resource,
+    held,
+    replaced_config,
+)
+from airflow_provider_connect_offsets.connect.strimzi.resources import ResourceKind
+from airflow_provider_connect_offsets.exceptions import Conflict, Rejected, StoreError
 from airflow_provider_connect_offsets.offsets.document import Offsets
-from airflow_provider_connect_offsets.offsets.families import ConnectorType
-
-log = logging.getLogger(__name__)
-
-# Seconds for which a state is awaited before the operator is made to look again; by itself it does every two minutes.
-_LOOK_AGAIN = 3.0
 
 
-class ConnectStrimzi(CommandsByHand):
+class ConnectStrimzi(StrimziControl):
     """The connectors of one ``KafkaConnect`` or ``KafkaMirrorMaker2``: an offset store, a control and a registry.
 
     Use it as a context manager: at the end it removes what it has added to resources, and its ConfigMaps. One thread
@@ -60,18 +44,6 @@ class ConnectStrimzi(CommandsByHand):
             ``NotReconciled`` (the operator does nothing, and why), ``Rejected``, ``Unsupported``; from changing ones
             also ``NotStopped`` and ``OutcomeUnknown`` (read back then).
     """
-
-    def __init__(
-        self, api: Any, *, namespace: str, cluster: str = "", timeout: float = 300.0, clock: Clock = SYSTEM_CLOCK
-    ) -> None:
-        self._api = KubernetesApi(api, namespace)
-        self._cluster = StrimziCluster(self._api, cluster)
-        self._timeout = timeout
-        self._clock = clock
-        self._operations = OffsetOperations(self._api, self._cluster.locate, timeout=timeout, clock=clock)
-        self._leftovers = Leftovers(self._api, self._operations)
-        self._granted: set[Right] = set()
-        super().__init__(self._cluster)
 
     def __enter__(self) -> Self:
         return self
@@ -98,74 +70,6 @@ class ConnectStrimzi(CommandsByHand):
             f"{len(self.connectors())}."
         )
 
-    # Control.
-
-    def require_offset_changes(self) -> None:
-        """Raise :class:`AccessDenied` if the rights for offset operations are missing; names all that are."""
-        self._require(preconditions.offset_rights(self._cluster.connector_kind))
-
-    def require_state_changes(self) -> None:
-        """Raise :class:`AccessDenied` if the rights to stop and resume connectors are missing."""
-        self._require(preconditions.state_rights(self._cluster.connector_kind))
-
-    def connectors(self) -> list[str]:
-        """Return the names of all connectors that have a resource, sorted."""
-        return sorted(place.connector for place in self._cluster.places())
-
-    def overview(self) -> dict[str, ConnectorOverview]:
-        """Return all connectors whose state and type the operator has observed."""
-        observed = {place.connector: (place, place.status()) for place in self._cluster.places()}
-        return {
-            name: ConnectorOverview(place.info(self.plugins), status)
-            for name, (place, status) in observed.items()
-            if status is not None
-        }
-
-    def info(self, connector: str) -> ConnectorInfo:
-        """Return type and configuration, as the resource has them; secrets in it are mostly references."""
-        return self._cluster.locate(connector).info(self.plugins)
-
-    def status(self, connector: str) -> ConnectorStatus:
-        """Return the state that the operator has observed last; waits until it has acted on the resource as it is."""
-        return self.await_status(connector, lambda _: True, timeout=self._timeout, clock=self._clock)
-
-    def await_status(self, connector: str, until: StatusTest, *, timeout: float, clock: Clock) -> ConnectorStatus:
-        """Watch the resource for a state; return the first that ``until`` accepts, or the last after ``timeout``.
-
-        Raises:
-            Rejected: The operator could not bring the resource into Connect; the message has its reason.
-            NotReconciled: It has not acted on the resource at all.
-        """
-
-        def reached(resource: CustomResource) -> bool:
-            status = _status_in(resource, connector)
-            return is_refused(resource) if status is None else until(status)
-
-        resource = awaited(
-            self._api,
-            lambda: self._cluster.locate(connector).resource,
-            reached,
-            timeout=timeout,
-            clock=clock,
-            nudge=(_LOOK_AGAIN, lambda one: self._look_again(connector, one)),
-        )
-        status = _status_in(resource, connector)
-        if status is None:
-            raise _no_status(resource, connector, timeout)
-        return status
-
-    def stop(self, connector: str) -> None:
-        """Request STOPPED in the resource."""
-        self._request(connector, State.STOPPED)
-
-    def pause(self, connector: str) -> None:
-        """Request PAUSED in the resource."""
-        self._request(connector, State.PAUSED)
-
-    def resume(self, connector: str) -> None:
-        """Request RUNNING in the resource; a state that was not set before we set one is removed again."""
-        self._request(connector, State.RUNNING)
-
     # Offsets.
 
     def read_offsets(self, connector: str) -> Offsets:
@@ -187,23 +91,33 @@ class ConnectStrimzi(CommandsByHand):
 
     # Registry.
 
-    def plugins(self) -> dict[str, ConnectorType]:
-        """Return the connector classes that the operator has found on the workers, with their types."""
-        return self._cluster.plugins()
-
     def create(self, name: str, config: Mapping[str, str], *, initial_state: State = State.RUNNING) -> ConnectorInfo:
         """Create a ``KafkaConnector``; if Connect refuses it, it is deleted again.
 
-        Before Strimzi's pull request 12974 (2026-07) the operator creates a connector RUNNING, and only then brings it
-        into its state: it may do some work in between.
+        An operator before Strimzi's pull request 12974 (2026-07) creates a connector RUNNING, and then stops it. So one
+        that is to be STOPPED is created with clients that reach no Kafka (``patches.held``), and gets its own
+        configuration once it is STOPPED.
 
         Raises:
             InvalidInput: Kubernetes allows no resource of that name.
             Rejected: A connector of that name exists, or Connect refuses the configuration.
             Unsupported: The cluster is a ``KafkaMirrorMaker2``, whose connectors are parts of one resource.
         """
+        first = held(config) if initial_state is State.STOPPED else config
+        self.adopt(name, first, state=initial_state)
+        if initial_state is not State.STOPPED:
+            return self.info(name)
+        try:
+            self.await_status(name, lambda one: one.is_stopped, timeout=self._timeout, clock=self._clock)
+            return self.update_config(name, config)
+        except StoreError:
+            self._api.delete(ResourceKind.CONNECTOR, name)
+            raise
+
+    def adopt(self, name: str, config: Mapping[str, str], *, state: State) -> None:
+        """Create the ``KafkaConnector`` of a connector, that may exist; raises as :meth:`create`."""
         self.require_creation(name)
-        body = created_resource(name, config, cluster=self._cluster.resource.name, state=initial_state)
+        body = created_resource(name, config, cluster=self._cluster.resource.name, state=state)
         try:
             self._api.create(ResourceKind.CONNECTOR, body)
         except Conflict as error:
@@ -213,7 +127,6 @@ class ConnectStrimzi(CommandsByHand):
         except Rejected:
             self._api.delete(ResourceKind.CONNECTOR, name)
             raise
-        return self.info(name)
 
     def require_creation(self, name: str) -> None:
         """Raise :class:`AccessDenied` or :class:`Unsupported` if no resource can be created or deleted."""
@@ -240,57 +153,3 @@ class ConnectStrimzi(CommandsByHand):
         place = self._cluster.locate(connector)
         preconditions.refuse_idle(place.resource, self._api)
         self._leftovers.expect(connector)
-
-    def _request(self, connector: str, state: State) -> None:
-        self.require_state_changes()
-        preconditions.refuse_idle(self._cluster.locate(connector).resource, self._api)
-        self._leftovers.expect(connector)
-        self._patched(connector, lambda place: requesting(place, state))
-
-    def _patched(self, connector: str, changes: Callable[[Place], list[dict[str, Any]]]) -> None:
-        """Apply a JSON patch that is made anew if the resource changed meanwhile; none while an operation stands."""
-
-        def patch() -> None:
-            place = self._operations.quiet(connector)
-            operations = changes(place)
-            if operations:
-                self._api.patch(place.resource, [*place.guards(), *operations])
-
-        retrying(tenacity.retry_if_exception_type(Conflict), timeout=self._timeout, clock=self._clock)(patch)
-
-    def last_read(self, connector: str) -> CustomResource | None:
-        """Return the resource of a connector as it was read last; None if it never was."""
-        place = self._cluster.known(connector)
-        return None if place is None else place.resource
-
-    def look_again(self, connector: str) -> None:
-        """Make the operator look at a resource that it has acted on: the state in Connect may have changed since."""
-        self._look_again(connector, self._cluster.locate(connector).resource)
-
-    def _look_again(self, connector: str, resource: CustomResource) -> None:
-        if not resource.is_observed:
-            return
-        self._leftovers.expect(connector)
-        try:
-            self._api.annotate(resource, {NUDGE: str(round(self._clock.now() * 1000))})
-        except Conflict as error:
-            log.debug("%s It is looked at anyway.", error)
-
-    def _require(self, rights: tuple[Right, ...]) -> None:
-        preconditions.refuse_without(sorted(set(rights) - self._granted, key=rights.index), self._api)
-        self._granted.update(rights)
-
-
-def _status_in(resource: CustomResource, connector: str) -> ConnectorStatus | None:
-    """Return the observed status; None as long as the operator has not acted on the resource as it is."""
-    place = place_of(resource, connector)
-    if place is None:
-        raise UnknownConnector(f"{resource} has no connector {connector!r} any more.")
-    return place.status() if resource.is_observed else None
-
-
-def _no_status(resource: CustomResource, connector: str, timeout: float) -> Rejected | NotReconciled:
-    if is_refused(resource):
-        return Rejected(f"Strimzi could not bring connector {connector!r} into Connect.{resource.said()}")
-    waited = f"in {timeout:g} s" if timeout else "yet"
-    return NotReconciled(f"Strimzi's operator has not acted on {resource} {waited}.{resource.said()} Is it running?")

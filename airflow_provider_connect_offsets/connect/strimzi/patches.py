@@ -10,16 +10,27 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.protocols import HELD, State
 from airflow_provider_connect_offsets.connect.strimzi.places import Place, pointer
 from airflow_provider_connect_offsets.connect.strimzi.resources import CLUSTER_LABEL, ResourceKind
 from airflow_provider_connect_offsets.exceptions import InvalidInput, Unsupported
 
+# Overrides of the clients of a source's and a sink's tasks.
+HOLD = ("producer.override.bootstrap.servers", "consumer.override.bootstrap.servers")
 # A DNS subdomain (RFC 1123), as Kubernetes requires of the name of a resource.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LONGEST_NAME = 253
 # Settings that a KafkaConnector has as fields of their own; Strimzi refuses them in ``spec.config``.
 _CLASS, _TASKS = "connector.class", "tasks.max"
+
+
+def held(config: Mapping[str, str]) -> dict[str, str]:
+    """Return the configuration of a connector whose tasks can't start: their clients have no Kafka to connect to.
+
+    Connect has a task of it FAILED before it reads or writes anything (Java class ``ClientUtils``). A worker whose
+    ``connector.client.config.override.policy`` allows no such override refuses it.
+    """
+    return {**config, **dict.fromkeys(HOLD, HELD)}
 
 
 def created_resource(name: str, config: Mapping[str, str], *, cluster: str, state: State) -> dict[str, Any]:

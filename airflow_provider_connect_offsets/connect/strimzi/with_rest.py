@@ -116,7 +116,7 @@ class StrimziWithRest:
         self._strimzi.require_creation(name)
         created = self._rest.create(name, config, initial_state=initial_state)
         try:
-            self._strimzi.create(name, config, initial_state=initial_state)
+            self._strimzi.adopt(name, config, state=initial_state)
         except StoreError:
             self._rest.delete(name)
             raise

@@ -16,7 +16,7 @@ from airflow_provider_connect_offsets.offsets.replay import Range, ReplayPlan, c
 from airflow_provider_connect_offsets.offsets.requests.replay import clone_prefix
 from airflow_provider_connect_offsets.operations.stages import recovery
 from airflow_provider_connect_offsets.operations.stages.captured import HALT
-from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, creator_of
+from airflow_provider_connect_offsets.operations.stages.existence_stages import CreateConnector, registry_of
 from airflow_provider_connect_offsets.operations.stages.replay_stages import (
     DeliverInterval,
     PlaceClone,
@@ -68,7 +68,7 @@ def replay(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) -
         earlier = journal.record_of(owner.run, _key(plan))
         if earlier is not None and earlier.state is SagaState.DONE:
             return delivered(plan, owner, earlier, started_at=started, warnings=warnings)
-        creator_of(clients)
+        registry_of(clients)
         info = clients.control.info(plan.request.connector)
         refuse_unbounded(info.name, info.family, info.config)
         config, ranges = clone_config(info.config, info.family, plan.topics()), plan.ranges()

@@ -18,7 +18,7 @@ from airflow_provider_connect_offsets.exceptions import (
     UnknownConnector,
     Unsupported,
 )
-from airflow_provider_connect_offsets.observe.clients import Clients, Origin
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS, CREATE, DELETE
 from airflow_provider_connect_offsets.saga.stage import (
@@ -93,19 +93,21 @@ class CreateConnector(ExistenceStage):
     def do(self, captured: JsonMap) -> Done:
         """Create it; raises :class:`Rejected` for an invalid configuration, and other store errors."""
         del captured
-        creator_of(self._clients).create(self.subject, self._config, initial_state=State.STOPPED)
+        registry_of(self._clients).create(self.subject, self._config, initial_state=State.STOPPED)
         status = self._clients.await_status(self.subject, lambda observed: observed.is_stopped)
         if not status.is_stopped:
             raise NotApplied(f"{self.subject!r} was created to be STOPPED, and is {status.state}.")
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
-        """DONE if the connector exists with these settings; FOREIGN with others."""
+        """DONE if the connector exists with these settings; PARTIAL as long as it is held; FOREIGN with others."""
         existing = self._existing()
         if existing is None:
             return StageState(Found.BEFORE, NotApplied(f"There is no connector {self.subject!r}."))
         if _digest(self.subject, existing.config) != captured["digest"]:
             return StageState(Found.FOREIGN, self._foreign())
+        if existing.is_held:
+            return StageState(Found.PARTIAL, NotApplied(f"The creation of {self.subject!r} did not end."))
         return StageState(Found.DONE)
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
@@ -118,7 +120,7 @@ class CreateConnector(ExistenceStage):
         found = self.find(captured)
         if found.found is Found.FOREIGN:
             raise self._foreign()
-        if found.found is Found.DONE:
+        if found.found in {Found.DONE, Found.PARTIAL}:
             self._delete()
         return ""
 
@@ -159,22 +161,6 @@ def registry_of(clients: Clients) -> ConnectorRegistry:
             "or resources of Strimzi (control=strimzi), not in a storage."
         )
     return cast("ConnectorRegistry", clients.control)
-
-
-def creator_of(clients: Clients) -> ConnectorRegistry:
-    """Return the client that creates connectors STOPPED; raises :class:`Unsupported` with ``control`` storage, strimzi.
-
-    An operator of Strimzi may create a connector RUNNING and stop it afterwards (its pull request 12974 changes that);
-    by then it may have delivered records that were delivered long ago.
-    """
-    registry = registry_of(clients)
-    if clients.origin is Origin.STRIMZI:
-        raise Unsupported(
-            "Nothing was created: Strimzi's operator may let a new connector run for a moment before it is STOPPED, so "
-            "records might be delivered again before it has its offsets. Use control=strimzi+rest, which creates it "
-            "STOPPED over REST and then its resource."
-        )
-    return registry
 
 
 def _digest(connector: str, config: Mapping[str, str]) -> str:

@@ -57,9 +57,8 @@ class SnapshotReplayOperator(TakesParameters, BaseOperator):
             run, given = replay_at(new_directory(self, context).uri), self.given(IntervalParams)
             require_control(
                 self.given(ConnectorConnectionParams).control,
-                *(Control.REST, Control.STRIMZI_REST),
-                why="a replay creates a connector that is STOPPED; a storage can't, and Strimzi's operator may let it "
-                "run for a moment before it is STOPPED.",
+                *(Control.REST, Control.STRIMZI, Control.STRIMZI_REST),
+                why="a replay creates a connector, and a storage can't.",
             )
             request = ReplayRequest.parse(
                 connector=given.connector,

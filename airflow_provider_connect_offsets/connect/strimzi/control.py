@@ -1,0 +1,185 @@
+"""The states of connectors that Strimzi runs: observed by watching their resources, and requested in them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import tenacity
+
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, retrying
+from airflow_provider_connect_offsets.connect.protocols import (
+    ConnectorInfo,
+    ConnectorOverview,
+    ConnectorStatus,
+    State,
+    StatusTest,
+)
+from airflow_provider_connect_offsets.connect.strimzi import preconditions
+from airflow_provider_connect_offsets.connect.strimzi.clusters import CommandsByHand, StrimziCluster
+from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi, Right
+from airflow_provider_connect_offsets.connect.strimzi.leftovers import Leftovers
+from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
+from airflow_provider_connect_offsets.connect.strimzi.patches import (
+    requesting,
+)
+from airflow_provider_connect_offsets.connect.strimzi.places import Place, place_of
+from airflow_provider_connect_offsets.connect.strimzi.refusals import is_refused
+from airflow_provider_connect_offsets.connect.strimzi.resources import NUDGE, CustomResource
+from airflow_provider_connect_offsets.connect.strimzi.watching import awaited
+from airflow_provider_connect_offsets.exceptions import Conflict, NotReconciled, Rejected, UnknownConnector
+from airflow_provider_connect_offsets.offsets.families import ConnectorType
+
+log = logging.getLogger(__name__)
+
+# Seconds for which a state is awaited before the operator is made to look again; by itself it does every two minutes.
+_LOOK_AGAIN = 3.0
+
+
+class StrimziControl(CommandsByHand):
+    """Observes connectors by their resources, and requests their states.
+
+    Args:
+        api: ``kubernetes.client.ApiClient``; whoever opened it closes it.
+        namespace: Namespace of the resources.
+        cluster: Name of the cluster's resource.
+        timeout: Seconds to wait for each thing that the operator does.
+        clock: Measures them.
+    """
+
+    def __init__(
+        self, api: Any, *, namespace: str, cluster: str = "", timeout: float = 300.0, clock: Clock = SYSTEM_CLOCK
+    ) -> None:
+        self._api = KubernetesApi(api, namespace)
+        self._cluster = StrimziCluster(self._api, cluster)
+        self._timeout = timeout
+        self._clock = clock
+        self._operations = OffsetOperations(self._api, self._cluster.locate, timeout=timeout, clock=clock)
+        self._leftovers = Leftovers(self._api, self._operations)
+        self._granted: set[Right] = set()
+        super().__init__(self._cluster)
+
+    def require_offset_changes(self) -> None:
+        """Raise :class:`AccessDenied` if the rights for offset operations are missing; names all that are."""
+        self._require(preconditions.offset_rights(self._cluster.connector_kind))
+
+    def require_state_changes(self) -> None:
+        """Raise :class:`AccessDenied` if the rights to stop and resume connectors are missing."""
+        self._require(preconditions.state_rights(self._cluster.connector_kind))
+
+    def connectors(self) -> list[str]:
+        """Return the names of all connectors that have a resource, sorted."""
+        return sorted(place.connector for place in self._cluster.places())
+
+    def overview(self) -> dict[str, ConnectorOverview]:
+        """Return all connectors whose state and type the operator has observed."""
+        observed = {place.connector: (place, place.status()) for place in self._cluster.places()}
+        return {
+            name: ConnectorOverview(place.info(self.plugins), status)
+            for name, (place, status) in observed.items()
+            if status is not None
+        }
+
+    def plugins(self) -> dict[str, ConnectorType]:
+        """Return the connector classes that the operator has found on the workers, with their types."""
+        return self._cluster.plugins()
+
+    def info(self, connector: str) -> ConnectorInfo:
+        """Return type and configuration, as the resource has them; secrets in it are mostly references."""
+        return self._cluster.locate(connector).info(self.plugins)
+
+    def status(self, connector: str) -> ConnectorStatus:
+        """Return the state that the operator has observed last; waits until it has acted on the resource as it is."""
+        return self.await_status(connector, lambda _: True, timeout=self._timeout, clock=self._clock)
+
+    def await_status(self, connector: str, until: StatusTest, *, timeout: float, clock: Clock) -> ConnectorStatus:
+        """Watch the resource for a state; return the first that ``until`` accepts, or the last after ``timeout``.
+
+        Raises:
+            Rejected: The operator could not bring the resource into Connect; the message has its reason.
+            NotReconciled: It has not acted on the resource at all.
+        """
+
+        def reached(resource: CustomResource) -> bool:
+            status = _status_in(resource, connector)
+            return is_refused(resource) if status is None else until(status)
+
+        resource = awaited(
+            self._api,
+            lambda: self._cluster.locate(connector).resource,
+            reached,
+            timeout=timeout,
+            clock=clock,
+            nudge=(_LOOK_AGAIN, lambda one: self._look_again(connector, one)),
+        )
+        status = _status_in(resource, connector)
+        if status is None:
+            raise _no_status(resource, connector, timeout)
+        return status
+
+    def stop(self, connector: str) -> None:
+        """Request STOPPED in the resource."""
+        self._request(connector, State.STOPPED)
+
+    def pause(self, connector: str) -> None:
+        """Request PAUSED in the resource."""
+        self._request(connector, State.PAUSED)
+
+    def resume(self, connector: str) -> None:
+        """Request RUNNING in the resource; a state that was not set before we set one is removed again."""
+        self._request(connector, State.RUNNING)
+
+    def _request(self, connector: str, state: State) -> None:
+        self.require_state_changes()
+        preconditions.refuse_idle(self._cluster.locate(connector).resource, self._api)
+        self._leftovers.expect(connector)
+        self._patched(connector, lambda place: requesting(place, state))
+
+    def _patched(self, connector: str, changes: Callable[[Place], list[dict[str, Any]]]) -> None:
+        """Apply a JSON patch that is made anew if the resource changed meanwhile; none while an operation stands."""
+
+        def patch() -> None:
+            place = self._operations.quiet(connector)
+            operations = changes(place)
+            if operations:
+                self._api.patch(place.resource, [*place.guards(), *operations])
+
+        retrying(tenacity.retry_if_exception_type(Conflict), timeout=self._timeout, clock=self._clock)(patch)
+
+    def last_read(self, connector: str) -> CustomResource | None:
+        """Return the resource of a connector as it was read last; None if it never was."""
+        place = self._cluster.known(connector)
+        return None if place is None else place.resource
+
+    def look_again(self, connector: str) -> None:
+        """Make the operator look at a resource that it has acted on: the state in Connect may have changed since."""
+        self._look_again(connector, self._cluster.locate(connector).resource)
+
+    def _look_again(self, connector: str, resource: CustomResource) -> None:
+        if not resource.is_observed:
+            return
+        self._leftovers.expect(connector)
+        try:
+            self._api.annotate(resource, {NUDGE: str(round(self._clock.now() * 1000))})
+        except Conflict as error:
+            log.debug("%s It is looked at anyway.", error)
+
+    def _require(self, rights: tuple[Right, ...]) -> None:
+        preconditions.refuse_without(sorted(set(rights) - self._granted, key=rights.index), self._api)
+        self._granted.update(rights)
+
+
+def _status_in(resource: CustomResource, connector: str) -> ConnectorStatus | None:
+    """Return the observed status; None as long as the operator has not acted on the resource as it is."""
+    place = place_of(resource, connector)
+    if place is None:
+        raise UnknownConnector(f"{resource} has no connector {connector!r} any more.")
+    return place.status() if resource.is_observed else None
+
+
+def _no_status(resource: CustomResource, connector: str, timeout: float) -> Rejected | NotReconciled:
+    if is_refused(resource):
+        return Rejected(f"Strimzi could not bring connector {connector!r} into Connect.{resource.said()}")
+    waited = f"in {timeout:g} s" if timeout else "yet"
+    return NotReconciled(f"Strimzi's operator has not acted on {resource} {waited}.{resource.said()} Is it running?")
