@@ -1,7 +1,7 @@
 """Connectors that Strimzi's operator owns (and Cloudera's CSM, which ships it), by their custom resources.
 
 ``client`` both protocols on the resources, ``control`` that of states · ``with_rest`` states by the resource, offsets
-by REST · ``kubernetes_api`` calls of the API server · ``resources`` and ``places`` what a resource says of a connector ·
-``operation`` one offset operation by annotation, ``config_maps`` its document, ``refusals`` what a condition means ·
+by REST · ``kubernetes_api`` calls of the API server · ``resources`` and ``places`` what a resource says of a connector
+· ``operation`` one offset operation by annotation, ``config_maps`` its document, ``refusals`` what a condition means ·
 ``preconditions`` why the operator would do nothing.
 """
