@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 
 import pytest
 
@@ -137,7 +138,9 @@ def test_a_client_that_was_interrupted_withdraws_its_own_request_first(
             assert OFFSETS in annotations_of(made.read())
         finally:
             reconciler.back()
+        began = time.monotonic()
         client.write_offsets(made.connector, at(made, 7))
+        assert time.monotonic() - began < 20  # of the 30 for which it waits for others
         assert client.read_offsets(made.connector) == at(made, 7)
 
 
