@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_provider_connect_offsets.connect.strimzi import client as strimzi_client
+from airflow_provider_connect_offsets.connect.strimzi import control as strimzi_control
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
@@ -111,7 +111,7 @@ def _clients(strimzi: Strimzi, made: Managed, faults: Faults, monkeypatch: pytes
         return faults.around(KubernetesApi(api, namespace))
 
     with monkeypatch.context() as patched:
-        patched.setattr(strimzi_client, "KubernetesApi", broken)
+        patched.setattr(strimzi_control, "KubernetesApi", broken)
         with opened(strimzi, made, timeout=5) as client:
             yield Clients(client, client, origin=Origin.STRIMZI, timeout=20, cluster="strimzi")
 

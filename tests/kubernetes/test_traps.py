@@ -13,6 +13,7 @@ from urllib3.exceptions import ProtocolError
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import NotStopped, Rejected, UnknownConnector
+from airflow_provider_connect_offsets.offsets.document import Offsets
 from sandbox.kubernetes import Release
 from tests.support.strimzi.managed import managed
 from tests.support.strimzi.reconciler import Reconciler
@@ -29,7 +30,8 @@ pytestmark = [
 @pytest.mark.parametrize("word", ["", "lst", "alter"])
 def test_an_annotation_of_someone_else_is_refused_by_name(strimzi: Strimzi, reconciler: Reconciler, word: str) -> None:
     """Traps 1 and 5: also one that the operator would choke on, and nothing is written to the resource."""
-    with plain(strimzi) as made:
+    with plain(strimzi) as made, strimzi.without_intervals():
+        strimzi.settled()
         reconciler.away()
         try:
             made.ask(word)
@@ -92,20 +94,18 @@ def test_an_identical_failure_is_noticed_again(strimzi: Strimzi) -> None:
 def test_a_warning_of_an_earlier_failure_is_not_taken_for_one_of_this_operation(
     strimzi: Strimzi, reconciler: Reconciler
 ) -> None:
-    """Trap 4: the old warning stands until the operator looks again."""
+    """Trap 4: the old warning stands until the operator has written the status again."""
     with plain(strimzi) as made, opened(strimzi, made) as client:
-        made.change({"alterOffsets": {"fromConfigMap": {"name": made.new}}})
-        made.ask("alter").warned("AlterOffsets")
-        reconciler.away()
-        strimzi.resources.annotate(made.kind, made.name, {OFFSETS: None})
-        back = threading.Timer(1.5, reconciler.back)
-        back.start()
+        reach(client, made.connector, State.STOPPED)
+        reconciler.status_delay = 1.0
         try:
+            with pytest.raises(Rejected, match=r"returned 400 .* it is in the log of the Connect workers"):
+                client.write_offsets(made.connector, Offsets())
             assert warning_of(made.read(), "AlterOffsets") is not None
-            assert client.read_offsets(made.connector).stored() == {}
+            client.write_offsets(made.connector, at(made, 41))
         finally:
-            back.join()
-        made.change({"alterOffsets": None})
+            reconciler.status_delay = 0.0
+        assert client.read_offsets(made.connector) == at(made, 41)
 
 
 def test_nothing_is_written_while_an_operation_stands(strimzi: Strimzi, reconciler: Reconciler) -> None:

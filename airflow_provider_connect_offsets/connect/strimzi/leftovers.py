@@ -58,6 +58,7 @@ class Leftovers:
             return
         resource = self._api.patch(place.resource, [*place.guards(), *patch])
         if names_ours(place.resource) and not names_ours(resource):
+            self._operations.await_passes(connector)  # one that lists late would create our ConfigMap again
             self._operations.remove_document(resource)
 
 

@@ -24,7 +24,12 @@ from airflow_provider_connect_offsets.clock import Clock, retrying
 from airflow_provider_connect_offsets.connect.strimzi.config_maps import Documents, own_name
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi
 from airflow_provider_connect_offsets.connect.strimzi.places import Place, placed
-from airflow_provider_connect_offsets.connect.strimzi.refusals import offset_failures, offset_warnings, refusal_of
+from airflow_provider_connect_offsets.connect.strimzi.refusals import (
+    NO_DOCUMENT,
+    offset_failures,
+    offset_warnings,
+    refusal_of,
+)
 from airflow_provider_connect_offsets.connect.strimzi.resources import (
     OFFSETS,
     OFFSETS_OF,
@@ -46,6 +51,8 @@ from airflow_provider_connect_offsets.offsets.document import Offsets, load_json
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 
 log = logging.getLogger(__name__)
+# Seconds at the end of a task for passes that the operator still owes.
+_LAST_PASSES = 10.0
 _BETWEEN_ATTEMPTS = tenacity.wait_exponential(multiplier=0.05, max=1.0)
 
 
@@ -122,6 +129,11 @@ class OffsetOperations:
             NotReconciled: One of another client of ours still stands at the timeout; it is withdrawn.
         """
         return self._settled(connector, _in_any_case)
+
+    def await_passes(self, connector: str) -> None:
+        """Wait until the operator has acted on the resource as it is, but not as long as for what is needed."""
+        seconds = min(self._timeout, _LAST_PASSES)
+        self._awaited(connector, lambda one: one.is_observed, timeout=seconds)
 
     def restore(self) -> None:
         """Restore what was overwritten in ConfigMaps that are not ours."""
@@ -210,8 +222,10 @@ class OffsetOperations:
         purpose = f"{operation} the offsets of connector {place.connector!r}"
         lost: type[StoreError] = NotReconciled if operation is OffsetOperation.LIST else OutcomeUnknown
         try:
-            resource = self._awaited(place.connector, lambda one: not _stands(one) or bool(offset_failures(one)))
-            failures = offset_failures(resource)
+            resource = self._awaited(
+                place.connector, lambda one: not _stands(one) or bool(offset_failures(one, operation))
+            )
+            failures = offset_failures(resource, operation)
             if not _stands(resource) or not self._withdraw(place.connector):
                 self._unfinished = False
                 return
@@ -222,7 +236,8 @@ class OffsetOperations:
                 f"Strimzi's operator did not {purpose} in {self._timeout:g} s ({resource}). The request was withdrawn."
                 f"{resource.said()} Is the operator running?"
             )
-        if operation is OffsetOperation.ALTER and not self._documents.is_written(place, text):
+        is_late = any(part in failures[0].message for part in NO_DOCUMENT)  # of a pass before the text was written
+        if operation is OffsetOperation.ALTER and (is_late or not self._documents.is_written(place, text)):
             raise Conflict(f"The ConfigMap that was to {purpose} was changed or deleted; try again.")
         raise refusal_of(purpose, resource, failures[0])
 
@@ -241,12 +256,14 @@ class OffsetOperations:
 
         return bool(attempts(remove))
 
-    def _awaited(self, connector: str, until: Callable[[CustomResource], bool]) -> CustomResource:
+    def _awaited(
+        self, connector: str, until: Callable[[CustomResource], bool], *, timeout: float | None = None
+    ) -> CustomResource:
         return awaited(
             self._api,
             lambda: self._locate(connector).resource,
             until,
-            timeout=self._timeout,
+            timeout=self._timeout if timeout is None else timeout,
             clock=self._clock,
         )
 

@@ -18,6 +18,10 @@ from airflow_provider_connect_offsets.exceptions import (
 
 #: Reasons of conditions that are about offset operations.
 REASONS = frozenset({"ListOffsets", "AlterOffsets", "ResetOffsets", "ManageOffsets"})
+# Of a KafkaMirrorMaker2 that has only one of the two annotations.
+_BOTH_ANNOTATIONS = "ManageOffsets"
+#: Parts of messages about a ConfigMap that is not there as the operator needs it.
+NO_DOCUMENT = ("does not exist", "is missing")
 
 # Part of a condition's message → meaning, and what a person does.
 _MEANINGS: Mapping[str, tuple[type[StoreError], str]] = {
@@ -36,9 +40,14 @@ _MEANINGS: Mapping[str, tuple[type[StoreError], str]] = {
 _PASSING = ("returned 409", "the object has been modified", "Conflict")
 
 
-def offset_failures(resource: CustomResource) -> list[Condition]:
-    """Return the same conditions without those of a failure that the operator's next attempt may mend."""
-    return [one for one in offset_warnings(resource) if not any(part in one.message for part in _PASSING)]
+def offset_failures(resource: CustomResource, operation: str) -> list[Condition]:
+    """Return the conditions by which an operation (list, alter, reset) has failed.
+
+    Not those of another one, of which a late pass of the operator may tell, nor those that its next attempt may mend.
+    """
+    reasons = {f"{operation.capitalize()}Offsets", _BOTH_ANNOTATIONS}
+    of_this = [one for one in offset_warnings(resource) if one.reason in reasons]
+    return [one for one in of_this if not any(part in one.message for part in _PASSING)]
 
 
 def offset_warnings(resource: CustomResource) -> list[Condition]:
