@@ -123,25 +123,18 @@ def test_what_a_killed_process_has_left_is_withdrawn(strimzi: Strimzi) -> None:
 
 
 def test_a_client_that_was_interrupted_withdraws_its_own_request_first(
-    strimzi: Strimzi, reconciler: Reconciler, monkeypatch: pytest.MonkeyPatch
+    strimzi: Strimzi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a task does that is stopped by hand: its undo uses the same client, and does not wait for itself."""
     with plain(strimzi) as made, opened(strimzi, made) as client:
-        reach(client, made.connector, State.STOPPED)
-        assert client.read_offsets(made.connector).stored() == {}  # from now on the resource names the ConfigMap
-        reconciler.away()
-        try:
-            with monkeypatch.context() as patch:
-                patch.setattr(OffsetOperations, "_await", _interrupted)
-                with pytest.raises(KeyboardInterrupt):
-                    client.write_offsets(made.connector, at(made, 41))
-            assert OFFSETS in annotations_of(made.read())
-        finally:
-            reconciler.back()
+        with monkeypatch.context() as patch:
+            patch.setattr(OffsetOperations, "_await", _interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                client.write_offsets(made.connector, at(made, 41))
+        made.warned("AlterOffsets")  # as it runs; the operator would try for ever
         began = time.monotonic()
-        client.write_offsets(made.connector, at(made, 7))
+        assert client.read_offsets(made.connector).stored() == {}
         assert time.monotonic() - began < 20  # of the 30 for which it waits for others
-        assert client.read_offsets(made.connector) == at(made, 7)
 
 
 def _interrupted(*_arguments: object) -> None:
