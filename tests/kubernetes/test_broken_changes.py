@@ -36,7 +36,7 @@ pytestmark = [
 FAULTS = [Fault.KILLED, Fault.INTERRUPTED, Fault.LOST, Fault.JOURNAL]
 BEFORE, AFTER = 41, 7
 # Of all calls one in so many; STRIMZI_FAULTS=1 breaks each.
-SHARE = int(os.environ.get("STRIMZI_FAULTS", "12"))
+SHARE = int(os.environ.get("STRIMZI_FAULTS", "24"))
 
 
 @pytest.mark.parametrize("fault", FAULTS)
