@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK
-from airflow_provider_connect_offsets.connect.protocols import State
+from airflow_provider_connect_offsets.connect.protocols import ConnectorStatus, State
+from airflow_provider_connect_offsets.exceptions import NotReconciled
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from tests.support.strimzi.managed import KINDS, managed
 from tests.support.strimzi.resources import annotations_of
@@ -78,3 +79,20 @@ def test_a_connector_is_created_configured_and_deleted(strimzi: Strimzi) -> None
         assert changed.config["refresh.topics.interval.seconds"] == "77"
         client.delete(name)
         assert name not in client.connectors()
+
+
+def test_a_new_connector_that_does_not_stop_never_gets_its_configuration(
+    strimzi: Strimzi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would begin to work, without its offsets; it is deleted instead."""
+    with plain(strimzi) as made, opened(strimzi) as client:
+        name = f"{made.name}-copy"
+        config = dict(client.info(made.connector).config) | {"name": name}
+        running = ConnectorStatus(State.RUNNING, "worker")
+        configured: list[str] = []
+        monkeypatch.setattr(client, "await_status", lambda *_, **__: running)
+        monkeypatch.setattr(client, "update_config", lambda name, _: configured.append(name))
+        with pytest.raises(NotReconciled, match=rf"Connector '{name}' is RUNNING, 30 s after its creation"):
+            client.create(name, config, initial_state=State.STOPPED)
+        assert configured == []
+        assert strimzi.resources.get("KafkaConnector", name) is None

@@ -11,6 +11,7 @@ import pytest
 from kubernetes.watch import Watch
 from urllib3.exceptions import ProtocolError
 
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import NotStopped, Rejected, UnknownConnector
 from airflow_provider_connect_offsets.offsets.document import Offsets
@@ -128,6 +129,21 @@ def test_nothing_is_written_while_an_operation_stands(strimzi: Strimzi, reconcil
             threads[0].join(30)
         assert runs == ["alter"]
         assert made.in_state("RUNNING")
+
+
+def test_a_wait_for_a_state_writes_nothing_while_an_operation_stands(strimzi: Strimzi, reconciler: Reconciler) -> None:
+    """Trap 5: nor does it make the operator look again."""
+    with plain(strimzi) as made, opened(strimzi, made) as client, strimzi.without_intervals():
+        strimzi.settled()
+        reconciler.away()
+        try:
+            made.ask("list")
+            before = made.read()["metadata"]["resourceVersion"]
+            client.await_status(made.connector, lambda one: one.is_stopped, timeout=5, clock=SYSTEM_CLOCK)
+            assert made.read()["metadata"]["resourceVersion"] == before
+        finally:
+            strimzi.resources.annotate(made.kind, made.name, {OFFSETS: None})
+            reconciler.back()
 
 
 def test_the_annotation_comes_only_after_the_spec_was_acted_on(strimzi: Strimzi, reconciler: Reconciler) -> None:

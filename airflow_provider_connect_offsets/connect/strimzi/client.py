@@ -6,21 +6,13 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-from airflow_provider_connect_offsets.connect.protocols import (
-    ConnectorInfo,
-    State,
-    WriteReply,
-)
+from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, State, WriteReply
 from airflow_provider_connect_offsets.connect.strimzi import preconditions
 from airflow_provider_connect_offsets.connect.strimzi.config_maps import names_ours
 from airflow_provider_connect_offsets.connect.strimzi.control import StrimziControl
-from airflow_provider_connect_offsets.connect.strimzi.patches import (
-    created_resource,
-    held,
-    replaced_config,
-)
+from airflow_provider_connect_offsets.connect.strimzi.patches import created_resource, held, replaced_config
 from airflow_provider_connect_offsets.connect.strimzi.resources import ResourceKind
-from airflow_provider_connect_offsets.exceptions import Conflict, Rejected, StoreError
+from airflow_provider_connect_offsets.exceptions import Conflict, NotReconciled, Rejected, StoreError
 from airflow_provider_connect_offsets.offsets.document import Offsets
 
 
@@ -108,7 +100,9 @@ class ConnectStrimzi(StrimziControl):
         if initial_state is not State.STOPPED:
             return self.info(name)
         try:
-            self.await_status(name, lambda one: one.is_stopped, timeout=self._timeout, clock=self._clock)
+            status = self.await_status(name, lambda one: one.is_stopped, timeout=self._timeout, clock=self._clock)
+            if not status.is_stopped:
+                raise NotReconciled(f"Connector {name!r} is {status.state}, {self._timeout:g} s after its creation.")
             return self.update_config(name, config)
         except StoreError:
             self._api.delete(ResourceKind.CONNECTOR, name)
@@ -124,7 +118,7 @@ class ConnectStrimzi(StrimziControl):
             raise Rejected(f"Nothing was created: a KafkaConnector {name!r} exists. {error}") from error
         try:
             self.status(name)
-        except Rejected:
+        except StoreError:
             self._api.delete(ResourceKind.CONNECTOR, name)
             raise
 

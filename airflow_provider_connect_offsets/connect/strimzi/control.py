@@ -21,14 +21,19 @@ from airflow_provider_connect_offsets.connect.strimzi.clusters import CommandsBy
 from airflow_provider_connect_offsets.connect.strimzi.kubernetes_api import KubernetesApi, Right
 from airflow_provider_connect_offsets.connect.strimzi.leftovers import Leftovers
 from airflow_provider_connect_offsets.connect.strimzi.operation import OffsetOperations
-from airflow_provider_connect_offsets.connect.strimzi.patches import (
-    requesting,
-)
+from airflow_provider_connect_offsets.connect.strimzi.patches import requesting
 from airflow_provider_connect_offsets.connect.strimzi.places import Place, place_of
 from airflow_provider_connect_offsets.connect.strimzi.refusals import is_refused
 from airflow_provider_connect_offsets.connect.strimzi.resources import NUDGE, CustomResource
 from airflow_provider_connect_offsets.connect.strimzi.watching import awaited
-from airflow_provider_connect_offsets.exceptions import Conflict, NotReconciled, Rejected, UnknownConnector
+from airflow_provider_connect_offsets.exceptions import (
+    Conflict,
+    NotReconciled,
+    OutcomeUnknown,
+    Rejected,
+    UnknownConnector,
+    Unreachable,
+)
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 
 log = logging.getLogger(__name__)
@@ -157,13 +162,13 @@ class StrimziControl(CommandsByHand):
         self._look_again(connector, self._cluster.locate(connector).resource)
 
     def _look_again(self, connector: str, resource: CustomResource) -> None:
-        if not resource.is_observed:
+        if not resource.is_observed or resource.has_operation:
             return
         self._leftovers.expect(connector)
         try:
             self._api.annotate(resource, {NUDGE: str(round(self._clock.now() * 1000))})
-        except Conflict as error:
-            log.debug("%s It is looked at anyway.", error)
+        except (Conflict, Unreachable, OutcomeUnknown) as error:
+            log.info("%s The wait goes on.", error)
 
     def _require(self, rights: tuple[Right, ...]) -> None:
         preconditions.refuse_without(sorted(set(rights) - self._granted, key=rights.index), self._api)

@@ -223,10 +223,10 @@ class OffsetOperations:
         lost: type[StoreError] = NotReconciled if operation is OffsetOperation.LIST else OutcomeUnknown
         try:
             resource = self._awaited(
-                place.connector, lambda one: not _stands(one) or bool(offset_failures(one, operation))
+                place.connector, lambda one: not one.has_operation or bool(offset_failures(one, operation))
             )
             failures = offset_failures(resource, operation)
-            if not _stands(resource) or not self._withdraw(place.connector):
+            if not resource.has_operation or not self._withdraw(place.connector):
                 self._unfinished = False
                 return
         except Unreachable as error:
@@ -249,7 +249,7 @@ class OffsetOperations:
 
         def remove() -> bool:
             resource = self._locate(connector).resource
-            if stands := _stands(resource):
+            if stands := resource.has_operation:
                 self._api.annotate(resource, {OFFSETS: None, OFFSETS_OF: None, REQUESTED_BY: None})
             self._unfinished = False
             return stands
@@ -273,14 +273,9 @@ def _in_any_case(resource: CustomResource) -> bool:
     return True
 
 
-def _stands(resource: CustomResource) -> bool:
-    """Whether an offset operation stands on a resource."""
-    return OFFSETS in resource.annotations or OFFSETS_OF in resource.annotations
-
-
 def _is_free(resource: CustomResource) -> bool:
     """Whether no operation stands; raises :class:`Rejected` for one that none of our clients has requested."""
-    if not _stands(resource):
+    if not resource.has_operation:
         return True
     if Marker.on(resource) is None:
         standing = {name: resource.annotations[name] for name in (OFFSETS, OFFSETS_OF) if name in resource.annotations}

@@ -127,6 +127,11 @@ class CustomResource:
         return int(self.status.get("observedGeneration") or 0) >= int(self._metadata.get("generation") or 0)
 
     @property
+    def has_operation(self) -> bool:
+        """True if an offset operation stands on it; until it is done, nothing may be written to the resource."""
+        return OFFSETS in self.annotations or OFFSETS_OF in self.annotations
+
+    @property
     def is_paused(self) -> bool:
         """True if the operator is told to leave it alone."""
         return self.annotations.get(PAUSED, "").lower() == "true"
