@@ -116,7 +116,7 @@ def open_failover(
     require_control(
         connections.control,
         *(Control.REST, Control.STRIMZI, Control.STRIMZI_REST),
-        why="a failover stops a flow that runs, and nothing here can stop the process beside a storage.",
+        why="a failover stops a flow that runs, and nothing here can stop the process that uses a storage.",
     )
     with ExitStack() as stack:
 

@@ -44,7 +44,7 @@ class Origin(StrEnum):
     def has_states(self) -> bool:
         """Whether its connectors are stopped, resumed, created and deleted by request.
 
-        Nothing here starts or stops the process beside a storage, or the applications of a consumer group.
+        Nothing here starts or stops the process that uses a storage, or the applications of a consumer group.
         """
         return self in {Origin.REST, Origin.STRIMZI}
 

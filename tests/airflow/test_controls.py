@@ -46,7 +46,7 @@ def _ready(dag_id: str) -> DAG:
 
 @pytest.mark.parametrize("dag_id", sorted(set(dags.__all__) - _OF_GROUPS))
 def test_each_dag_offers_the_controls_that_it_can_use(dag_id: str) -> None:
-    """``rest`` is the default; the Kubernetes connection is beside it where it is used."""
+    """``rest`` is the default; the Kubernetes connection is named too where it is used."""
     dag = _ready(dag_id)
     param = dag.params.get_param("control")
 

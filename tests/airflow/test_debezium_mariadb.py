@@ -113,7 +113,7 @@ def test_gtids_that_the_server_never_had_fail_the_change(orders: MariaDbOrders, 
 
 
 def test_what_the_connector_does_with_offsets_that_are_refused_here(orders: MariaDbOrders) -> None:
-    """Without GTIDs its task fails, whatever file and position say; GTIDs with a space make it deliver all again."""
+    """Without GTIDs its task fails, with any file and position; GTIDs with a space make it deliver all again."""
     file, position = orders.end_of_binlog()
     gtids = orders.gtids_at(file, position)
 

@@ -229,7 +229,7 @@ def test_state_by_the_resource_and_offsets_by_rest(connection: SetConnection, ma
 
 
 def test_both_need_the_host(made: list[dict[str, Any]]) -> None:
-    """Without the connection there is no REST API, whatever the only resource is."""
+    """Without the connection there is no REST API, even if the namespace has only one resource."""
     with (
         pytest.raises(InvalidInput, match="There is no Airflow connection 'kafka_connect_default'"),
         open_clients(ConnectParams(control="strimzi+rest"), None),

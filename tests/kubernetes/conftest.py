@@ -67,7 +67,7 @@ def connector(strimzi: Strimzi, request: pytest.FixtureRequest) -> Iterator[Mana
 def reconciler(strimzi: Strimzi) -> Reconciler:
     """The operator, whose failures are switched on."""
     if strimzi.reconciler is None:
-        pytest.skip("The real operator of KUBECONFIG can't be told to fail.")
+        pytest.skip("The real operator of KUBECONFIG can't be made to fail.")
     return strimzi.reconciler
 
 

@@ -55,6 +55,16 @@ def test_config_maps_that_the_user_named_are_used_and_their_other_keys_stay(stri
         assert made.read()["spec"]["listOffsets"]["toConfigMap"]["name"] == made.listed
 
 
+def test_a_named_config_map_that_was_not_there_keeps_no_offsets(strimzi: Strimzi) -> None:
+    with managed(strimzi, "KafkaConnector") as made:
+        with opened(strimzi, made) as client:
+            reach(client, made.connector, State.STOPPED)
+            client.write_offsets(made.connector, at(made, 41))
+        named = strimzi.resources.config_map(made.new)
+        assert named is not None
+        assert not named.get("data")
+
+
 @pytest.mark.parametrize("state", [State.PAUSED, State.STOPPED, State.RUNNING])
 def test_a_state_that_was_set_is_set_again(strimzi: Strimzi, state: State) -> None:
     with plain(strimzi) as made:

@@ -124,7 +124,7 @@ def test_a_name_of_no_connector_is_waited_for_for_ever(strimzi: Strimzi, reconci
 
 
 def test_the_same_failure_is_not_written_again(connector: Managed, reconciler: Reconciler) -> None:
-    """LastTransitionTime is when it failed first, whatever was tried since."""
+    """LastTransitionTime is when it failed first, not when it was tried last."""
     connector.to_state("stopped")  # so that nothing else changes in the status
     first = connector.ask(Operation.ALTER).warned("AlterOffsets")
     tried: list[Operation] = []

@@ -42,7 +42,7 @@ def test_a_file_has_no_more_than_300_lines(folder: str) -> None:
 def test_only_the_client_of_rest_names_requests() -> None:
     """A message names what a person does by ``by_hand`` of the control: Strimzi sets back what comes by REST.
 
-    Of offsets the store decides (``captured.by_hand``): they are changed by REST beside a resource, too.
+    Of offsets the store decides (``captured.by_hand``): they are changed by REST also where there is a resource.
     """
     named = re.compile(r"(PUT|POST|DELETE) /connectors/")
     others = (module for module in MODULES if PACKAGE / "connect" / "rest" not in module.parents)

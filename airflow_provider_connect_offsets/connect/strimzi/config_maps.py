@@ -11,7 +11,8 @@ from airflow_provider_connect_offsets.connect.strimzi.places import Place, place
 from airflow_provider_connect_offsets.connect.strimzi.resources import CustomResource
 from airflow_provider_connect_offsets.exceptions import Rejected, UnknownConnector
 
-_OURS = {"app.kubernetes.io/managed-by": "airflow-provider-connect-offsets"}
+_LABEL, _MANAGER = "app.kubernetes.io/managed-by", "airflow-provider-connect-offsets"
+_OURS = {_LABEL: _MANAGER}
 #: Field of a connector's settings → what the name of our ConfigMap ends with.
 _SUFFIXES = {"listOffsets": "-connect-offsets", "alterOffsets": "-connect-offsets-new"}
 _LONGEST_NAME = 253
@@ -71,11 +72,11 @@ class Documents:
         name = place.config_map("alterOffsets")
         is_own = "alterOffsets" in own_fields(place)
         found = self._ours(place, "alterOffsets") if is_own else self._api.config_map(name)
+        if not is_own:
+            self._prior.setdefault((name, place.key), found.data.get(place.key) if found else None)
         if found is None:
             self._api.create_config_map(ConfigMap(name, {place.key: text}, _OURS))
             return
-        if not is_own:
-            self._prior.setdefault((name, place.key), found.data.get(place.key))
         self._api.write_texts(name, {place.key: text})
 
     def is_written(self, place: Place, text: str) -> bool:
@@ -111,7 +112,7 @@ class Documents:
         if found is not None and not _is_ours(found, place.resource):
             raise Rejected(
                 f"Nothing was changed: the ConfigMap {name!r} is needed, and one of that name without the label "
-                f"{_label()} exists. Rename or delete it, or name another one in listOffsets and alterOffsets."
+                f"{_LABEL}={_MANAGER} exists. Rename or delete it, or name another one in listOffsets and alterOffsets."
             )
         return found
 
@@ -119,7 +120,3 @@ class Documents:
 def _is_ours(config_map: ConfigMap, resource: CustomResource) -> bool:
     """Whether a ConfigMap of our name is ours, or was created by the operator, which listed once more in its place."""
     return _OURS.items() <= config_map.labels.items() or resource.uid in config_map.owners
-
-
-def _label() -> str:
-    return "".join(f"{name}={value}" for name, value in _OURS.items())

@@ -171,7 +171,7 @@ class StrimziControl(CommandsByHand):
             log.info("%s The wait goes on.", error)
 
     def _require(self, rights: tuple[Right, ...]) -> None:
-        preconditions.refuse_without(sorted(set(rights) - self._granted, key=rights.index), self._api)
+        preconditions.refuse_without([right for right in rights if right not in self._granted], self._api)
         self._granted.update(rights)
 
 

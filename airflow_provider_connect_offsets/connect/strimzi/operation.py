@@ -6,7 +6,7 @@ withdrawn, in docs/strimzi.md):
 1. Wait until the operator has acted on the resource, no operation stands, and no warning of an earlier one.
 2. Let the resource name a ConfigMap, in a change of its own; wait again.
 3. Annotate, on condition that the resource did not change since: then write nothing to it.
-4. The annotation is gone: done, whatever the status still says. A warning stands: failed.
+4. The annotation is gone: done, also if the status still says otherwise. A warning stands: failed.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ PAUSED = "strimzi.io/pause-reconciliation"
 OFFSETS = "strimzi.io/connector-offsets"
 #: Of which connector of a KafkaMirrorMaker2.
 OFFSETS_OF = "strimzi.io/mirrormaker-connector"
-#: Ours, beside those two: which client requested the operation, as :class:`~.operation.Marker`.
+#: Ours, in addition to those two: which client requested the operation, as :class:`~.operation.Marker`.
 REQUESTED_BY = "airflow-provider-connect-offsets/requested-by"
 #: Ours: makes the operator look at the resource, whose state in Connect changed a moment after it last did.
 NUDGE = "airflow-provider-connect-offsets/look-again"
@@ -133,7 +133,7 @@ class CustomResource:
 
     @property
     def is_paused(self) -> bool:
-        """True if the operator is told to leave it alone."""
+        """True if its annotation lets the operator leave it alone."""
         return self.annotations.get(PAUSED, "").lower() == "true"
 
     def conditions(self, kind: str) -> Iterator[Condition]:

@@ -27,7 +27,7 @@ def ready(failure: Failed | None) -> Condition:
 
 
 def warning(reason: str, message: str) -> Condition:
-    """A condition that says what could not be done, beside Ready."""
+    """A condition that says what could not be done, in addition to Ready."""
     return {**_with_reason("Warning", reason, message), "lastTransitionTime": _now()}
 
 

@@ -90,7 +90,7 @@ class Described:
             raise Failed("IllegalArgumentException", f"No enum constant {enum}.{word}") from error
 
     def missing_annotation(self) -> str | None:
-        """Of the two annotations of a KafkaMirrorMaker2, the one that is missing beside the other."""
+        """Of the two annotations of a KafkaMirrorMaker2, the one that is missing where the other is set."""
         if not self.is_mirror:
             return None
         there = [name for name in (OFFSETS, MIRROR_CONNECTOR) if name in annotations_of(self.resource)]

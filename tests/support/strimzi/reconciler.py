@@ -106,7 +106,7 @@ class Reconciler:
             raise ExceptionGroup("the operator of the tests is broken", self._broken)
 
     def away(self) -> None:
-        """The operator is down: whatever happens, it does nothing, and hears of no event."""
+        """The operator is down: it does nothing, and hears of no event."""
         self._is_away.set()
 
     def back(self) -> None:

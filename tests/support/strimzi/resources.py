@@ -132,7 +132,7 @@ def cluster_of(connector: Mapping[str, Any]) -> str | None:
 
 
 def is_paused(resource: Mapping[str, Any]) -> bool:
-    """Whether the operator was told to leave a resource alone."""
+    """Whether an annotation lets the operator leave a resource alone."""
     return annotations_of(resource).get(PAUSED) == "true"
 
 

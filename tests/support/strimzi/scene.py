@@ -16,7 +16,7 @@ from tests.support.strimzi.reconciler import Reconciler
 from tests.support.strimzi.resources import LABEL, MIRROR_CONNECTOR, OFFSETS, Resource, Resources, annotations_of
 
 _WITHIN = 60.0
-# A real operator passes over everything every two minutes, unless it is told otherwise.
+# A real operator passes over everything every two minutes, unless it is configured otherwise.
 _WITHIN_REALLY = 300.0
 
 
@@ -143,7 +143,7 @@ class Strimzi:
 
     @contextmanager
     def without_intervals(self) -> Iterator[Reconciler]:
-        """The operator passes over resources only after events, and when told so."""
+        """The operator passes over resources only after events, and when a test asks for it."""
         if self.reconciler is None:
             raise RuntimeError("The interval of a real operator is its own.")
         interval, self.reconciler.interval = self.reconciler.interval, None
