@@ -30,11 +30,11 @@ from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 from airflow_provider_connect_offsets.observe.clients import Clients, Origin
 from airflow_provider_connect_offsets.observe.cluster_snapshot import AT_ONCE, SnapshotClients, take_cluster_snapshot
+from airflow_provider_connect_offsets.observe.snapshot import take_snapshots
 from airflow_provider_connect_offsets.offsets.plan import OffsetPlan
 from airflow_provider_connect_offsets.offsets.requests.snapshots import SnapshotRequest
 from airflow_provider_connect_offsets.operations.connector.apply import apply_plan
 from airflow_provider_connect_offsets.operations.connector.plans import read_plan
-from airflow_provider_connect_offsets.operations.fleet import take_snapshots
 from airflow_provider_connect_offsets.operations.snapshot_restore import read_snapshot, restore_of
 from airflow_provider_connect_offsets.pipeline.shipping import job_path, write_py_files
 from airflow_provider_connect_offsets.saga.journal import Journal
@@ -125,7 +125,7 @@ class _Work:
         fleet = FleetDirectory((self.scratch / "restore").as_uri())
         _, observed = _timed(self._observe, first, fleet, pattern)
         members = fleet.members()
-        _, planned = _timed(self._job, "plan", *[run.uri for run in members.values()])
+        _, planned = _timed(self._job, "plan", fleet.uri)
         plans = [read_plan(run) for run in members.values()]
         changed, applied = _timed(self._apply, plans)
         return changed, {"observe": observed, "plan": planned, "apply": applied}
@@ -134,7 +134,9 @@ class _Work:
         with self._clients() as clients:
             now = datetime.now(tz=UTC)
             restore = restore_of(read_snapshot(first.uri), pattern, clients, fleet, clear_new=False, now=now)
-            take_snapshots(restore.requests, clients, fleet, cluster="sandbox", notes=restore.notes)
+            requests = [(fleet.member(request.connector), request) for request in restore.requests]
+            take_snapshots(requests, clients, cluster="sandbox")
+        fleet.publish((request.connector for request in restore.requests), notes=restore.notes)
 
     def _apply(self, plans: list[OffsetPlan]) -> int:
         owner, free = Owner.here(run="bench/run", task="apply"), SimpleQueue[Clients]()

@@ -6,9 +6,10 @@ import difflib
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus
@@ -23,7 +24,7 @@ from airflow_provider_connect_offsets.exceptions import (
 )
 from airflow_provider_connect_offsets.observe import slots
 from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Logs, Origin, Retained
-from airflow_provider_connect_offsets.observe.partitions import partitions_of
+from airflow_provider_connect_offsets.observe.partitions import first_few, partitions_of
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 from airflow_provider_connect_offsets.offsets.kept_config import kept_config
@@ -43,6 +44,8 @@ log = logging.getLogger(__name__)
 
 #: The snapshot marks records that become older than ``retention.ms`` within this time: approval may take as long.
 SOON = timedelta(hours=1)
+# Connectors that are observed one by one; of more, types and states are read with one call.
+FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +60,22 @@ class Snapshot:
 def take_snapshot(
     request: Request, clients: Clients, run: RunDirectory, *, cluster: str, also: Iterable[str] = ()
 ) -> Snapshot:
+    """Write the snapshot of one change; ``also``: more connectors to observe. Else as :func:`take_snapshots`."""
+    (taken,) = take_snapshots([(run, request)], clients, cluster=cluster, also=also)
+    return taken
+
+
+def take_snapshots(
+    requests: Sequence[tuple[RunDirectory, Request]], clients: Clients, *, cluster: str, also: Iterable[str] = ()
+) -> list[Snapshot]:
     """Write ``request.json`` and the datasets ``connectors``, ``connector_offsets`` and ``log_bounds``; change nothing.
 
-    For a Debezium connector for PostgreSQL also ``replication_slots``, without rows if ``clients`` have no database.
+    For Debezium connectors for PostgreSQL also ``replication_slots``, without rows if ``clients`` have no database.
 
     Args:
-        request: The change; the connector that it takes offsets from is observed as well.
-        clients: Clients of the connector.
-        run: The directory of the run.
+        requests: The changes, which name one moment at most, and their directories, which share their datasets. A
+            connector that offsets are taken from is observed as well.
+        clients: Clients of the connectors.
         cluster: Name of the Connect cluster, for the datasets.
         also: Names of more connectors to observe.
 
@@ -75,23 +86,39 @@ def take_snapshot(
         StoreError: A system does not answer, or refuses.
     """
     clients.control.require_offset_changes()
-    names = [request.connector, *([request.reference] if request.to is To.CONNECTOR and request.reference else [])]
-    connectors = [observe_connector(clients, name) for name in dict.fromkeys([*names, *also])]
-    requested, observed_at = connectors[0], datetime.now(tz=UTC)
-    files.write_json(run.request, request.as_json())
-    write_dataset(run.connectors, CONNECTORS, [connector_row(one, cluster, observed_at) for one in connectors])
-    rows = [row for one in connectors for row in offset_rows(one, cluster, clients.origin, observed_at)]
-    write_dataset(run.connector_offsets, CONNECTOR_OFFSETS, rows)
-    bounds = _bounds_of(request, requested, clients.logs) if requested.info.family.has_positions else {}
-    logs_of = clients.logs.cluster_id() if clients.logs and bounds else ""
-    retention = _retention_of(request, requested, clients.logs, bounds, observed_at) if clients.logs else {}
-    write_dataset(run.log_bounds, LOG_BOUNDS, bounds_rows(bounds, logs_of, moment=request.moment, retention=retention))
-    if slots.has_slot(requested.info):
+    connectors = _observe_all(requests, clients, also)
+    observed_at, datasets = datetime.now(tz=UTC), requests[0][0]
+    for run, request in requests:
+        files.write_json(run.request, request.as_json())
+    rows = [connector_row(one, cluster, observed_at) for one in connectors.values()]
+    write_dataset(datasets.connectors, CONNECTORS, rows)
+    rows = [row for one in connectors.values() for row in offset_rows(one, cluster, clients.origin, observed_at)]
+    write_dataset(datasets.connector_offsets, CONNECTOR_OFFSETS, rows)
+    changed = [(request, connectors[request.connector]) for _, request in requests]
+    write_dataset(datasets.log_bounds, LOG_BOUNDS, _rows_of_logs(changed, clients.logs, observed_at))
+    reading_slots = [one for _, one in changed if slots.has_slot(one.info)]
+    if reading_slots:
         # Without rows if no database is given: a retry must not leave those of an attempt that had one.
-        slot = slots.observe(clients, requested.info)
-        slot_rows = [] if slot is None else [slot.row(request.connector, observed_at)]
-        write_dataset(run.replication_slots, REPLICATION_SLOTS, slot_rows)
-    return Snapshot(request.connector, len(requested.offsets), observed_at)
+        observed = ((one.info.name, slots.observe(clients, one.info)) for one in reading_slots)
+        slot_rows = [slot.row(name, observed_at) for name, slot in observed if slot is not None]
+        write_dataset(datasets.replication_slots, REPLICATION_SLOTS, slot_rows)
+    return [Snapshot(request.connector, len(one.offsets), observed_at) for request, one in changed]
+
+
+def _observe_all(
+    requests: Sequence[tuple[RunDirectory, Request]], clients: Clients, also: Iterable[str]
+) -> dict[str, ObservedConnector]:
+    """Observe the connectors of requests, those that they take offsets from, and more; in this order, by name."""
+    changed = [request.connector for _, request in requests]
+    taken_from = [request.reference for _, request in requests if request.to is To.CONNECTOR and request.reference]
+    names = dict.fromkeys([*changed, *taken_from, *also])
+    listed = clients.control.overview() if len(names) > FEW else {}
+    return {
+        name: as_observed(listed[name].info, listed[name].status, clients.offsets.read_offsets(name))
+        if name in listed
+        else observe_connector(clients, name)
+        for name in names
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +196,14 @@ def _position(observed: ObservedConnector, entry: Entry) -> int | None:
         return None
 
 
-def _bounds_of(request: Request, observed: ObservedConnector, logs: Logs | None) -> Mapping[TopicPartition, Bounds]:
+def _rows_of_logs(
+    changed: Sequence[tuple[Request, ObservedConnector]], logs: Logs | None, now: datetime
+) -> Iterable[dict[str, Any]]:
     """Look up the bounds of all topics: the plan distinguishes missing topics from topics that are not read."""
+    changed = [(request, one) for request, one in changed if one.info.family.has_positions]
+    if not changed:
+        return ()
+    (request, _), *_others = changed
     if logs is None:
         raise InvalidRequest(
             f"{request.connector!r}: its offsets are positions in Kafka logs, so kafka_conn_id must name the cluster "
@@ -178,23 +211,28 @@ def _bounds_of(request: Request, observed: ObservedConnector, logs: Logs | None)
         )
     counts = logs.topics()
     try:
-        return logs.bounds(partitions_of(counts, counts), moment=request.moment)
+        bounds = logs.bounds(partitions_of(counts, counts), moment=request.moment)
     except (Unreachable, AccessDenied):
         raise
     except StoreError as error:
         # A topic that does not concern this change may have lost its leader; that must not prevent the change.
-        concerned = _concerned(request, observed)
-        log.warning("%s Reading the topics of %r only.", error, request.connector)
-        return logs.bounds(partitions_of(counts, filter(concerned, counts)), moment=request.moment)
+        concerned = _concerned(changed)
+        log.warning("%s Reading the topics of %r only.", error, first_few([one.info.name for _, one in changed], 3))
+        bounds = logs.bounds(partitions_of(counts, filter(concerned, counts)), moment=request.moment)
+    retention = _retention_of(changed, logs, bounds, now)
+    return bounds_rows(bounds, logs.cluster_id() if bounds else "", moment=request.moment, retention=retention)
 
 
 def _retention_of(
-    request: Request, observed: ObservedConnector, logs: Logs, bounds: Mapping[TopicPartition, Bounds], now: datetime
+    changed: Sequence[tuple[Request, ObservedConnector]],
+    logs: Logs,
+    bounds: Mapping[TopicPartition, Bounds],
+    now: datetime,
 ) -> Mapping[TopicPartition, Retained]:
-    """Look up the retention of the logs that the change may concern; empty if the brokers refuse."""
+    """Look up the retention of the logs that the changes may concern; empty if the brokers refuse."""
     requested = bounds
     try:
-        concerned = _concerned(request, observed)
+        concerned = _concerned(changed)
         requested = {where: log_bounds for where, log_bounds in bounds.items() if concerned(where.topic)}
     except UnreadablePattern as error:
         log.info("Reading the retention of all topics: %s", error)
@@ -205,11 +243,14 @@ def _retention_of(
         return {}
 
 
-def _concerned(request: Request, observed: ObservedConnector) -> Callable[[str], bool]:
-    requested = re.compile(request.topics or r"(?!)")
-    stored, info = stored_topics(observed), observed.info
-    consumed = configured_pattern(info.family.consumed_topics(info.config) or r"(?!)", connector=info.name)
-    return lambda topic: topic in stored or bool(requested.fullmatch(topic) or consumed.fullmatch(topic))
+def _concerned(changed: Sequence[tuple[Request, ObservedConnector]]) -> Callable[[str], bool]:
+    """Whether a topic concerns one of the changes; raises :class:`UnreadablePattern`."""
+    stored = {topic for _, one in changed for topic in stored_topics(one)}
+    patterns = {re.compile(request.topics) for request, _ in changed if request.topics}
+    for _, one in changed:
+        consumed = one.info.family.consumed_topics(one.info.config)
+        patterns |= set() if consumed is None else {configured_pattern(consumed, connector=one.info.name)}
+    return cache(lambda topic: topic in stored or any(pattern.fullmatch(topic) for pattern in patterns))
 
 
 def stored_topics(observed: ObservedConnector) -> set[str]:

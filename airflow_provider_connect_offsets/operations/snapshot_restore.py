@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,7 +24,7 @@ from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS
 from airflow_provider_connect_offsets.workspace.series import read_record
 from airflow_provider_connect_offsets.workspace.snapshots import ComparisonDirectory, KeptSnapshot, SnapshotDirectory
 
-#: What a connector's plan restores; an offset that is null is removed.
+#: What the plans restore; an offset that is null is removed.
 RESTORED_OFFSETS = dataset_schema("restored_offsets", connector="string", partition="string", offset="string?")
 _NAMED = 10
 _ALIAS = "source.cluster.alias"
@@ -68,7 +68,7 @@ def read_snapshot(uri: str) -> StoredSnapshot:
     snapshot = SnapshotDirectory(uri.rstrip("/") if pointer is None else KeptSnapshot.from_json(pointer).uri)
     record = read_record(snapshot) if files.exists(snapshot.record) else None
     # What is left of a snapshot that was removed has neither; a part of it must not pass for all.
-    if record is None and not files.exists(snapshot.request):
+    if record is None and not any(map(files.exists, (snapshot.request, FleetDirectory(snapshot.uri).listing))):
         raise InvalidInput(
             f"snapshot_uri: {snapshot.uri} holds no complete snapshot (no snapshot.json in it). Nothing was changed."
         )
@@ -92,7 +92,7 @@ def read_snapshot(uri: str) -> StoredSnapshot:
 def restore_of(
     snapshot: StoredSnapshot, pattern: str, clients: Clients, fleet: FleetDirectory, *, clear_new: bool, now: datetime
 ) -> SnapshotRestore:
-    """Write the offsets to restore of each connector under ``fleet``, and return the requests; changes nothing else.
+    """Write the offsets to restore under ``fleet``, and return a request for each connector; changes nothing else.
 
     Args:
         snapshot: The snapshot.
@@ -115,14 +115,14 @@ def restore_of(
     selected = select(snapshot.connectors, pattern)
     known = _existing(selected, clients)
     _refuse_changed(snapshot, known)
-    requests, new, empty = [], [], []
+    restored, new, empty = {}, [], []
     for name in known:
         then = snapshot.offsets[name]
         since = sorted(clients.offsets.read_offsets(name).stored().keys() - then.keys())
         new += [f"{name} ({len(since)})"] if since else []
         changes: dict[str, str | None] = {**then, **(dict.fromkeys(since) if clear_new else {})}
         if changes:
-            requests.append(_request(name, changes, fleet, now))
+            restored[name] = changes
         else:
             empty.append(name)
     fate = "is removed, as clear_new is true" if clear_new else "stays, as clear_new is false"
@@ -135,9 +135,12 @@ def restore_of(
             f"Partitions without an offset in the snapshot, whose offset of now {fate}": new,
         }
     )
-    if not requests:
+    if not restored:
         raise InvalidRequest(f"There is nothing to restore from {snapshot.uri}. {' '.join(notes)}")
-    return SnapshotRestore(tuple(requests), notes)
+    uri = join(fleet.uri, RESTORED_OFFSETS.name)
+    write_dataset(uri, RESTORED_OFFSETS, _rows(restored))
+    requests = tuple(Request.parse(connector=name, to=To.FILE, value=uri, now=now) for name in restored)
+    return SnapshotRestore(requests, notes)
 
 
 def _existing(names: Sequence[str], clients: Clients) -> dict[str, ConnectorInfo]:
@@ -149,12 +152,10 @@ def _existing(names: Sequence[str], clients: Clients) -> dict[str, ConnectorInfo
     }
 
 
-def _request(name: str, changes: Mapping[str, str | None], fleet: FleetDirectory, now: datetime) -> Request:
-    """Write the offsets of a connector to where its plan reads them, and return its request."""
-    uri = join(fleet.member(name).uri, RESTORED_OFFSETS.name)
-    rows = ({"connector": name, "partition": part, "offset": offset} for part, offset in changes.items())
-    write_dataset(uri, RESTORED_OFFSETS, rows)
-    return Request.parse(connector=name, to=To.FILE, value=uri, now=now)
+def _rows(restored: Mapping[str, Mapping[str, str | None]]) -> Iterator[dict[str, str | None]]:
+    for name, changes in restored.items():
+        for partition, offset in changes.items():
+            yield {"connector": name, "partition": partition, "offset": offset}
 
 
 def _refuse_changed(snapshot: StoredSnapshot, known: Mapping[str, ConnectorInfo]) -> None:

@@ -71,7 +71,8 @@ class SnapshotFleetOperator(TakesParameters, BaseOperator):
 
     def execute(self, context: Context) -> str:
         """Write the snapshots; fails before it touches anything if the request is invalid."""
-        from airflow_provider_connect_offsets.operations.fleet import select, take_snapshots
+        from airflow_provider_connect_offsets.observe.snapshot import take_snapshots
+        from airflow_provider_connect_offsets.operations.fleet import select
 
         with failing_clearly():
             fleet, change = (
@@ -82,8 +83,9 @@ class SnapshotFleetOperator(TakesParameters, BaseOperator):
             with open_connect(self.given(ConnectorConnectionParams)) as connect:
                 noun = connect.clients.noun
                 names = select(connect.clients.control.connectors(), change.connectors, noun=noun)
-                requests = [change.request(name, now=now, noun=noun) for name in names]
-                take_snapshots(requests, connect.clients, fleet, cluster=connect.cluster)
+                requests = [(fleet.member(name), change.request(name, now=now, noun=noun)) for name in names]
+                take_snapshots(requests, connect.clients, cluster=connect.cluster)
+            fleet.publish(names)
         self.log.info("%d %ss match %r; datasets under %s", len(names), noun, change.connectors, fleet.uri)
         return fleet.uri
 
@@ -93,11 +95,6 @@ class PlanFleetOperator(PlanConnectorOffsetsOperator):
 
     Fails, so that nothing is stopped, if any of them has an error. Returns their sums, and one ``digest`` for all.
     """
-
-    def directories(self) -> list[str]:
-        """The run directory of each connector."""
-        with failing_clearly():
-            return [run.uri for run in _fleet(self.run_uri).members().values()]
 
     def judged(self) -> dict[str, Any]:
         """Show what the job found; raises :class:`PlanRefused` that names the first connector with an error."""

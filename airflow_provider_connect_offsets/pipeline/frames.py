@@ -1,10 +1,11 @@
-"""Read, write and build DataFrames of datasets, and read a connector's row of a snapshot into the driver."""
+"""Read, write and build DataFrames of datasets."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, cast
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -12,7 +13,6 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
-from airflow_provider_connect_offsets.offsets.families import ConnectorType, Family, family_named
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory
@@ -38,6 +38,8 @@ _TYPES: Mapping[ColumnKind, T.DataType] = {
 
 # A missing or damaged file is an error with any settings of the session: a plan without its rows would be wrong.
 WHOLE = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
+# Frames in one query of ``write_together``.
+_AT_ONCE = 16
 _MARKED = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
 
 
@@ -84,6 +86,18 @@ def write_dataset(frame: DataFrame, uri: str) -> None:
     frame.write.mode("overwrite").option(_MARKED, "true").parquet(uri)
 
 
+def write_together(frames: Sequence[DataFrame], uri: str) -> None:
+    """Write frames of one shape as one dataset, replacing an earlier one.
+
+    Each file has a number of frames: a query over hundreds would take Spark longer to plan than to run.
+    """
+    batches = [frames[first : first + _AT_ONCE] for first in range(0, len(frames), _AT_ONCE)]
+    for number, batch in enumerate(batches):
+        writer = reduce(DataFrame.unionByName, batch).coalesce(1).write
+        is_last = number == len(batches) - 1
+        writer.mode("append" if number else "overwrite").option(_MARKED, "true" if is_last else "false").parquet(uri)
+
+
 def worked_out(frame: DataFrame) -> DataFrame:
     """Compute a frame now, for later frames that use it several times; its query plan is not planned again for each.
 
@@ -122,50 +136,6 @@ class PlanFrames:
             slots=read_dataset(spark, directory.replication_slots, REPLICATION_SLOTS)
             if observed
             else few_rows(spark, [], struct_type(REPLICATION_SLOTS)),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The connector or consumer group whose offsets a plan changes, from its row in dataset ``connectors``.
-
-    Attributes:
-        name: the connector
-        type: source, sink or group
-        connector_class: Java class
-        family: the family of its offsets
-        config: its configuration, secrets masked
-        failed_tasks: how many of its tasks are FAILED
-        state: its state in the snapshot
-    """
-
-    name: str
-    type: ConnectorType
-    connector_class: str
-    family: Family
-    config: Mapping[str, str]
-    failed_tasks: int
-    state: str = ""
-
-    @property
-    def noun(self) -> str:
-        """What people call it: connector, or consumer group."""
-        return self.type.noun
-
-    @classmethod
-    def of(cls, connectors: DataFrame, name: str) -> Subject:
-        """Read the row of ``name``; raises :class:`DatasetError` if there is none."""
-        row = connectors.where(F.col("connector") == name).first()
-        if row is None:
-            raise DatasetError(f"the snapshot holds no connector {name!r}")
-        return cls(
-            name=name,
-            type=ConnectorType(row["connector_type"]),
-            connector_class=row["connector_class"],
-            family=family_named(row["family"]),
-            config=json.loads(row["config"]),
-            failed_tasks=sum(1 for task in json.loads(row["tasks"]) if task["state"] == "FAILED"),
-            state=row["state"],
         )
 
 

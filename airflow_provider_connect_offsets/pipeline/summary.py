@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,24 +29,25 @@ def now() -> str:
     return datetime.now(tz=UTC).isoformat(timespec="milliseconds")
 
 
-def sampled(verdicts: DataFrame) -> list[dict[str, Any]]:
+def sampled(verdicts: DataFrame, *by: str) -> list[dict[str, Any]]:
     """Collect up to ``SAMPLE`` verdicts of each rule and severity.
 
     Args:
         verdicts: dataset ``verdicts``
+        by: more columns, for each value of which they are sampled and counted by themselves
 
     Returns:
-        severity, rule and message of each, and ``times``: how many verdicts have this rule and severity
+        severity, rule, message and ``by`` of each, and ``times``: how many verdicts have this rule and severity
     """
-    kind = Window.partitionBy("severity", "rule")
+    kind = Window.partitionBy(*by, "severity", "rule")
     numbered = verdicts.withColumn("times", F.count("*").over(kind)).withColumn(
         "number", F.row_number().over(kind.orderBy("message"))
     )
-    rows = numbered.where(F.col("number") <= SAMPLE).select("severity", "rule", "message", "times").collect()
+    rows = numbered.where(F.col("number") <= SAMPLE).select(*by, "severity", "rule", "message", "times").collect()
     return sorted((row.asDict() for row in rows), key=lambda row: (row["rule"], row["message"]))
 
 
-def verdict_counts(sample: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:
+def verdict_counts(sample: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """Numbers of verdicts: ``verdicts`` by severity, ``rules`` by rule. ``sample`` is what ``sampled`` returns."""
     by_severity, by_rule = Counter[str](), Counter[str]()
     for (severity, rule), times in {(row["severity"], row["rule"]): row["times"] for row in sample}.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -95,7 +95,7 @@ class Change:
         summary: numbers of the plan; None before the plan
         rows: of the plan
         verdicts: of the plan, worst first
-        bounds: logs of the cluster
+        bounds: logs of the plan's topics
         recorded: the outcome recorded in the run, of this or of an earlier plan; None if there is none
         pending: why a plan without an outcome is not applied yet
         title: heading of its report
@@ -133,18 +133,16 @@ class Change:
         request = Request.from_json(files.read_json(run.request))
         summary = files.read_json_if_any(run.summary)
         # The job writes the summary last: without it, plan and verdicts are unfinished, or those of another plan.
-        planned = summary is not None
+        planned, own = summary is not None, run.of(request.connector)
+        rows = tuple(_plan_row(row) for row in read_dataset(run.offset_plan, OFFSET_PLAN, **own)) if planned else ()
         return cls(
             run=run,
             request=request,
             observed=_observed(run, request.connector),
             summary=None if summary is None else Summary.of(summary),
-            rows=tuple(_plan_row(row) for row in read_dataset(run.offset_plan, OFFSET_PLAN)) if planned else (),
-            verdicts=_worst_first(read_dataset(run.verdicts, VERDICTS)) if planned else (),
-            bounds={
-                TopicPartition(row["topic"], row["kafka_partition"]): Log(row["log_start"], row["log_end"])
-                for row in _rows_if_any(run.log_bounds, LOG_BOUNDS)
-            },
+            rows=rows,
+            verdicts=_worst_first(read_dataset(run.verdicts, VERDICTS, **own)) if planned else (),
+            bounds=_bounds(run, {row.topic for row in rows if row.topic is not None}),
             recorded=Outcome.read(run.outcome),
             pending=pending,
             title=title or f"Offsets of {request.connector}",
@@ -220,11 +218,15 @@ def _natural(text: str) -> list[str | int]:
 
 
 def _observed(run: RunDirectory, connector: str) -> ConnectorBefore | None:
-    rows = _rows_if_any(run.connectors, CONNECTORS)
-    row = next((row for row in rows if row["connector"] == connector), None)
-    return None if row is None else ConnectorBefore(row["connector_class"], row["state"], row["observed_at"])
+    rows = _rows_if_any(run.connectors, CONNECTORS, connector=(connector,))
+    return next((ConnectorBefore(row["connector_class"], row["state"], row["observed_at"]) for row in rows), None)
 
 
-def _rows_if_any(uri: str, schema: Schema) -> list[dict[str, Any]]:
+def _bounds(run: RunDirectory, topics: Collection[str]) -> dict[TopicPartition, Log]:
+    rows = _rows_if_any(run.log_bounds, LOG_BOUNDS, topic=topics) if topics else []
+    return {TopicPartition(row["topic"], row["kafka_partition"]): Log(row["log_start"], row["log_end"]) for row in rows}
+
+
+def _rows_if_any(uri: str, schema: Schema, **where: Collection[str]) -> list[dict[str, Any]]:
     """The rows of a dataset; empty if it is missing or unfinished."""
-    return read_dataset(uri, schema) if MARKER in files.list_names(uri) else []
+    return read_dataset(uri, schema, **where) if MARKER in files.list_names(uri) else []

@@ -6,13 +6,14 @@ A reader refuses a directory without the marker, so no incomplete dataset is eve
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count, islice
 from threading import Lock
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from airflow_provider_connect_offsets.exceptions import DatasetError
@@ -121,8 +122,13 @@ def is_finished(uri: str) -> bool:
     return MARKER in files.list_names(uri)
 
 
-def read_dataset(uri: str, schema: Schema) -> list[dict[str, Any]]:
+def read_dataset(uri: str, schema: Schema, **where: Collection[str]) -> list[dict[str, Any]]:
     """Read a dataset.
+
+    Args:
+        uri: Directory of the dataset.
+        schema: Its columns.
+        where: Columns and their values in the rows to be read; none: all rows are.
 
     Returns:
         A dict from column to value for each row. A nullable column that is missing (in an older dataset) is None.
@@ -130,31 +136,33 @@ def read_dataset(uri: str, schema: Schema) -> list[dict[str, Any]]:
     Raises:
         DatasetError: The dataset is missing, unfinished or has other columns.
     """
-    return list(iterate_dataset(uri, schema))
+    return list(iterate_dataset(uri, schema, **where))
 
 
-def iterate_dataset(uri: str, schema: Schema) -> Iterator[dict[str, Any]]:
-    """Read a large dataset row by row; raises as :func:`read_dataset` does, also midway."""
+def iterate_dataset(uri: str, schema: Schema, **where: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Read a large dataset row by row; arguments and errors as of :func:`read_dataset`, which may come midway."""
     names = files.list_names(uri)
     if MARKER not in names:
         state = "was never finished (no _SUCCESS in it)" if names else "does not exist"
         raise DatasetError(f"the dataset {schema.name} at {uri} {state}")
     for name in names:
         if name.endswith(".parquet"):
-            yield from _read_part(join(uri, name), schema)
+            yield from _read_part(join(uri, name), schema, where)
 
 
 def _numbers(uri: str) -> list[int]:
     return [int(name) for name in files.list_names(uri) if name.isdecimal()]
 
 
-def _read_part(uri: str, schema: Schema) -> Iterator[dict[str, Any]]:
+def _read_part(uri: str, schema: Schema, where: Mapping[str, Collection[str]]) -> Iterator[dict[str, Any]]:
     content = files.read_bytes(uri)
     try:
         # Not read_table, and no threads: with pyarrow 26 a process that has read so sometimes aborts at exit
         # ("terminate called without an active exception"), which would fail a task that succeeded.
         part = pq.ParquetFile(pa.BufferReader(content or b""), pre_buffer=False)
         table = _completed(part.read(use_threads=False), schema).cast(arrow_schema(schema))
+        for column, values in where.items():
+            table = table.filter(pc.is_in(table[column], pa.array(values, pa.string())))
         for batch in table.to_batches(max_chunksize=_BATCH):
             yield from batch.to_pylist()
     except (pa.ArrowException, ValueError, OSError) as error:

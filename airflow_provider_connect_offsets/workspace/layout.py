@@ -48,6 +48,16 @@ class MemberPath:
         return join(directory.uri, self._name)
 
 
+class SharedPath:
+    """An attribute of a :class:`RunDirectory`: the URI of a dataset that it may share with other runs."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, directory: RunDirectory, _owner: type[RunDirectory]) -> str:
+        return join(directory.shared or directory.uri, self._name)
+
+
 @dataclass(frozen=True, slots=True)
 class Directory:
     """A run's directory; ``uri`` is any URI that fsspec and Hadoop understand."""
@@ -66,15 +76,37 @@ class Directory:
 
 @dataclass(frozen=True, slots=True)
 class RunDirectory(Directory):
-    """Directory of one change within one DAG run."""
+    """Directory of one change within one DAG run.
 
-    connectors = MemberPath(CONNECTORS.name)
-    connector_offsets = MemberPath(CONNECTOR_OFFSETS.name)
-    log_bounds = MemberPath(LOG_BOUNDS.name)
+    Attributes:
+        shared: URI of the directory of its datasets, if these have those of other connectors, too; empty: its own.
+    """
+
+    shared: str = ""
+
+    def of(self, connector: str) -> dict[str, tuple[str]]:
+        """Return what ``read_dataset`` takes to read the rows of this change only, which is that of ``connector``."""
+        return {"connector": (connector,)} if self.shared else {}
+
+    connectors = SharedPath(CONNECTORS.name)
+    connector_offsets = SharedPath(CONNECTOR_OFFSETS.name)
+    log_bounds = SharedPath(LOG_BOUNDS.name)
     #: Dataset ``replication_slots``, of a connector that reads one.
-    replication_slots = MemberPath(REPLICATION_SLOTS.name)
-    offset_plan = MemberPath(OFFSET_PLAN.name)
-    verdicts = MemberPath(VERDICTS.name)
+    replication_slots = SharedPath(REPLICATION_SLOTS.name)
+    offset_plan = SharedPath(OFFSET_PLAN.name)
+    verdicts = SharedPath(VERDICTS.name)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPaths(RunDirectory):
+    """Directory of one change of many connectors within one DAG run; its datasets have the rows of all of them."""
+
+    #: The connectors, and notes for the approver (JSON).
+    listing = MemberPath("fleet.json")
+
+    def member(self, connector: str) -> RunDirectory:
+        """Return the directory of one connector, which shares the datasets of all."""
+        return RunDirectory(join(self.uri, "connectors", unique_segment(connector)), shared=self.uri)
 
 
 @dataclass(frozen=True, slots=True)

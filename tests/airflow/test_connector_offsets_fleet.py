@@ -27,7 +27,7 @@ from sandbox import Sandbox, wait_for
 from sandbox.connectors import file_source_config
 from tests.support.airflow.asset_events import asset_events
 from tests.support.airflow.dag_runs import Ran
-from tests.support.rows.written import rewound
+from tests.support.rows.written import rewound_fleet
 from tests.support.workers.gate import Fate, Gate, Point, Side, open_gate
 
 RunDag = Callable[..., Ran]
@@ -165,10 +165,7 @@ def test_what_can_not_be_meant_is_refused(sandbox: Sandbox, run_dag: RunDag) -> 
 def test_a_person_is_asked_once_for_all(tmp_path: Path) -> None:
     """The question names how many connectors; a dry run asks nobody and says on the page that nothing was done."""
     fleet = FleetDirectory(tmp_path.as_uri())
-    names = ["orders-mirror", "payments-mirror"]
-    for name in names:
-        rewound(Path(fleet.member(name).uri.removeprefix("file://")))
-    fleet.publish(names)
+    rewound_fleet(tmp_path, ["orders-mirror", "payments-mirror"])
     summary = {"run_uri": fleet.uri, "report": fleet.report, "connectors": 2}
     approve = ApproveFleetOperator(task_id="approve", summary=summary, plan_only="true", defaults="Reject")
 
@@ -177,7 +174,7 @@ def test_a_person_is_asked_once_for_all(tmp_path: Path) -> None:
         type(approve).execute.__wrapped__(approve, {})  # type: ignore[attr-defined]
 
     assert subject == "Change the offsets of 2 connectors?"
-    assert all(f"| {name} | 1 | 380 | 0 | 1 |" in body for name in names)
+    assert all(f"| {name} | 1 | 380 | 0 | 1 |" in body for name in ("orders-mirror", "payments-mirror"))
     assert "2 connectors: Dry run: nothing was changed" in Path(fleet.report.removeprefix("file://")).read_text()
 
 

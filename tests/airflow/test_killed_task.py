@@ -16,7 +16,6 @@ from pyspark.sql import SparkSession
 from airflow_provider_connect_offsets.operators.apply import ApplyOffsetPlanOperator
 from airflow_provider_connect_offsets.operators.fleet import ApplyFleetPlansOperator
 from airflow_provider_connect_offsets.report import FleetChange
-from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome, Result
 from tests.support.flows.flows import Changer, SinkFlow
 from tests.support.workers.gate import Fate, Gate, Point, Side, open_gate
@@ -80,15 +79,9 @@ def test_a_fleet_that_is_killed_ends_what_is_under_way(
 ) -> None:
     """The connector that is down is finished; the next one is never stopped, and the task fails."""
     changer = Changer(spark, workspace, sink.sandbox.connect.url, sink.sandbox.target)
-    fleet = FleetDirectory(f"{workspace}/fleet")
     second = SinkFlow.start(sink.sandbox)
     names = sorted((sink.name, second.name))
-    for name in names:
-        planned, _summary = changer.plan(name, "earliest")
-        source, target = (Path(uri.removeprefix("file://")) for uri in (planned.uri, fleet.member(name).uri))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        source.rename(target)
-    fleet.publish(names)
+    fleet = changer.plan_fleet(names, "earliest")
     gate = Gate(sink.sandbox.connect.url, Point("PUT", "/stop", Side.AFTER), terminate)
     with open_gate(gate) as url:
         gated(url, monkeypatch)

@@ -24,10 +24,9 @@ from airflow_provider_connect_offsets.operators.mirror_reset import ApproveMirro
 from airflow_provider_connect_offsets.operators.orphans import ApproveRemovalOperator
 from airflow_provider_connect_offsets.operators.shared.links import ReportLink
 from airflow_provider_connect_offsets.operators.snapshot import SnapshotConnectorOffsetsOperator
-from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, run_directory
 from airflow_provider_connect_offsets.workspace.paths import unique_segment
-from tests.support.rows.written import orphaned, rewound
+from tests.support.rows.written import orphaned, rewound, rewound_fleet
 from tests.support.rows.written_reports import failover_row, planned_reset, write_failover
 
 if TYPE_CHECKING:
@@ -55,9 +54,7 @@ def directory(workspace: str) -> Path:
 
 
 def fleet_of_one(path: Path) -> None:
-    fleet = FleetDirectory(path.as_uri())
-    rewound(Path(fleet.member("flow").uri.removeprefix("file://")))
-    fleet.publish(["flow"])
+    rewound_fleet(path, ["flow"])
 
 
 def failover_of_one(path: Path) -> None:

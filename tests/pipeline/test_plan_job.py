@@ -131,7 +131,7 @@ def test_a_failed_run_leaves_no_summary(spark: SparkSession, planner: Planner, t
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """Wrong arguments end before Spark starts."""
     assert plan_job.JOB.main([]) == 2
-    assert capsys.readouterr().err == "usage: job.py plan RUN_DIRECTORY [RUN_DIRECTORY ...]\n"
+    assert capsys.readouterr().err == "usage: job.py plan RUN_DIRECTORY\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["export"], ["plan.plan_job", "run"]])

@@ -33,14 +33,14 @@ def read_plan(run: RunDirectory, *, digest: str | None = None) -> OffsetPlan:
         PlanRefused: The plan has an error, or is not the approved one.
         DatasetError: A dataset is missing or incomplete.
     """
-    errors = [row["message"] for row in read_dataset(run.verdicts, VERDICTS) if row["severity"] == Severity.ERROR]
+    request = Request.from_json(read_json(run.request))
+    own = run.of(request.connector)
+    verdicts = read_dataset(run.verdicts, VERDICTS, **own)
+    errors = [row["message"] for row in verdicts if row["severity"] == Severity.ERROR]
     if errors:
         raise PlanRefused(f"Nothing was stopped or changed. The plan in {run.uri} has errors: {errors[0]}")
-    rows = read_dataset(run.offset_plan, OFFSET_PLAN)
-    request = Request.from_json(read_json(run.request))
-    observed = next(
-        (row for row in read_dataset(run.connectors, CONNECTORS) if row["connector"] == request.connector), None
-    )
+    rows = read_dataset(run.offset_plan, OFFSET_PLAN, **own)
+    observed = next(iter(read_dataset(run.connectors, CONNECTORS, connector=(request.connector,))), None)
     plan = OffsetPlan.of(
         request,
         [PlanRow(**{**row, "action": Action(row["action"])}) for row in rows],

@@ -34,7 +34,7 @@ class SnapshotForRestoreOperator(TakesParameters, BaseOperator):
 
     def execute(self, context: Context) -> str:
         """Write what the plans need."""
-        from airflow_provider_connect_offsets.operations.fleet import take_snapshots
+        from airflow_provider_connect_offsets.observe.snapshot import take_snapshots
         from airflow_provider_connect_offsets.operations.snapshot_restore import read_snapshot, restore_of
         from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 
@@ -50,7 +50,9 @@ class SnapshotForRestoreOperator(TakesParameters, BaseOperator):
                     clear_new=given.clear_new,
                     now=datetime.now(tz=UTC),
                 )
-                take_snapshots(restore.requests, connect.clients, fleet, cluster=connect.cluster, notes=restore.notes)
+                requests = [(fleet.member(request.connector), request) for request in restore.requests]
+                take_snapshots(requests, connect.clients, cluster=connect.cluster)
+            fleet.publish((request.connector for request in restore.requests), notes=restore.notes)
         for note in restore.notes:
             self.log.warning("%s", note)
         self.log.info("%d connectors of %s; datasets under %s", len(restore.requests), snapshot.uri, fleet.uri)

@@ -17,8 +17,8 @@ from airflow_provider_connect_offsets.offsets.flow import Flow, Policy
 from airflow_provider_connect_offsets.offsets.plan import Action
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import Belongs, FlowReset
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
-from airflow_provider_connect_offsets.pipeline.frames import Subject, shaped
-from airflow_provider_connect_offsets.pipeline.plan.targets import is_consumed
+from airflow_provider_connect_offsets.pipeline.frames import shaped
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects, is_consumed
 from airflow_provider_connect_offsets.workspace.flow_schemas import RESET_TOPICS
 
 MOST_NAMES = 10
@@ -64,7 +64,7 @@ def reset_topics(again: DataFrame, syncs: DataFrame, subject: Subject) -> DataFr
         subject: the MirrorSource
     """
     counted = syncs.groupBy("topic").agg(F.count("*").alias("syncs"), F.max("log_timestamp").alias("newest_sync"))
-    joined = again.join(counted, "topic", "full")
+    joined = Subjects((subject,)).with_patterns(again.join(counted, "topic", "full"))
     # If the configuration does not show its topics, it may replicate any topic.
     own = F.col("partitions").isNotNull() | F.coalesce(is_consumed(subject), F.expr("true"))
     belongs = (

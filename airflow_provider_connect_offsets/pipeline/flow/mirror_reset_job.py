@@ -6,7 +6,6 @@ topics and the log bounds of its remote topics; writes ``reset_topics``; adds to
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -17,7 +16,6 @@ from airflow_provider_connect_offsets.pipeline import jvm
 from airflow_provider_connect_offsets.pipeline.flow import mirror_reset
 from airflow_provider_connect_offsets.pipeline.frames import (
     PlanFrames,
-    Subject,
     few_rows,
     read_dataset,
     verdict_frame,
@@ -25,7 +23,9 @@ from airflow_provider_connect_offsets.pipeline.frames import (
 )
 from airflow_provider_connect_offsets.pipeline.plan.plan import Planned, plan
 from airflow_provider_connect_offsets.pipeline.plan.plan_job import DEFAULTS, publish, summarise
+from airflow_provider_connect_offsets.pipeline.plan.subjects import read_subjects
 from airflow_provider_connect_offsets.pipeline.session import Job
+from airflow_provider_connect_offsets.pipeline.summary import write_summary
 from airflow_provider_connect_offsets.pipeline.translate.mirror_records import (
     checkpoints,
     latest_checkpoints,
@@ -47,8 +47,9 @@ def run(spark: SparkSession, directory: ResetDirectory) -> dict[str, Any]:
     flow_summary = _plan_flow(spark, directory, reset, snapshot, planned)
     verdicts = list(mirror_reset.reset_verdicts(reset, flow_summary, flow_summary["stale_checkpoints"]))
     if verdicts:
-        planned = replace(planned, verdicts=planned.verdicts.unionByName(verdict_frame(spark, verdicts)))
-    return publish(spark, directory, planned, {**summarise(planned, request), **flow_summary})
+        planned = planned.judged(verdict_frame(spark, verdicts))
+    (summary,) = summarise([planned], [request], publish(spark, directory, [planned]))
+    return write_summary(spark, directory.summary, {**summary, **flow_summary})
 
 
 def _plan_flow(
@@ -61,7 +62,8 @@ def _plan_flow(
         again = few_rows(spark, [], "topic string, partitions long, records_again long, duplicates long")
     else:
         again = mirror_reset.replicated_again(planned.effects, bounds, reset.flow)
-    topics = mirror_reset.reset_topics(again, syncs, Subject.of(snapshot.connectors, reset.source_connector))
+    mirror_source = read_subjects(snapshot.connectors, [reset.source_connector])[reset.source_connector]
+    topics = mirror_reset.reset_topics(again, syncs, mirror_source)
     write_dataset(topics.coalesce(1).sortWithinPartitions("topic"), directory.reset_topics)
     latest = latest_checkpoints(checkpoints(read_dataset(spark, directory.checkpoint_records, STORED_RECORDS)))
     stale = mirror_reset.beyond_the_end(latest, snapshot.bounds, bounds, reset.flow)

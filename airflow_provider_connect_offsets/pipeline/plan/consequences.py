@@ -9,14 +9,14 @@ from airflow_provider_connect_offsets.offsets.families import MirrorSource, Offs
 from airflow_provider_connect_offsets.offsets.plan import Action
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.frames import Subject
 from airflow_provider_connect_offsets.pipeline.plan.effects import count, is_astray
 from airflow_provider_connect_offsets.pipeline.plan.findings import finding, is_changed
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject
 
 
 def consequences(request: Request, subject: Subject) -> list[Column]:
     """Findings on records delivered again or never, and on positions that are only assumed."""
-    reset = subject.family.offset_reset(subject.config)
+    reset = subject.reset
     findings = [
         finding(
             Rule.REWIND,
@@ -39,13 +39,13 @@ def consequences(request: Request, subject: Subject) -> list[Column]:
         findings += _assumed(subject)
     if reset is not OffsetReset.EARLIEST and subject.family.name == MirrorSource.name:
         findings.append(_no_stored_zero(reset))
-    if request.to is To.SKIP and subject.family.name == Sink.name and _poll_may_hold_good_records(subject):
+    if request.to is To.SKIP and subject.family.name == Sink.name and subject.poll_may_hold_good_records:
         findings.append(_unpinned_skip())
     return findings
 
 
 def _assumed(subject: Subject) -> list[Column]:
-    reset = subject.family.offset_reset(subject.config)
+    reset = subject.reset
     unknown = "the auto.offset.reset of its applications is unknown"
     why = unknown if reset is OffsetReset.UNKNOWN else f"auto.offset.reset={reset}"
     nothing = F.col("selected") & F.col("before_position").isNull() & ~is_astray()
@@ -97,17 +97,13 @@ def _unpinned_skip() -> Column:
     )
 
 
-def _poll_may_hold_good_records(subject: Subject) -> bool:
-    return subject.failed_tasks > 0 and subject.config.get("consumer.override.max.poll.records") != "1"
-
-
 def consequences_of_clear(subject: Subject) -> list[Column]:
     """Findings on removed offsets: what the connector does without one."""
     cleared = (F.col("action") == Action.CLEAR.value) & F.col("after_position").isNull()
     if not subject.family.has_positions:
         without = f"its offset is removed: {subject.family.without_offset}."
         return [finding(Rule.CLEAR_EFFECT, Severity.WARNING, cleared, without)]
-    reset = subject.family.offset_reset(subject.config)
+    reset = subject.reset
     decides = f"its offset is removed, so auto.offset.reset={reset} decides: "
     if reset is OffsetReset.UNKNOWN:
         decides, effect = "its offset is removed: ", F.lit("auto.offset.reset of its applications decides.")

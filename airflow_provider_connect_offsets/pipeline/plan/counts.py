@@ -46,10 +46,10 @@ class Counts:
         return self.set + self.clear
 
 
-def count(rows: DataFrame) -> Counts:
-    """Count the rows of the frame of ``effects``."""
+def count(rows: DataFrame) -> dict[str, Counts]:
+    """Count the rows of the frame of ``effects``, by connector; one without rows is not in it."""
     selected = F.col("selected")
-    row = rows.agg(
+    counted = rows.groupBy("connector").agg(
         F.count("*").alias("partitions"),
         *[F.count_if(F.col("action") == action).alias(action) for action in ("set", "clear", "keep")],
         F.count_if(selected).alias("selected"),
@@ -59,8 +59,9 @@ def count(rows: DataFrame) -> Counts:
         F.coalesce(F.sum("records_again"), F.lit(0)).alias("records_again"),
         F.coalesce(F.sum("records_skipped"), F.lit(0)).alias("records_skipped"),
         digest_of(_row_digest()).alias("digest"),
-    ).first()
-    return Counts() if row is None else Counts(**row.asDict())
+    )
+    numbers = [row.asDict() for row in counted.collect()]  # a row for each connector
+    return {row.pop("connector"): Counts(**row) for row in numbers}
 
 
 def digest_of(row_digest: Column) -> Column:

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from airflow_provider_connect_offsets.offsets.families import ConnectorType
 from airflow_provider_connect_offsets.offsets.plan import Action
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
-from airflow_provider_connect_offsets.pipeline.frames import Subject
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject
 
 
 def with_effects(rows: DataFrame, request: Request, subject: Subject) -> DataFrame:

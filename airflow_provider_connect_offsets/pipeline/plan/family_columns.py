@@ -18,7 +18,7 @@ from pyspark.sql import types as T
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.document import JsonMap, canonical, parse_map, parse_text
 from airflow_provider_connect_offsets.offsets.families import MAX_INT, MAX_LONG, TopicPartition, family_named
-from airflow_provider_connect_offsets.pipeline.frames import Subject
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects
 
 ColumnFunction = Callable[..., Column]
 Problems = list[tuple[str, str]]
@@ -39,20 +39,20 @@ def _udf(function: Callable[..., Any], returns: T.DataType) -> ColumnFunction:
     return F.udf(function, returns)
 
 
-def target(subject: Subject) -> ColumnFunction:
-    """A function of partition, topic, kafka_partition and position that gives the offset to store.
+def target(subjects: Subjects) -> ColumnFunction:
+    """A function of connector, partition, topic, kafka_partition and position that gives the offset to store.
 
     Returns:
-        a function of partition (canonical JSON, may be null), topic, kafka_partition and position (null: remove) that
-        gives a struct: partition (if null, made from topic and kafka_partition), after (canonical JSON, null: remove)
-        and problems (rule and message: what is wrong with the partition)
+        a function of connector, partition (canonical JSON, may be null), topic, kafka_partition and position (null:
+        remove) that gives a struct: partition (if null, made from topic and kafka_partition), after (canonical JSON,
+        null: remove) and problems (rule and message: what is wrong with the partition)
     """
-    family_name, config = subject.family.name, dict(subject.config)
+    family_name, configs = subjects.kind.family.name, subjects.configs
 
     def target_of(
-        partition: str | None, topic: str | None, number: int | None, position: int | None
+        connector: str, partition: str | None, topic: str | None, number: int | None, position: int | None
     ) -> tuple[str | None, str | None, Problems]:
-        family = family_named(family_name)
+        family, config = family_named(family_name), configs[connector]
         offset = None if position is None else family.offset_at(position)
         after = None if offset is None else canonical(offset)
         if partition is not None:
@@ -64,22 +64,22 @@ def target(subject: Subject) -> ColumnFunction:
     return _udf(target_of, _TARGET)
 
 
-def position(subject: Subject) -> ColumnFunction:
-    """A function of partition and offset that gives the position they mean.
+def position(subjects: Subjects) -> ColumnFunction:
+    """A function of connector, partition and offset that gives the position they mean.
 
     Returns:
-        a function of partition and offset (canonical JSON; offset may be null) that gives a struct: topic,
+        a function of connector, partition and offset (canonical JSON; offset may be null) that gives a struct: topic,
         kafka_partition, position (each null if there is none) and problems (rule and message: why it can't be stored)
     """
-    family_name, config = subject.family.name, dict(subject.config)
+    family_name, configs = subjects.kind.family.name, subjects.configs
 
     def position_of(
-        partition_text: str, offset_text: str | None
+        connector: str, partition_text: str, offset_text: str | None
     ) -> tuple[str | None, int | None, int | None, Problems]:
         family = family_named(family_name)
         partition = parse_map(partition_text)
         offset = None if offset_text is None else parse_map(offset_text)
-        problems = _problems(family_name, config, partition, offset)
+        problems = _problems(family_name, configs[connector], partition, offset)
         where, value = family.topic_partition(partition), family.position(offset)
         # Numbers beyond the column's type are null; problems has them already.
         number = where.partition if where and 0 <= where.partition <= MAX_INT else None
@@ -120,19 +120,22 @@ def json_entry() -> ColumnFunction:
     return _udf(entry, _ENTRY)
 
 
-def position_entry(subject: Subject) -> ColumnFunction:
-    """A function of topic, kafka_partition and position, as texts, that gives an entry; an empty position removes."""
-    family_name, config = subject.family.name, dict(subject.config)
+def position_entry(subjects: Subjects) -> ColumnFunction:
+    """A function of connector, topic, kafka_partition and position, as texts, that gives an entry.
+
+    An empty position removes.
+    """
+    family_name, configs = subjects.kind.family.name, subjects.configs
 
     def entry(
-        topic: str | None, partition: str | None, position: str | None
+        connector: str, topic: str | None, partition: str | None, position: str | None
     ) -> tuple[str | None, str | None, str | None]:
         shown = json.dumps([topic, partition, position], ensure_ascii=False)
         number = _whole_number(partition, MAX_INT)
         if not topic or not topic.strip() or number is None:
             return None, None, f"the row {shown} names no topic and partition"
         family = family_named(family_name)
-        key = canonical(family.partition_of(TopicPartition(topic.strip(), number), config) or {})
+        key = canonical(family.partition_of(TopicPartition(topic.strip(), number), configs[connector]) or {})
         if position is None or not position.strip():
             return key, None, None
         value = _whole_number(position, MAX_LONG)

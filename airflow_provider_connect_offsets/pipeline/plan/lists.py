@@ -1,7 +1,8 @@
 """Read the offsets that a request sets whole: from a file, from another connector, or a position in a source system.
 
-All functions return these columns::
+All lists have these columns::
 
+    connector string
     partition string  canonical JSON
     after     string  canonical JSON, null: remove
     problem   string  why this entry is not an offset (the other columns are null then), null: it is one
@@ -10,6 +11,8 @@ All functions return these columns::
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -17,37 +20,55 @@ from pyspark.sql import types as T
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.document import canonical
-from airflow_provider_connect_offsets.pipeline.frames import Subject, few_rows
+from airflow_provider_connect_offsets.pipeline.frames import few_rows
 from airflow_provider_connect_offsets.pipeline.jvm import JVM_ERRORS, root_cause
 from airflow_provider_connect_offsets.pipeline.plan import family_columns
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects
 
 # Columns that kafka-consumer-groups --export writes, without a header.
 KAFKA_COLUMNS = ("topic", "kafka_partition", "position")
 _MALFORMED = "_malformed"
 
 
-def from_file(spark: SparkSession, uri: str, subject: Subject) -> DataFrame:
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A list that was read.
+
+    Attributes:
+        entries: its rows
+        flawed: how many entries of each connector are no offsets; a connector without entries is not in it
+    """
+
+    entries: DataFrame
+    flawed: Mapping[str, int]
+
+    @classmethod
+    def of(cls, entries: DataFrame) -> Listed:
+        """Read a list now, and keep its rows in memory."""
+        cached = entries.cache()
+        counted = cached.groupBy("connector").agg(F.count("problem").alias("flawed"))
+        return cls(cached, {row["connector"]: row["flawed"] for row in counted.collect()})
+
+
+def from_file(spark: SparkSession, uri: str, subjects: Subjects) -> Listed:
     """Read KIP-199 JSON, REST JSON, CSV or Parquet.
 
     A name that ends with ``.json`` is JSON, with ``.csv`` CSV; anything else must be Parquet (a file or a dataset's
     directory). CSV and Parquet have either the columns ``partition`` and ``offset`` (JSON) or ``topic``,
-    ``kafka_partition`` (or ``partition``) and ``position`` (or ``offset``), with or without ``connector``. A CSV
-    without a header has topic, partition and position, as ``kafka-consumer-groups --export`` writes it.
+    ``kafka_partition`` (or ``partition``) and ``position`` (or ``offset``), with or without ``connector``; without it,
+    they are for each connector. A CSV without a header has topic, partition and position, as ``kafka-consumer-groups
+    --export`` writes it.
 
     Raises:
-        InvalidDocument: the file can't be read or has no offsets of this connector; the message is for people
+        InvalidDocument: the file can't be read; the message is for people
     """
     try:
-        listed = _read(spark, uri, subject).cache()
         # Spark reads the file here, within the try.
-        empty = listed.isEmpty()
+        return Listed.of(_read(spark, uri, subjects))
     except JVM_ERRORS as error:
         raise InvalidDocument(f"the file {uri} can't be read: {root_cause(error)}") from error
     except InvalidDocument as error:
         raise InvalidDocument(f"the file {uri} can't be used: {error}") from error
-    if empty:
-        raise InvalidDocument(f"the file {uri} holds no offsets of this {subject.noun}")
-    return listed
 
 
 def is_json_lines(uri: str) -> bool:
@@ -70,7 +91,7 @@ def from_connector(offsets: DataFrame, other: str, subject: Subject) -> DataFram
             f"connector `{other}` has offsets of another kind ({kind['family']}) than this one "
             f"({subject.family.name}), so they can't be taken"
         )
-    return listed.select("partition", F.col("offset").alias("after"), F.lit(None).cast("string").alias("problem"))
+    return _sound(listed.select("partition", F.col("offset").alias("after")), subject)
 
 
 def at_source_position(spark: SparkSession, offsets: DataFrame, value: str, subject: Subject) -> DataFrame:
@@ -86,17 +107,20 @@ def at_source_position(spark: SparkSession, offsets: DataFrame, value: str, subj
     else:
         one = T.StructType([T.StructField("partition", T.StringType())])
         partitions = few_rows(spark, [(canonical(only),)], one)
-    return partitions.select("partition", F.lit(after).alias("after"), F.lit(None).cast("string").alias("problem"))
+    return _sound(partitions.select("partition", F.lit(after).alias("after")), subject)
 
 
-def _read(spark: SparkSession, uri: str, subject: Subject) -> DataFrame:
+def _sound(entries: DataFrame, subject: Subject) -> DataFrame:
+    return entries.select(F.lit(subject.name).alias("connector"), "*", F.lit(None).cast("string").alias("problem"))
+
+
+def _read(spark: SparkSession, uri: str, subjects: Subjects) -> DataFrame:
     path = uri.rstrip("/").lower()
     if path.endswith(".json"):
-        return _read_document(spark, uri, subject)
+        return _read_document(spark, uri, subjects.kind)
     table = _read_csv(spark, uri) if path.endswith(".csv") else spark.read.parquet(uri)
-    if "connector" in table.columns:
-        table = table.where(F.col("connector") == subject.name)
-    return _entries_of_table(table, subject)
+    columns = set(table.columns)
+    return _entries_of_table(subjects.of(table) if "connector" in columns else subjects.each(table), columns, subjects)
 
 
 def _read_document(spark: SparkSession, uri: str, subject: Subject) -> DataFrame:
@@ -107,7 +131,8 @@ def _read_document(spark: SparkSession, uri: str, subject: Subject) -> DataFrame
     problem = parsed.select(F.col("document.problem").alias("problem")).first()
     if problem is not None and problem["problem"] is not None:
         raise InvalidDocument(problem["problem"])
-    return parsed.select(F.explode("document.entries").alias("entry")).select("entry.*")
+    entries = parsed.select(F.explode("document.entries").alias("entry"))
+    return entries.select(F.lit(subject.name).alias("connector"), "entry.*")
 
 
 def _read_csv(spark: SparkSession, uri: str) -> DataFrame:
@@ -135,18 +160,18 @@ def _read_csv(spark: SparkSession, uri: str) -> DataFrame:
     )
 
 
-def _entries_of_table(table: DataFrame, subject: Subject) -> DataFrame:
-    columns = set(table.columns)
+def _entries_of_table(table: DataFrame, columns: set[str], subjects: Subjects) -> DataFrame:
     if {"partition", "offset"} <= columns and ("topic" not in columns or "kafka_partition" in columns):
         entry = family_columns.json_entry()("partition", "offset")
     else:
-        names = _position_columns(columns, subject)
-        entry = family_columns.position_entry(subject)(*[F.col(name).cast("string") for name in names])
+        names = _position_columns(columns, subjects.kind)
+        entry = family_columns.position_entry(subjects)("connector", *[F.col(name).cast("string") for name in names])
     if _MALFORMED not in columns:
-        return table.select(entry.alias("entry")).select("entry.*")
+        return table.select("connector", entry.alias("entry")).select("connector", "entry.*")
     broken = F.concat(F.lit("the row "), F.col(_MALFORMED), F.lit(" has too few or too many columns"))
     sound = F.col(_MALFORMED).isNull()
-    return table.select(_MALFORMED, entry.alias("entry")).select(
+    return table.select("connector", _MALFORMED, entry.alias("entry")).select(
+        "connector",
         F.when(sound, F.col("entry.partition")).alias("partition"),
         F.when(sound, F.col("entry.after")).alias("after"),
         F.when(sound, F.col("entry.problem")).otherwise(broken).alias("problem"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -17,11 +17,10 @@ from airflow_provider_connect_offsets.offsets.families import (
 from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
 from airflow_provider_connect_offsets.offsets.requests.request import Request, To
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity, Verdict
-from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, Subject, matches_whole
+from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, few_rows, matches_whole
 from airflow_provider_connect_offsets.pipeline.jvm import pattern_problem
 from airflow_provider_connect_offsets.pipeline.plan.counts import Counts
-from airflow_provider_connect_offsets.pipeline.plan.rules import did_you_mean
-from airflow_provider_connect_offsets.pipeline.plan.targets import is_consumed
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject, Subjects, is_consumed, is_in_source
 
 # Names in a message, and unknown topics for which similar ones are looked up.
 MOST_NAMES = 20
@@ -43,11 +42,6 @@ def refusal(spark: SparkSession, request: Request, subject: Subject) -> Verdict 
         message = f"topics={request.topics} is no regular expression of Java, which matches names: {problem}."
         return _verdict(Rule.NOTHING_SELECTED, Severity.ERROR, subject, message)
     return None
-
-
-def is_in_source(request: Request, subject: Subject) -> bool:
-    """Whether a request names a position in the log of the system that the connector reads."""
-    return request.to is To.OFFSET and subject.family.source_position is not None
 
 
 def _misfit(request: Request, subject: Subject) -> str | None:
@@ -75,69 +69,124 @@ def unreadable(subject: Subject, problem: str) -> Verdict:
 
 
 def whole_verdicts(
-    snapshot: PlanFrames, request: Request, subject: Subject, counts: Counts, *, flawed: int
+    snapshot: PlanFrames,
+    request: Request,
+    subjects: Subjects,
+    counts: Mapping[str, Counts],
+    *,
+    flawed: Mapping[str, int],
 ) -> list[Verdict]:
-    """Judge the plan as a whole.
+    """Judge the plan of each connector as a whole.
 
     Args:
         snapshot: the snapshot
         request: the request
-        subject: the connector
-        counts: of the plan's rows
-        flawed: how many entries of a list are not offsets
+        subjects: the connectors
+        counts: of each plan's rows
+        flawed: how many entries of each connector's list are not offsets
     """
-    if counts.selected == 0:
-        return [] if flawed else [_nothing_selected(snapshot, request, subject)]
-    verdicts = [*_missing_partitions(request, subject, counts), *_own_topic(snapshot, subject, counts)]
-    if counts.changed == 0:
-        return [*verdicts, _nothing_to_change(subject, counts)]
-    return [*verdicts, *_external(subject), *_from_latest(request, subject), *_of_group(subject)]
+    selecting = [subject for subject in subjects.members if counts[subject.name].selected]
+    others = [one for one in subjects.members if not counts[one.name].selected and not flawed.get(one.name)]
+    verdicts = [*_nothing_selected(snapshot, request, others), *_own_topics(snapshot, selecting, counts)]
+    for subject in selecting:
+        own = counts[subject.name]
+        verdicts += _missing_partitions(request, subject, own)
+        if own.changed == 0:
+            verdicts.append(_nothing_to_change(subject, own))
+        else:
+            verdicts += [*_external(subject), *_from_latest(request, subject), *_of_group(subject)]
+    return verdicts
 
 
-def unknown_topics(rows: DataFrame, counts: Counts) -> list[str]:
-    """Selected topics that the cluster does not have; at most ``MOST_NAMES``."""
-    if not counts.unknown:
-        return []
-    unknown = rows.where("selected and topic is not null and not coalesce(topic_exists, false)").select("topic")
-    return [row["topic"] for row in unknown.distinct().limit(MOST_NAMES).collect()]
+def with_existence(
+    rows: DataFrame, snapshot: PlanFrames, subjects: Subjects, counts: Mapping[str, Counts]
+) -> DataFrame:
+    """Add what is to be said of topics that the cluster does not have.
+
+    Args:
+        rows: the frame of ``effects``
+        snapshot: the snapshot
+        subjects: the connectors
+        counts: of each plan's rows
+
+    Returns:
+        ``rows`` with topic_exists (boolean; of rows whose log does not exist, else true) and hint (string: a question
+        that proposes similar names, followed by a space; empty if there are none)
+    """
+    if not any(count.unknown for count in counts.values()):
+        return rows.withColumns({"topic_exists": F.expr("true"), "hint": F.lit("")})
+    topics = snapshot.bounds.select("topic").distinct().withColumn("is_there", F.expr("true"))
+    joined = rows.join(topics, "topic", "left").withColumn("topic_exists", F.coalesce("is_there", F.expr("false")))
+    # Those of more names are not looked up: a person corrects the pattern, not each of them.
+    unknown = joined.where("selected and topic is not null and not topic_exists").select("connector", "topic")
+    named = unknown.distinct().orderBy("connector", "topic").limit(MOST_NAMES).collect()
+    similar = similar_topics(snapshot, subjects, [(row["connector"], row["topic"]) for row in named])
+    proposed = [(*unknown, _did_you_mean(names)) for unknown, names in similar.items()]
+    hints = few_rows(rows.sparkSession, proposed, "connector string, topic string, proposal string")
+    hinted = joined.join(hints, ["connector", "topic"], "left")
+    return hinted.withColumn("hint", F.coalesce("proposal", F.lit("")))
 
 
-def similar_topics(snapshot: PlanFrames, subject: Subject, names: list[str]) -> Mapping[str, tuple[str, ...]]:
-    """For each of ``names`` up to three topics with a similar name that the connector reads."""
-    if not names:
+def similar_topics(
+    snapshot: PlanFrames, subjects: Subjects, unknown: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Up to three topics with a similar name that the connector reads.
+
+    Args:
+        snapshot: the snapshot
+        subjects: the connectors
+        unknown: pairs of a connector and a topic that does not exist
+    """
+    if not unknown:
         return {}
-    unknown = F.explode(F.array(*[F.lit(name) for name in names])).alias("unknown")
-    topics = snapshot.bounds.where(F.coalesce(is_consumed(subject), F.expr("true"))).select("topic").distinct()
+    pairs = few_rows(snapshot.bounds.sparkSession, unknown, "connector string, unknown string")
+    topics = subjects.with_patterns(pairs.crossJoin(snapshot.bounds.select("topic").distinct()))
     distance = F.levenshtein(F.lower("unknown"), F.lower("topic"))
+    of_each = Window.partitionBy("connector", "unknown").orderBy("distance", "topic")
     nearest = (
-        topics.select("topic", unknown)
+        topics.where(F.coalesce(is_consumed(subjects.kind), F.expr("true")))
         .withColumn("distance", distance)
         .where(F.col("distance") <= F.greatest(F.lit(2), F.length("unknown") / 4))
-        .withColumn("rank", F.row_number().over(Window.partitionBy("unknown").orderBy("distance", "topic")))
+        .withColumn("rank", F.row_number().over(of_each))
         .where("rank <= 3")
-        .orderBy("unknown", "rank")
+        .orderBy("rank")
         .collect()
     )
-    return {name: tuple(row["topic"] for row in nearest if row["unknown"] == name) for name in names}
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    for row in nearest:
+        pair = row["connector"], row["unknown"]
+        found[pair] = (*found.get(pair, ()), row["topic"])
+    return found
 
 
-def _nothing_selected(snapshot: PlanFrames, request: Request, subject: Subject) -> Verdict:
+def _did_you_mean(names: tuple[str, ...]) -> str:
+    return f"Did you mean {' or '.join(f'`{name}`' for name in names)}? " if names else ""
+
+
+def _nothing_selected(snapshot: PlanFrames, request: Request, subjects: Sequence[Subject]) -> list[Verdict]:
+    if not subjects:
+        return []
+    partitions = f"partitions={request.partitions}" if request.partitions else ""
     if request.topics is None:
-        selection = f"partitions={request.partitions}" if request.partitions else "all topics"
-        message = f"{selection} selects nothing: the {subject.noun} {_reads(subject)}"
-        return _verdict(Rule.NOTHING_SELECTED, Severity.ERROR, subject, message)
+        text = f"{partitions or 'all topics'} selects nothing: the"
+        return [_error(Rule.NOTHING_SELECTED, one, f"{text} {one.noun} {_reads(one)}") for one in subjects]
     matching = snapshot.bounds.where(matches_whole(F.col("topic"), request.topics)).select("topic").distinct()
     names = [row["topic"] for row in matching.orderBy("topic").limit(MOST_NAMES).collect()]
-    if not names:
-        hint = did_you_mean(similar_topics(snapshot, subject, [request.topics]).get(request.topics, ()))
-        message = f"the cluster has no topic `{request.topics}`. {hint}Nothing is selected; correct topics."
-        return _verdict(Rule.UNKNOWN_TOPIC, Severity.ERROR, subject, message)
-    selection = f"topics={request.topics}" + (f" partitions={request.partitions}" if request.partitions else "")
-    message = (
-        f"{selection} selects nothing: the cluster has {', '.join(f'`{name}`' for name in names)}, but the "
-        f"{subject.noun} {_reads(subject)}"
-    )
-    return _verdict(Rule.NOTHING_SELECTED, Severity.ERROR, subject, message)
+    if names:
+        text = f"{' '.join(filter(None, [f'topics={request.topics}', partitions]))} selects nothing: the cluster has "
+        text += f"{', '.join(f'`{name}`' for name in names)}, but the"
+        return [_error(Rule.NOTHING_SELECTED, one, f"{text} {one.noun} {_reads(one)}") for one in subjects]
+    pairs = [(one.name, request.topics) for one in subjects]
+    similar = similar_topics(snapshot, Subjects(tuple(subjects)), pairs[:MOST_NAMES])
+    text = f"the cluster has no topic `{request.topics}`. "
+    return [
+        _error(
+            Rule.UNKNOWN_TOPIC,
+            one,
+            f"{text}{_did_you_mean(similar.get(pair, ()))}Nothing is selected; correct topics.",
+        )
+        for one, pair in zip(subjects, pairs, strict=True)
+    ]
 
 
 def _reads(subject: Subject) -> str:
@@ -203,24 +252,29 @@ def _of_group(subject: Subject) -> list[Verdict]:
     return verdicts
 
 
-def _own_topic(snapshot: PlanFrames, subject: Subject, counts: Counts) -> list[Verdict]:
+def _own_topics(snapshot: PlanFrames, subjects: Sequence[Subject], counts: Mapping[str, Counts]) -> list[Verdict]:
     """Two defects of Kafka (observed with 4.3.1): it ignores the worker's topic, and can't clear with exactly-once."""
-    topic = subject.config.get(OWN_TOPIC)
-    if topic is None or subject.type is not ConnectorType.SOURCE:
+    own = [one for one in subjects if one.type is ConnectorType.SOURCE and OWN_TOPIC in one.config]
+    if not own:
         return []
-    texts = []
-    missing = snapshot.offsets.where((F.col("connector") == subject.name) & F.col("offset").isNull()).count()
-    if missing:
-        texts.append(
-            f"it has an offsets topic of its own, `{topic}`, which has no offset for {missing} of its partitions. "
-            "Kafka does not fall back to the worker's topic: it starts them anew. Set their offsets first."
-        )
-    if counts.clear:
-        texts.append(
-            f"it has an offsets topic of its own, `{topic}`. Where workers run with exactly.once.source.support, "
-            "Kafka answers a removal of offsets only after 90 s and leaves it half done; the removal is then undone."
-        )
-    return [_verdict(Rule.OWN_OFFSETS_TOPIC, Severity.WARNING, subject, text) for text in texts]
+    missing = Subjects(tuple(own)).of(snapshot.offsets).where("offset is null").groupBy("connector").count()
+    without = {row["connector"]: row["count"] for row in missing.collect()}
+    verdicts = []
+    for subject in own:
+        text = f"it has an offsets topic of its own, `{subject.config[OWN_TOPIC]}`"
+        if subject.name in without:
+            message = (
+                f"{text}, which has no offset for {without[subject.name]} of its partitions. Kafka does not fall back "
+                "to the worker's topic: it starts them anew. Set their offsets first."
+            )
+            verdicts.append(_verdict(Rule.OWN_OFFSETS_TOPIC, Severity.WARNING, subject, message))
+        if counts[subject.name].clear:
+            message = (
+                f"{text}. Where workers run with exactly.once.source.support, Kafka answers a removal of offsets only "
+                "after 90 s and leaves it half done; the removal is then undone."
+            )
+            verdicts.append(_verdict(Rule.OWN_OFFSETS_TOPIC, Severity.WARNING, subject, message))
+    return verdicts
 
 
 def _from_latest(request: Request, subject: Subject) -> list[Verdict]:
@@ -228,7 +282,7 @@ def _from_latest(request: Request, subject: Subject) -> list[Verdict]:
         return []
     if request.to is To.LATEST:
         cause = "to=latest leaves out all records that are not replicated yet"
-    elif subject.family.offset_reset(subject.config) is OffsetReset.LATEST:
+    elif subject.reset is OffsetReset.LATEST:
         cause = "source.consumer.auto.offset.reset=latest starts at the log end if no offset is stored"
     else:
         return []
@@ -237,3 +291,7 @@ def _from_latest(request: Request, subject: Subject) -> list[Verdict]:
 
 def _verdict(rule: Rule, severity: Severity, subject: Subject, message: str) -> Verdict:
     return Verdict(rule, severity, subject.name, None, f"`{subject.name}`: {message}")
+
+
+def _error(rule: Rule, subject: Subject, message: str) -> Verdict:
+    return _verdict(rule, Severity.ERROR, subject, message)

@@ -1,7 +1,9 @@
-"""Plan a change of a connector's offsets: datasets ``offset_plan`` and ``verdicts`` from a snapshot and a request."""
+"""Plan changes of connectors' offsets: datasets ``offset_plan`` and ``verdicts`` from a snapshot and requests."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,7 +14,6 @@ from airflow_provider_connect_offsets.offsets.requests.request import Request, T
 from airflow_provider_connect_offsets.offsets.verdicts import Verdict
 from airflow_provider_connect_offsets.pipeline.frames import (
     PlanFrames,
-    Subject,
     few_rows,
     shaped,
     struct_type,
@@ -21,80 +22,126 @@ from airflow_provider_connect_offsets.pipeline.frames import (
 from airflow_provider_connect_offsets.pipeline.plan import lists, overall, rules, slots, tables, targets
 from airflow_provider_connect_offsets.pipeline.plan.counts import Counts, count
 from airflow_provider_connect_offsets.pipeline.plan.effects import with_effects
+from airflow_provider_connect_offsets.pipeline.plan.lists import Listed
+from airflow_provider_connect_offsets.pipeline.plan.subjects import (
+    Subjects,
+    is_in_source,
+    read_subjects,
+    together,
+)
 from airflow_provider_connect_offsets.workspace.schemas import OFFSET_PLAN
+
+# Groups of connectors that are planned at a time: most of the time is spent in one thread of Spark's driver.
+AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan.
+    """The plans of connectors that were planned together.
 
     Attributes:
         rows: dataset ``offset_plan``
         verdicts: dataset ``verdicts``
-        counts: numbers of the plan
-        effects: the rows with all columns of ``effects``; None if the request was refused
+        counts: numbers of each connector's plan
+        effects: the rows with all columns of ``effects``; None if all requests were refused
         cached: frames that Spark keeps in memory
     """
 
     rows: DataFrame
     verdicts: DataFrame
-    counts: Counts
+    counts: Mapping[str, Counts]
     effects: DataFrame | None = None
     cached: tuple[DataFrame, ...] = ()
 
+    def judged(self, verdicts: DataFrame) -> Planned:
+        """The same with more verdicts."""
+        return replace(self, verdicts=self.verdicts.unionByName(verdicts))
+
     def forget(self) -> None:
-        """Free what Spark keeps of the plan in memory; its frames can still be used, but are computed anew."""
+        """Free what Spark keeps of the plans in memory; the frames can still be used, but are computed anew."""
         for frame in self.cached:
             frame.unpersist()
 
 
+def plans(spark: SparkSession, snapshot: PlanFrames, requests: Sequence[Request]) -> Iterator[Planned]:
+    """Plan the requests, as many connectors together as possible; an error in one becomes a verdict, not an exception.
+
+    Spark's fixed cost, about a second, is then that of a few plans, however many connectors there are.
+
+    Raises:
+        DatasetError: the snapshot lacks a connector
+    """
+    subjects = read_subjects(snapshot.connectors, (request.connector for request in requests))
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        yield from pool.map(lambda group: _plan(spark, snapshot, *group), together(requests, subjects))
+
+
 def plan(spark: SparkSession, snapshot: PlanFrames, request: Request) -> Planned:
-    """Plan ``request``; an error in it becomes a verdict, not an exception."""
-    subject = Subject.of(snapshot.connectors, request.connector)
-    refusal = overall.refusal(spark, request, subject)
-    if refusal is not None:
-        return _no_plan(spark, refusal)
-    if not (request.to.by_list or overall.is_in_source(request, subject)):
-        return _judge(spark, snapshot, request, subject, targets.target_rows(snapshot, request, subject))
+    """Plan the request of one connector, as ``plans`` does."""
+    (planned,) = plans(spark, snapshot, [request])
+    return planned
+
+
+def _plan(spark: SparkSession, snapshot: PlanFrames, request: Request, subjects: Subjects) -> Planned:
+    refused = [refusal for one in subjects.members if (refusal := overall.refusal(spark, request, one)) is not None]
+    accepted, listed = subjects.without(refused), None
+    if accepted.members and (request.to.by_list or is_in_source(request, accepted.kind)):
+        listed, unread = _listed(spark, snapshot, request, accepted)
+        accepted, refused = accepted.without(unread), [*refused, *unread]
+    if accepted.members:
+        planned = _judge(spark, snapshot, request, accepted, listed)
+    else:
+        planned = Planned(few_rows(spark, [], struct_type(OFFSET_PLAN)), verdict_frame(spark, []), {})
+    counts = {name: planned.counts.get(name, Counts()) for name in subjects.names}
+    return replace(planned.judged(verdict_frame(spark, refused)) if refused else planned, counts=counts)
+
+
+def _listed(
+    spark: SparkSession, snapshot: PlanFrames, request: Request, subjects: Subjects
+) -> tuple[Listed | None, list[Verdict]]:
+    """The list of a request, and verdicts on connectors that it has nothing for; no list if it can't be read."""
     try:
-        listed = _listed(spark, snapshot, request, subject)
+        listed = _read_list(spark, snapshot, request, subjects)
     except InvalidDocument as error:
-        return _no_plan(spark, overall.unreadable(subject, str(error)))
-    rows = targets.listed_rows(snapshot, request, subject, listed.where("problem is null"))
-    flaws = rules.problem_verdicts(listed, subject)
-    planned = _judge(spark, snapshot, request, subject, rows, flawed=flaws.count())
-    return replace(planned, verdicts=planned.verdicts.unionByName(flaws), cached=(*planned.cached, listed))
+        return None, [overall.unreadable(one, str(error)) for one in subjects.members]
+    missing = [one for one in subjects.members if request.to is To.FILE and one.name not in listed.flawed]
+    problem = f"the file {request.reference} holds no offsets of this {subjects.kind.noun}"
+    return listed, [overall.unreadable(one, problem) for one in missing]
 
 
-def _listed(spark: SparkSession, snapshot: PlanFrames, request: Request, subject: Subject) -> DataFrame:
-    if overall.is_in_source(request, subject):
-        return lists.at_source_position(spark, snapshot.offsets, request.value, subject)
+def _read_list(spark: SparkSession, snapshot: PlanFrames, request: Request, subjects: Subjects) -> Listed:
+    subject, reference = subjects.kind, request.reference or ""
+    if is_in_source(request, subject):
+        return Listed.of(lists.at_source_position(spark, snapshot.offsets, request.value, subject))
     if request.to is To.QUERY:
-        return tables.from_query(spark, request.reference or "", request.columns, subject)
-    if request.to is To.FILE and (request.columns or lists.is_json_lines(request.reference or "")):
-        return tables.from_table(spark, request.reference or "", request.columns, subject)
+        return tables.from_query(spark, reference, request.columns, subject)
+    if request.to is To.FILE and (request.columns or lists.is_json_lines(reference)):
+        return tables.from_table(spark, reference, request.columns, subject)
     if request.to is To.FILE:
-        return lists.from_file(spark, request.reference or "", subject)
-    return lists.from_connector(snapshot.offsets, request.reference or "", subject)
+        return lists.from_file(spark, reference, subjects)
+    return Listed.of(lists.from_connector(snapshot.offsets, reference, subject))
 
 
 def _judge(
-    spark: SparkSession, snapshot: PlanFrames, request: Request, subject: Subject, rows: DataFrame, *, flawed: int = 0
+    spark: SparkSession, snapshot: PlanFrames, request: Request, subjects: Subjects, listed: Listed | None
 ) -> Planned:
-    named = rows.withColumn("connector", F.lit(subject.name)).withColumn("family", F.lit(subject.family.name))
-    # Five actions use these rows; each would run the Python functions again.
-    decided = with_effects(named, request, subject).cache()
-    counts = count(decided)
-    similar = overall.similar_topics(snapshot, subject, overall.unknown_topics(decided, counts))
-    verdicts = rules.row_verdicts(decided, request, subject, similar)
-    if slots.are_concerned(subject):
-        verdicts = verdicts.unionByName(slots.slot_verdicts(snapshot, subject, decided))
-    whole = overall.whole_verdicts(snapshot, request, subject, counts, flawed=flawed)
+    kind = subjects.kind
+    if listed is None:
+        rows = targets.target_rows(snapshot, request, subjects)
+    else:
+        rows = targets.listed_rows(snapshot, request, subjects, listed.entries.where("problem is null"))
+    # Four actions use these rows; each would run the Python functions again.
+    decided = with_effects(rows.withColumn("family", F.lit(kind.family.name)), request, kind).cache()
+    counts = {name: Counts() for name in subjects.names} | count(decided)
+    verdicts = rules.row_verdicts(overall.with_existence(decided, snapshot, subjects, counts), request, kind)
+    if kind.reads_slot:
+        verdicts = verdicts.unionByName(slots.slot_verdicts(snapshot, kind, decided))
+    flawed = {} if listed is None else listed.flawed
+    whole = overall.whole_verdicts(snapshot, request, subjects, counts, flawed=flawed)
+    planned = Planned(shaped(decided, OFFSET_PLAN), verdicts, counts, decided, (decided,))
     if whole:
-        verdicts = verdicts.unionByName(verdict_frame(spark, whole))
-    return Planned(shaped(decided, OFFSET_PLAN), verdicts, counts, decided, (decided,))
-
-
-def _no_plan(spark: SparkSession, reason: Verdict) -> Planned:
-    nothing = few_rows(spark, [], struct_type(OFFSET_PLAN))
-    return Planned(nothing, verdict_frame(spark, [reason]), Counts())
+        planned = planned.judged(verdict_frame(spark, whole))
+    if listed is None:
+        return planned
+    cached = (*planned.cached, listed.entries)
+    return replace(planned.judged(rules.problem_verdicts(listed.entries)), cached=cached)

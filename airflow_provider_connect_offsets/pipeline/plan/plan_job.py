@@ -1,29 +1,29 @@
-"""The job ``plan``: plan the change of a connector's offsets in each run directory.
+"""The job ``plan``: plan the changes of one connector's offsets, or of those of many connectors.
 
-Reads ``request.json``, ``connectors``, ``connector_offsets`` and ``log_bounds``; writes ``offset_plan``, ``verdicts``
-and, last of all, ``summary.json``. An error in the request becomes a verdict; the job itself does not fail.
+Reads ``request.json`` of each connector, ``connectors``, ``connector_offsets`` and ``log_bounds``; writes
+``offset_plan``, ``verdicts`` and, last of all, ``summary.json`` of each connector. An error in a request becomes a
+verdict; the job itself does not fail.
 """
 
 from __future__ import annotations
 
-import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity
 from airflow_provider_connect_offsets.pipeline import jvm
-from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, write_dataset
-from airflow_provider_connect_offsets.pipeline.plan.plan import Planned, plan
+from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, read_dataset, write_together
+from airflow_provider_connect_offsets.pipeline.plan.counts import Counts
+from airflow_provider_connect_offsets.pipeline.plan.plan import Planned, plans
 from airflow_provider_connect_offsets.pipeline.session import Job
 from airflow_provider_connect_offsets.pipeline.summary import SAMPLE, now, sampled, verdict_counts, write_summary
-from airflow_provider_connect_offsets.workspace.layout import RunDirectory
+from airflow_provider_connect_offsets.workspace.layout import FleetPaths, RunDirectory
+from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
 
-# Concurrent plans: most of a small plan's time is spent in one thread of Spark's driver.
-AT_ONCE = 4
-# A plan has one connector's offsets: more tasks and adaptive execution would only cost time.
+# A plan has few rows: more tasks and adaptive execution would only cost time.
 DEFAULTS = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false"}
 
 # How many classes Spark keeps that it generated for queries; by default 100, which the queries of four plans push out
@@ -33,30 +33,54 @@ GENERATED_CLASSES = {"spark.sql.codegen.cache.maxEntries": "1000"}
 
 def run(spark: SparkSession, directory: RunDirectory) -> dict[str, Any]:
     """Plan the request of ``directory``, write the datasets, and return the summary."""
-    # The summary of an earlier attempt would belong to another plan.
-    jvm.remove(spark, directory.summary)
-    request = Request.from_json(jvm.read_json(spark, directory.request))
-    planned = plan(spark, PlanFrames.read(spark, directory), request)
+    (summary,) = run_all(spark, [directory])
+    return summary
+
+
+def run_all(spark: SparkSession, runs: Sequence[RunDirectory]) -> list[dict[str, Any]]:
+    """Plan the requests of runs that share their datasets, write these, and return the summaries."""
+    for one in runs:
+        # The summary of an earlier attempt would belong to another plan.
+        jvm.remove(spark, one.summary)
+    requests = [Request.from_json(jvm.read_json(spark, one.request)) for one in runs]
+    planned = list(plans(spark, PlanFrames.read(spark, runs[0]), requests))
     try:
-        return publish(spark, directory, planned, summarise(planned, request))
+        summaries = summarise(planned, requests, publish(spark, runs[0], planned))
     finally:
-        # Spark compares every later query with all that are cached.
-        planned.forget()
+        for group in planned:
+            # Spark compares every later query with all that are cached.
+            group.forget()
+    return [write_summary(spark, one.summary, summary) for one, summary in zip(runs, summaries, strict=True)]
 
 
-def publish(spark: SparkSession, directory: RunDirectory, planned: Planned, summary: dict[str, Any]) -> dict[str, Any]:
-    """Write the datasets of a plan and, last of all, its summary; return the summary."""
-    # One file each: the datasets are small, and people open them.
-    in_order = planned.rows.coalesce(1).sortWithinPartitions("topic", "kafka_partition", "partition")
-    write_dataset(in_order, directory.offset_plan)
-    write_dataset(planned.verdicts.coalesce(1), directory.verdicts)
-    return write_summary(spark, directory.summary, summary)
+def publish(spark: SparkSession, directory: RunDirectory, planned: Sequence[Planned]) -> DataFrame:
+    """Write the datasets of plans, and return the verdicts as they are written."""
+    # Few files: the datasets are small, and people open them.
+    order = ("connector", "topic", "kafka_partition", "partition")
+    write_together([one.rows.coalesce(1).sortWithinPartitions(*order) for one in planned], directory.offset_plan)
+    write_together([one.verdicts for one in planned], directory.verdicts)
+    return read_dataset(spark, directory.verdicts, VERDICTS)
 
 
-def summarise(planned: Planned, request: Request) -> dict[str, Any]:
-    """The summary, which a task returns and a report shows: counts of rows, records and verdicts, and the digest."""
-    counts = planned.counts
-    sample = sampled(planned.verdicts)
+def summarise(planned: Sequence[Planned], requests: Sequence[Request], verdicts: DataFrame) -> list[dict[str, Any]]:
+    """The summary of each request, which a task returns and a report shows.
+
+    Args:
+        planned: the plans of all requests
+        requests: the requests
+        verdicts: dataset ``verdicts`` of all of them
+
+    Returns:
+        counts of rows, records and verdicts, and the digest
+    """
+    counts = {name: counted for one in planned for name, counted in one.counts.items()}
+    samples: dict[str, list[dict[str, Any]]] = {request.connector: [] for request in requests}
+    for row in sampled(verdicts, "connector"):
+        samples[row["connector"]].append(row)
+    return [_summary(request, counts[request.connector], samples[request.connector]) for request in requests]
+
+
+def _summary(request: Request, counts: Counts, sample: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     messages = {
         severity: [row["message"] for row in sample if row["severity"] == severity][:SAMPLE] for severity in Severity
     }
@@ -78,16 +102,18 @@ def summarise(planned: Planned, request: Request) -> dict[str, Any]:
     }
 
 
-def _run_all(spark: SparkSession, uris: list[str]) -> None:
-    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-        for _summary in pool.map(lambda uri: run(spark, RunDirectory(uri)), uris):
-            pass  # each run has written its summary; the first error ends the application
+def _runs_in(spark: SparkSession, uri: str) -> list[RunDirectory]:
+    """The run of one connector, or those of a fleet."""
+    fleet = FleetPaths(uri)
+    if not jvm.exists(spark, fleet.listing):
+        return [RunDirectory(uri)]
+    return [fleet.member(name) for name in jvm.read_json(spark, fleet.listing)["connectors"]]
 
 
 JOB = Job(
     name="plan",
-    usage="RUN_DIRECTORY [RUN_DIRECTORY ...]",
-    run=_run_all,
-    takes=range(1, sys.maxsize),
+    usage="RUN_DIRECTORY",
+    run=lambda spark, arguments: run_all(spark, _runs_in(spark, *arguments)),
+    takes={1},
     defaults={**DEFAULTS, **GENERATED_CLASSES},
 )

@@ -6,33 +6,29 @@ All are columns of the frame of ``effects``, so one pass evaluates them. Rules o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.frames import Subject, shaped
+from airflow_provider_connect_offsets.pipeline.frames import shaped
 from airflow_provider_connect_offsets.pipeline.plan.consequences import consequences, consequences_of_clear
 from airflow_provider_connect_offsets.pipeline.plan.effects import is_astray
 from airflow_provider_connect_offsets.pipeline.plan.findings import finding, is_changed
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
 
 LEFT_ALONE = "It is left alone."
 
 
-def row_verdicts(
-    rows: DataFrame, request: Request, subject: Subject, similar: Mapping[str, tuple[str, ...]]
-) -> DataFrame:
+def row_verdicts(rows: DataFrame, request: Request, subject: Subject) -> DataFrame:
     """Judge single partitions.
 
     Args:
-        rows: the frame of ``effects``
+        rows: the frame of ``effects``, with the columns of ``unknown.with_existence``
         request: the request
-        subject: the connector
-        similar: similar topic names, by unknown topic
+        subject: one of the connectors
 
     Returns:
         dataset ``verdicts``
@@ -40,32 +36,31 @@ def row_verdicts(
     findings = [_duplicate(request), *consequences_of_clear(subject)]
     if subject.family.has_positions:
         findings += [
-            *_existence(similar),
+            *_existence(),
             *_bounds(request, subject),
             *_retention(subject),
             *consequences(request, subject),
         ]
     every = F.concat(_family_findings(), F.array_compact(F.array(*findings)))
-    message = F.concat(F.lit(f"`{subject.name}`, "), _partition_text(), F.lit(": "), F.col("finding.message"))
+    message = F.concat(F.lit("`"), "connector", F.lit("`, "), _partition_text(), F.lit(": "), F.col("finding.message"))
     return shaped(
         rows.withColumn("finding", F.explode(every))
         .withColumn("rule", F.col("finding.rule"))
         .withColumn("severity", F.col("finding.severity"))
-        .withColumn("connector", F.lit(subject.name))
         .withColumn("message", message),
         VERDICTS,
     )
 
 
-def problem_verdicts(listed: DataFrame, subject: Subject) -> DataFrame:
+def problem_verdicts(listed: DataFrame) -> DataFrame:
     """Dataset ``verdicts`` on entries of a list that are not offsets. ``listed``: a frame of ``lists``."""
     return shaped(
         listed.where("problem is not null").select(
             F.lit(Rule.UNREADABLE.value).alias("rule"),
             F.lit(Severity.ERROR.value).alias("severity"),
-            F.lit(subject.name).alias("connector"),
+            "connector",
             F.lit(None).cast("string").alias("partition"),
-            F.concat(F.lit(f"`{subject.name}`, an entry of the list: "), F.col("problem"), F.lit(".")).alias("message"),
+            F.format_string("`%s`, an entry of the list: %s.", "connector", "problem").alias("message"),
         ),
         VERDICTS,
     )
@@ -118,18 +113,18 @@ def _duplicate(request: Request) -> Column:
     )
 
 
-def _existence(similar: Mapping[str, tuple[str, ...]]) -> list[Column]:
+def _existence() -> list[Column]:
     """Rules on topics and partitions that do not exist or that the connector does not read."""
     concerned = F.col("selected") & F.col("stuck") & (F.size(F.coalesce("problems", F.array())) == 0)
     gone = concerned & F.col("topic").isNotNull() & F.col("log_end").isNull()
-    exists = F.coalesce("topic_exists", F.expr("false"))
+    exists = F.col("topic_exists")
     return [
         finding(
             Rule.UNKNOWN_TOPIC,
             _level(),
             gone & ~exists,
             "the cluster has no such topic. ",
-            _did_you_mean(similar),
+            F.col("hint"),
             _advice("Correct the name, or leave it out."),
         ),
         finding(
@@ -148,18 +143,6 @@ def _existence(similar: Mapping[str, tuple[str, ...]]) -> list[Column]:
             _advice("Leave it out, or change the configuration first."),
         ),
     ]
-
-
-def _did_you_mean(similar: Mapping[str, tuple[str, ...]]) -> Column:
-    hint = F.lit("")
-    for unknown, names in similar.items():
-        hint = F.when(F.col("topic") == unknown, F.lit(did_you_mean(names))).otherwise(hint)
-    return hint
-
-
-def did_you_mean(names: tuple[str, ...]) -> str:
-    """A question that proposes ``names``, followed by a space; empty if there are none."""
-    return f"Did you mean {' or '.join(f'`{name}`' for name in names)}? " if names else ""
 
 
 def _bounds(request: Request, subject: Subject) -> list[Column]:
@@ -223,7 +206,7 @@ def _retention(subject: Subject) -> list[Column]:
 
 
 def _consequence_of_beyond(subject: Subject) -> list[Column]:
-    reset = subject.family.offset_reset(subject.config)
+    reset = subject.reset
     who = "MirrorMaker 2" if subject.family.name == MirrorSource.name else f"The {subject.noun}"
     again = "replicate" if subject.family.name == MirrorSource.name else "deliver"
     if reset is OffsetReset.UNKNOWN:

@@ -10,18 +10,13 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from airflow_provider_connect_offsets.offsets.families import DebeziumPostgres
 from airflow_provider_connect_offsets.offsets.families.postgres import slot_of
 from airflow_provider_connect_offsets.offsets.plan import Action
 from airflow_provider_connect_offsets.offsets.verdicts import Rule, Severity
-from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, Subject, shaped
+from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, shaped
 from airflow_provider_connect_offsets.pipeline.plan.findings import finding
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject
 from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
-
-
-def are_concerned(subject: Subject) -> bool:
-    """Whether the connector reads a replication slot."""
-    return subject.family.name == DebeziumPostgres.name
 
 
 def slot_verdicts(snapshot: PlanFrames, subject: Subject, rows: DataFrame) -> DataFrame:

@@ -12,15 +12,16 @@ from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.exceptions import InvalidDocument
 from airflow_provider_connect_offsets.offsets.requests.columns import LAST, POSITION, TableColumns
-from airflow_provider_connect_offsets.pipeline.frames import Subject
 from airflow_provider_connect_offsets.pipeline.jvm import JVM_ERRORS, root_cause
 from airflow_provider_connect_offsets.pipeline.plan import family_columns
+from airflow_provider_connect_offsets.pipeline.plan.lists import Listed
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subject
 
 #: More partitions than any Connect cluster has: a table with more rows was not brought down to one row a partition.
 MOST_ROWS = 1_000_000
 
 
-def from_query(spark: SparkSession, query: str, columns: TableColumns | None, subject: Subject) -> DataFrame:
+def from_query(spark: SparkSession, query: str, columns: TableColumns | None, subject: Subject) -> Listed:
     """Take the rows of a Spark SQL query.
 
     Raises:
@@ -31,7 +32,7 @@ def from_query(spark: SparkSession, query: str, columns: TableColumns | None, su
     return _checked(lambda: spark.sql(as_rows), "the query", columns, subject)
 
 
-def from_table(spark: SparkSession, uri: str, columns: TableColumns | None, subject: Subject) -> DataFrame:
+def from_table(spark: SparkSession, uri: str, columns: TableColumns | None, subject: Subject) -> Listed:
     """Read a table: a name that ends with ``.csv`` is CSV with a header, with ``.json`` or ``.jsonl`` JSON lines.
 
     Anything else must be Parquet (a file or a directory).
@@ -51,11 +52,11 @@ def _read(spark: SparkSession, uri: str) -> DataFrame:
     return spark.read.parquet(uri)
 
 
-def _checked(read: Callable[[], DataFrame], named: str, columns: TableColumns | None, subject: Subject) -> DataFrame:
+def _checked(read: Callable[[], DataFrame], named: str, columns: TableColumns | None, subject: Subject) -> Listed:
     try:
         # Spark runs the query here, within the try, and only once.
-        rows = _entries(read(), named, columns or TableColumns(), subject).limit(MOST_ROWS + 1).cache()
-        count = rows.count()
+        listed = Listed.of(_entries(read(), named, columns or TableColumns(), subject).limit(MOST_ROWS + 1))
+        count = listed.entries.count()
     except JVM_ERRORS as error:
         raise InvalidDocument(f"{named} can't be read: {root_cause(error)}") from error
     if not count:
@@ -65,7 +66,7 @@ def _checked(read: Callable[[], DataFrame], named: str, columns: TableColumns | 
             f"{named} has more than {MOST_ROWS:,} rows; it must have one a partition, like SELECT topic, partition, "
             "max(offset) AS last … GROUP BY topic, partition"
         )
-    return rows
+    return listed
 
 
 def _entries(table: DataFrame, named: str, columns: TableColumns, subject: Subject) -> DataFrame:
@@ -78,7 +79,7 @@ def _entries(table: DataFrame, named: str, columns: TableColumns, subject: Subje
     position, is_last = _position_column(table, named, columns)
     names = [_existing(table, named, column) for column in (columns.topic, columns.partition, position)]
     entry = family_columns.table_entry(subject, is_last=is_last)(*[F.col(name).cast("string") for name in names])
-    return table.select(entry.alias("entry")).select("entry.*")
+    return table.select(entry.alias("entry")).select(F.lit(subject.name).alias("connector"), "entry.*")
 
 
 def _position_column(table: DataFrame, named: str, columns: TableColumns) -> tuple[str, bool]:

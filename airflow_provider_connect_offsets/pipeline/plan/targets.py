@@ -1,13 +1,14 @@
 """Find the offset that each partition gets, from its stored offset and the request.
 
-The functions add columns to one frame with a row per source partition::
+The functions add columns to one frame with a row for each source partition of each connector::
 
+    connector string
     partition, before string           canonical JSON; before is null if nothing is stored
     topic string, kafka_partition int  null if the family has none
     before_position long               the position that ``before`` means
     log_start, log_end, lookup_offset long   null if there is no such log
     retention_ms, expired_offset, expiring_offset long   as in ``log_bounds``
-    topic_exists, consumed boolean     whether the cluster has the topic, and whether the connector reads it
+    consumed boolean                   whether the connector reads the topic; null if unknown
     reset_position long                where auto.offset.reset starts without an offset; null if unknown
     here long                          the connector's position: before_position, else reset_position
     selected boolean                   whether the request selects this row
@@ -19,47 +20,56 @@ The functions add columns to one frame with a row per source partition::
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from airflow_provider_connect_offsets.offsets.families import MAX_LONG, OffsetReset
 from airflow_provider_connect_offsets.offsets.requests.request import PartitionSet, Request, To
-from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, Subject, matches_whole
+from airflow_provider_connect_offsets.pipeline.frames import PlanFrames, matches_whole
 from airflow_provider_connect_offsets.pipeline.plan import family_columns
+from airflow_provider_connect_offsets.pipeline.plan.subjects import Subjects, is_consumed
+
+_LOG_OF = ("connector", "topic", "kafka_partition")
 
 
-def target_rows(snapshot: PlanFrames, request: Request, subject: Subject) -> DataFrame:
-    """The rows of a request without a list: partitions with a stored offset, and those that the connector reads."""
-    known = stored_offsets(snapshot.offsets, subject).withColumn("known", F.expr("true"))
-    rows = with_logs(known, snapshot.bounds, subject).where(F.col("known") | F.col("consumed"))
-    return with_target(with_selection(rows, request, F.expr("true")), request, subject)
+def target_rows(snapshot: PlanFrames, request: Request, subjects: Subjects) -> DataFrame:
+    """The rows of a request without a list: partitions with a stored offset, and those that a connector reads."""
+    logs = logs_of(snapshot, subjects)
+    read = subjects.each(logs.select("topic", "kafka_partition")).where(is_consumed(subjects.kind)).select(*_LOG_OF)
+    rows = with_logs(stored_offsets(snapshot.offsets, subjects).join(read, [*_LOG_OF], "full"), logs, subjects)
+    return with_target(with_selection(rows, request, F.expr("true")), request, subjects)
 
 
-def listed_rows(snapshot: PlanFrames, request: Request, subject: Subject, listed: DataFrame) -> DataFrame:
-    """The rows of ``to=file`` and ``to=connector``: partitions with a stored offset, and those in the list."""
-    known = with_listed(stored_offsets(snapshot.offsets, subject), listed, subject)
-    rows = with_logs(known, snapshot.bounds, subject).where("partition is not null")
+def listed_rows(snapshot: PlanFrames, request: Request, subjects: Subjects, listed: DataFrame) -> DataFrame:
+    """The rows of a request with a list: partitions with a stored offset, and those in the list."""
+    known = with_listed(stored_offsets(snapshot.offsets, subjects), listed, subjects)
+    rows = with_logs(known, logs_of(snapshot, subjects), subjects)
     return with_selection(rows, request, F.col("times") > 0).withColumn("clamped", F.expr("false"))
 
 
-def stored_offsets(offsets: DataFrame, subject: Subject) -> DataFrame:
-    """Offsets of the connector in the snapshot: partition, before, topic, kafka_partition, before_position."""
-    return offsets.where((F.col("connector") == subject.name) & F.col("offset").isNotNull()).select(
-        "partition",
-        F.col("offset").alias("before"),
-        "topic",
-        "kafka_partition",
-        F.col("position").alias("before_position"),
+def stored_offsets(offsets: DataFrame, subjects: Subjects) -> DataFrame:
+    """Offsets in the snapshot: connector, partition, before, topic, kafka_partition, before_position."""
+    return (
+        subjects.of(offsets)
+        .where("offset is not null")
+        .select(
+            "connector",
+            "partition",
+            F.col("offset").alias("before"),
+            "topic",
+            "kafka_partition",
+            F.col("position").alias("before_position"),
+        )
     )
 
 
-def with_listed(stored: DataFrame, listed: DataFrame, subject: Subject) -> DataFrame:
+def with_listed(stored: DataFrame, listed: DataFrame, subjects: Subjects) -> DataFrame:
     """Add the entries of a list; of entries that contradict each other, one is taken.
 
     Args:
         stored: what ``stored_offsets`` returns
-        listed: partition, after
-        subject: the connector
+        listed: connector, partition, after
+        subjects: the connectors
 
     Returns:
         ``stored``, with rows for other partitions of the list, and after, after_position, problems, times, conflicting
@@ -67,12 +77,12 @@ def with_listed(stored: DataFrame, listed: DataFrame, subject: Subject) -> DataF
     # collect_set ignores null, and a removal must count as another offset.
     different = F.size(F.collect_set(F.coalesce("after", F.lit("null")))) > 1
     entries = (
-        listed.groupBy("partition")
+        listed.groupBy("connector", "partition")
         .agg(F.min("after").alias("after"), F.count("*").cast("int").alias("times"), different.alias("conflicting"))
-        .withColumn("entry", family_columns.position(subject)("partition", "after"))
+        .withColumn("entry", family_columns.position(subjects)("connector", "partition", "after"))
     )
     return (
-        stored.join(entries, "partition", "full")
+        stored.join(entries, ["connector", "partition"], "full")
         .withColumn("topic", F.coalesce("topic", "entry.topic"))
         .withColumn("kafka_partition", F.coalesce("kafka_partition", "entry.kafka_partition"))
         .withColumn("after_position", F.col("entry.position"))
@@ -81,36 +91,26 @@ def with_listed(stored: DataFrame, listed: DataFrame, subject: Subject) -> DataF
     )
 
 
-def with_logs(known: DataFrame, bounds: DataFrame, subject: Subject) -> DataFrame:
-    """Add the log's columns, and rows for all other partitions of the cluster; one join and one window."""
-    if not subject.family.has_positions:
-        bounds = bounds.limit(0)
-    logs = bounds.select(
+def logs_of(snapshot: PlanFrames, subjects: Subjects) -> DataFrame:
+    """The columns of the cluster's logs that a plan needs; no row if offsets are no positions."""
+    bounds = snapshot.bounds if subjects.kind.family.has_positions else snapshot.bounds.limit(0)
+    return bounds.select(
         *("topic", "kafka_partition", "log_start", "log_end", "lookup_offset"),
         *("retention_ms", "expired_offset", "expiring_offset"),
     )
-    per_topic = Window.partitionBy("topic")
+
+
+def with_logs(known: DataFrame, logs: DataFrame, subjects: Subjects) -> DataFrame:
+    """Add the log's columns, consumed, reset_position and here."""
     reset_position = {OffsetReset.EARLIEST: F.col("log_start"), OffsetReset.LATEST: F.col("log_end")}.get(
-        subject.family.offset_reset(subject.config), F.lit(None).cast("long")
+        subjects.kind.reset, F.lit(None).cast("long")
     )
     return (
-        known.join(logs, ["topic", "kafka_partition"], "full")
-        .withColumn("topic_exists", F.max(F.col("log_end").isNotNull()).over(per_topic))
-        .withColumn("consumed", is_consumed(subject))
+        subjects.with_patterns(known.join(logs, ["topic", "kafka_partition"], "left"))
+        .withColumn("consumed", is_consumed(subjects.kind))
         .withColumn("reset_position", reset_position)
         .withColumn("here", F.coalesce("before_position", "reset_position"))
     )
-
-
-def is_consumed(subject: Subject) -> Column:
-    """Whether the connector reads ``topic``, by its configuration; null if unknown."""
-    consumed, excluded = subject.family.consumed_topics(subject.config), subject.family.excluded_topics(subject.config)
-    if consumed is None:
-        return F.lit(None).cast("boolean")
-    read = matches_whole(F.col("topic"), consumed)
-    if not subject.family.lists_topics:
-        return F.when(read, F.expr("true"))
-    return read if excluded is None else read & ~matches_whole(F.col("topic"), excluded)
 
 
 def with_selection(rows: DataFrame, request: Request, eligible: Column) -> DataFrame:
@@ -130,7 +130,7 @@ def _in_ranges(partitions: PartitionSet) -> Column:
     return chosen
 
 
-def with_target(rows: DataFrame, request: Request, subject: Subject) -> DataFrame:
+def with_target(rows: DataFrame, request: Request, subjects: Subjects) -> DataFrame:
     """Add after, after_position, clamped and problems, and the partition if a row has only its log.
 
     A time after the last record means the log end. ``shift`` and times stop at the log start, as
@@ -139,7 +139,7 @@ def with_target(rows: DataFrame, request: Request, subject: Subject) -> DataFram
     requested = _requested_position(request)
     clampable = request.to.by_time or request.to is To.SHIFT
     too_low = F.coalesce(requested < F.col("log_start"), F.expr("false")) if clampable else F.expr("false")
-    target = family_columns.target(subject)("partition", "topic", "kafka_partition", "after_position")
+    target = family_columns.target(subjects)("connector", "partition", "topic", "kafka_partition", "after_position")
     return (
         rows.withColumn("clamped", too_low)
         .withColumn("after_position", F.when(F.col("clamped"), F.col("log_start")).otherwise(requested))

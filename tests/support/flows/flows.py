@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from airflow_provider_connect_offsets.connect.rest.endpoint import ConnectEndpoi
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.observe.snapshot import take_snapshot
+from airflow_provider_connect_offsets.observe.snapshot import take_snapshot, take_snapshots
 from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.operations.connector import direct, stepwise
@@ -26,6 +26,7 @@ from airflow_provider_connect_offsets.operations.connector.plans import read_pla
 from airflow_provider_connect_offsets.pipeline.plan import plan_job
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
+from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.layout import RunDirectory, journal_root, run_directory
 from airflow_provider_connect_offsets.workspace.outcome import Outcome
 from sandbox import Broker, Progress, Sandbox, wait_for, wait_until
@@ -88,6 +89,17 @@ class Changer:
             request = Request.parse(connector=connector, to=to, value=value, now=now, noun=clients.noun, **selection)
             take_snapshot(request, clients, run, cluster=self.cluster)
         return run, plan_job.run(self.spark, run)
+
+    def plan_fleet(self, connectors: Sequence[str], to: str) -> FleetDirectory:
+        """Snapshot and plan of many connectors."""
+        fleet = FleetDirectory(run_directory(self.workspace, dag_id="test", run_id=uuid4().hex).uri)
+        now = datetime.now(tz=UTC)
+        requests = [(fleet.member(name), Request.parse(connector=name, to=to, now=now)) for name in connectors]
+        with self.clients() as clients:
+            take_snapshots(requests, clients, cluster=self.cluster)
+        fleet.publish(connectors)
+        plan_job.run_all(self.spark, list(fleet.members().values()))
+        return fleet
 
     def apply(self, run: RunDirectory, *, name: str = "test/run") -> Outcome:
         """Apply the plan."""

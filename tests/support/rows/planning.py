@@ -226,7 +226,7 @@ class Planner:
             request,
             [Row(**{name: row[name] for name in Row._fields}) for row in rows],
             sorted(verdicts, key=lambda found: (found.rule, found.partition or "", found.message)),
-            planned.counts,
+            planned.counts[connector.name],
             OffsetPlan.of(request, (PlanRow(**{**row, "action": Action(row["action"])}) for row in rows)),
         )
 

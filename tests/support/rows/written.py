@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ from airflow_provider_connect_offsets.offsets.requests.request import Request
 from airflow_provider_connect_offsets.offsets.verdicts import Severity, Verdict
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.layout import OrphansDirectory, RunDirectory
 from airflow_provider_connect_offsets.workspace.outcome import MovedOffset, Outcome, Result
 from airflow_provider_connect_offsets.workspace.schemas import (
@@ -41,24 +42,7 @@ class Written:
 
     def snapshot(self, logs: Mapping[tuple[str, int], tuple[int, int]]) -> Written:
         """Write what the snapshot writes."""
-        row: dict[str, Any] = {
-            "connect_cluster": "cluster",
-            "connector": self.request.connector,
-            "connector_type": "source",
-            "connector_class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
-            "family": "mirror_source",
-            "state": "RUNNING",
-            "tasks": "[]",
-            "config": "{}",
-            "observed_at": datetime(2026, 1, 31, 11, 59, tzinfo=UTC),
-        }
-        bounds = [
-            {"kafka_cluster": "k", "topic": topic, "kafka_partition": number, "log_start": start, "log_end": end}
-            for (topic, number), (start, end) in logs.items()
-        ]
-        write_dataset(self.run.connectors, CONNECTORS, [row])
-        write_dataset(self.run.connector_offsets, CONNECTOR_OFFSETS, [])
-        write_dataset(self.run.log_bounds, LOG_BOUNDS, bounds)
+        write_snapshot(self.run, [self.request.connector], logs)
         return self
 
     def plan(
@@ -73,22 +57,27 @@ class Written:
         """Write what the plan job writes."""
         write_dataset(self.run.offset_plan, OFFSET_PLAN, [asdict(row) for row in rows])
         write_dataset(self.run.verdicts, VERDICTS, [asdict(verdict) for verdict in verdicts])
-        planned = replace(self, rows=tuple(rows))
-        actions = [row.action for row in rows]
+        return replace(self, rows=tuple(rows)).summary(verdicts, again=again, skipped=skipped, at=at)
+
+    def summary(
+        self, verdicts: Sequence[Verdict] = (), *, again: int = 0, skipped: int = 0, at: datetime = NOON
+    ) -> Written:
+        """Write what the plan job writes last."""
+        actions = [row.action for row in self.rows]
         files.write_json(
             self.run.summary,
             {
                 "connector": self.request.connector,
-                "partitions": len(rows),
+                "partitions": len(self.rows),
                 **{action.value: actions.count(action) for action in Action},
                 "records_again": again,
                 "records_skipped": skipped,
-                "digest": planned.digest,
+                "digest": self.digest,
                 "verdicts": {level.value: sum(one.severity is level for one in verdicts) for level in Severity},
                 "planned_at": at.isoformat(),
             },
         )
-        return planned
+        return self
 
     def outcome(self, result: Result, message: str = "What happened.", **fields: Any) -> Written:
         """Write what the change writes."""
@@ -117,12 +106,55 @@ def begin(directory: Path, request: Request | None = None) -> Written:
     return Written(run, requested)
 
 
+FLIGHTS = {("flights", 0): (0, 600), ("flights", 1): (0, 40)}
+
+
 def rewound(directory: Path) -> Written:
     """A plan that takes partition 0 of ``flights`` from 500 back to 120, and leaves partition 1 alone."""
-    row, kept = mirror_row(0, 500, 120), mirror_row(1, 40, 40)
-    warning = finding(Severity.WARNING, "`flow`, topic `flights`, partition 0: 380 records are delivered again.", row)
-    logs = {("flights", 0): (0, 600), ("flights", 1): (0, 40)}
-    return begin(directory).snapshot(logs).plan([row, kept], [warning], again=380)
+    rows, warning = _rewound("flow")
+    return begin(directory).snapshot(FLIGHTS).plan(rows, [warning], again=380)
+
+
+def rewound_fleet(directory: Path, names: Iterable[str], *, notes: Sequence[str] = ()) -> dict[str, Written]:
+    """The plan of ``rewound`` for each connector of a fleet."""
+    fleet = FleetDirectory(directory.as_uri())
+    plans = {name: _rewound(name) for name in names}
+    members = {name: Written(fleet.member(name), asking(name), rows) for name, (rows, _) in plans.items()}
+    write_snapshot(fleet, list(plans), FLIGHTS)
+    write_dataset(fleet.offset_plan, OFFSET_PLAN, [asdict(row) for rows, _ in plans.values() for row in rows])
+    write_dataset(fleet.verdicts, VERDICTS, [asdict(warning) for _, warning in plans.values()])
+    for name, member in members.items():
+        files.write_json(member.run.request, member.request.as_json())
+        member.summary([plans[name][1]], again=380)
+    fleet.publish(plans, notes=notes)
+    return members
+
+
+def _rewound(connector: str) -> tuple[list[PlanRow], Verdict]:
+    rows = [mirror_row(0, 500, 120, connector=connector), mirror_row(1, 40, 40, connector=connector)]
+    message = f"`{connector}`, topic `flights`, partition 0: 380 records are delivered again."
+    return rows, replace(finding(Severity.WARNING, message, rows[0]), connector=connector)
+
+
+def write_snapshot(run: RunDirectory, names: Sequence[str], logs: Mapping[tuple[str, int], tuple[int, int]]) -> None:
+    """Write the datasets of the snapshot of MirrorSources without offsets."""
+    row = {
+        "connect_cluster": "cluster",
+        "connector_type": "source",
+        "connector_class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
+        "family": "mirror_source",
+        "state": "RUNNING",
+        "tasks": "[]",
+        "config": "{}",
+        "observed_at": datetime(2026, 1, 31, 11, 59, tzinfo=UTC),
+    }
+    bounds = [
+        {"kafka_cluster": "k", "topic": topic, "kafka_partition": number, "log_start": start, "log_end": end}
+        for (topic, number), (start, end) in logs.items()
+    ]
+    write_dataset(run.connectors, CONNECTORS, [{**row, "connector": name} for name in names])
+    write_dataset(run.connector_offsets, CONNECTOR_OFFSETS, [])
+    write_dataset(run.log_bounds, LOG_BOUNDS, bounds)
 
 
 def asking(connector: str = "flow", *, to: str = "earliest", **words: str) -> Request:

@@ -28,7 +28,7 @@ from airflow_provider_connect_offsets.workspace.outcome import Result
 from airflow_provider_connect_offsets.workspace.readiness import ReadinessDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTORS
 from tests.support.rows.snapshots import changes_report
-from tests.support.rows.written import asking, begin, finding, mirror_row, orphaned, rewound
+from tests.support.rows.written import asking, begin, finding, mirror_row, orphaned, rewound_fleet
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 LONG = "a-connector-of-the-warehouse-for-orders-and-payments." + "eu-central-1." * 12
@@ -99,12 +99,11 @@ def change_report(path: Path) -> str:
 def fleet_report(path: Path) -> str:
     """Three connectors, one with a long name, one of them restored."""
     fleet = FleetDirectory(path.as_uri())
-    for name, result in ((LONG, Result.APPLIED), ("restored", Result.RESTORED), ("waiting", None)):
-        written = rewound(Path(fleet.member(name).uri.removeprefix("file://")))
-        if result is not None:
-            written.outcome(result, f"What became of {name}.")
+    members = rewound_fleet(path, [LONG, "restored", "waiting"])
+    members[LONG].outcome(Result.APPLIED, f"What became of {LONG}.")
+    members["restored"].outcome(Result.RESTORED, "What became of restored.")
+    for written in members.values():
         write_report(written.run)
-    fleet.publish([LONG, "restored", "waiting"])
     return write_fleet_report(fleet)
 
 

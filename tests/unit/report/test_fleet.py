@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
-from airflow_provider_connect_offsets.offsets.verdicts import Severity
+from airflow_provider_connect_offsets.offsets.verdicts import Severity, Verdict
 from airflow_provider_connect_offsets.report import (
     FleetChange,
     Pending,
@@ -16,25 +17,21 @@ from airflow_provider_connect_offsets.report import (
     fleet_table,
     write_fleet_report,
 )
+from airflow_provider_connect_offsets.workspace import files
+from airflow_provider_connect_offsets.workspace.datasets import write_dataset
 from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.outcome import Result
-from tests.support.rows.written import asking, begin, finding, mirror_row, rewound
+from airflow_provider_connect_offsets.workspace.schemas import VERDICTS
+from tests.support.rows.written import rewound_fleet
 
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> FleetDirectory:
     """Three connectors: one applied, one restored, one only planned."""
-    directory = FleetDirectory(tmp_path.as_uri())
-    for name, result in (("applied", Result.APPLIED), ("restored", Result.RESTORED), ("waiting", None)):
-        written = rewound(folder(directory, name))
-        if result is not None:
-            written.outcome(result, f"What became of {name}.")
-    directory.publish(["waiting", "restored", "applied"])
-    return directory
-
-
-def folder(fleet: FleetDirectory, name: str) -> Path:
-    return Path(fleet.member(name).uri.removeprefix("file://"))
+    members = rewound_fleet(tmp_path, ["waiting", "restored", "applied"])
+    for name, result in (("applied", Result.APPLIED), ("restored", Result.RESTORED)):
+        members[name].outcome(result, f"What became of {name}.")
+    return FleetDirectory(tmp_path.as_uri())
 
 
 def test_it_sums_up_and_has_one_digest(fleet: FleetDirectory) -> None:
@@ -88,12 +85,12 @@ def test_the_log_has_a_table(fleet: FleetDirectory) -> None:
 def test_errors_are_told_by_connector(tmp_path: Path) -> None:
     """The first error of each connector, or that it has no plan."""
     fleet = FleetDirectory(tmp_path.as_uri())
-    begin(folder(fleet, "bare"), asking("bare"))
-    row = mirror_row(0, 100, 60)
-    begin(folder(fleet, "wrong")).snapshot({}).plan([row], [finding(Severity.ERROR, "`flow`: no.", row)])
-    fleet.publish(["bare", "wrong"])
+    members = rewound_fleet(tmp_path, ["bare", "wrong", "sound"])
+    error = Verdict("rewind", Severity.ERROR, "wrong", None, "`wrong`: no.")
+    write_dataset(fleet.verdicts, VERDICTS, [asdict(error)])
+    files.remove_tree(members["bare"].run.summary)
 
-    assert FleetChange.read(fleet).errors() == {"bare": "'bare' has no plan.", "wrong": "`flow`: no."}
+    assert FleetChange.read(fleet).errors() == {"bare": "'bare' has no plan.", "wrong": "`wrong`: no."}
 
 
 def test_notes_are_in_question_and_page(fleet: FleetDirectory) -> None:

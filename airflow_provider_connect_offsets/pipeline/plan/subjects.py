@@ -1,0 +1,211 @@
+"""The connectors that a plan is about, read from dataset ``connectors``, and which of them can be planned together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_provider_connect_offsets.exceptions import DatasetError
+from airflow_provider_connect_offsets.offsets.families import (
+    ConnectorType,
+    DebeziumPostgres,
+    Family,
+    OffsetReset,
+    family_named,
+)
+from airflow_provider_connect_offsets.offsets.requests.request import Request, To
+from airflow_provider_connect_offsets.offsets.verdicts import Verdict
+from airflow_provider_connect_offsets.pipeline.frames import few_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The connector or consumer group whose offsets a plan changes, from its row in dataset ``connectors``.
+
+    Attributes:
+        name: the connector
+        type: source, sink or group
+        connector_class: Java class
+        family: the family of its offsets
+        config: its configuration, secrets masked
+        failed_tasks: how many of its tasks are FAILED
+        state: its state in the snapshot
+    """
+
+    name: str
+    type: ConnectorType
+    connector_class: str
+    family: Family
+    config: Mapping[str, str]
+    failed_tasks: int
+    state: str = ""
+
+    @property
+    def noun(self) -> str:
+        """What people call it: connector, or consumer group."""
+        return self.type.noun
+
+    @property
+    def reset(self) -> OffsetReset:
+        """Where its consumer starts without a stored offset."""
+        return self.family.offset_reset(self.config)
+
+    @property
+    def consumed_topics(self) -> str | None:
+        """A Java pattern for whole names of the topics that it reads; None if unknown."""
+        return self.family.consumed_topics(self.config)
+
+    @property
+    def excluded_topics(self) -> str | None:
+        """A Java pattern for whole names of topics that it never reads; None if there are none."""
+        return self.family.excluded_topics(self.config)
+
+    @property
+    def poll_may_hold_good_records(self) -> bool:
+        """Whether a task failed on a poll that may begin with records that are not the bad one."""
+        return self.failed_tasks > 0 and self.config.get("consumer.override.max.poll.records") != "1"
+
+    @property
+    def reads_slot(self) -> bool:
+        """Whether it reads a replication slot."""
+        return self.family.name == DebeziumPostgres.name
+
+
+def is_in_source(request: Request, subject: Subject) -> bool:
+    """Whether a request names a position in the log of the system that the connector reads."""
+    return request.to is To.OFFSET and subject.family.source_position is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """Connectors that one set of expressions plans: the same request, family and conditions of rules.
+
+    They differ in their names, the topics that they read, and what else their configurations say.
+    """
+
+    members: tuple[Subject, ...]
+
+    @property
+    def kind(self) -> Subject:
+        """Any of them, for what they have in common."""
+        return self.members[0]
+
+    @property
+    def names(self) -> list[str]:
+        """Their names."""
+        return [subject.name for subject in self.members]
+
+    def without(self, verdicts: Iterable[Verdict]) -> Subjects:
+        """Those that none of these verdicts is about."""
+        refused = {verdict.connector for verdict in verdicts}
+        return Subjects(tuple(one for one in self.members if one.name not in refused))
+
+    @property
+    def configs(self) -> dict[str, dict[str, str]]:
+        """Their configurations, by name."""
+        return {subject.name: dict(subject.config) for subject in self.members}
+
+    def of(self, frame: DataFrame) -> DataFrame:
+        """The rows of a dataset that are theirs, by its column ``connector``."""
+        return frame.where(F.col("connector").isin(self.names))
+
+    def each(self, frame: DataFrame) -> DataFrame:
+        """Repeat a frame for each of them, with the column ``connector`` and those that ``is_consumed`` needs."""
+        if len(self.members) == 1:
+            return self._with_literals(frame)
+        return frame.crossJoin(F.broadcast(self._patterns(frame.sparkSession)))
+
+    def with_patterns(self, frame: DataFrame) -> DataFrame:
+        """Add the columns that ``is_consumed`` needs to a frame with a column ``connector``."""
+        if len(self.members) == 1:
+            return self._with_literals(frame)
+        return frame.join(F.broadcast(self._patterns(frame.sparkSession)), "connector", "left")
+
+    def _with_literals(self, frame: DataFrame) -> DataFrame:
+        """The columns of the only one, as literals, which Spark's optimizer knows."""
+        patterns = {"reads": self.kind.consumed_topics, "never_reads": self.kind.excluded_topics}
+        literals = {name: F.lit(_whole(pattern)).cast("string") for name, pattern in patterns.items()}
+        return frame.withColumns({"connector": F.lit(self.kind.name), **literals})
+
+    def _patterns(self, spark: SparkSession) -> DataFrame:
+        rows = [(one.name, _whole(one.consumed_topics), _whole(one.excluded_topics)) for one in self.members]
+        return few_rows(spark, rows, "connector string, reads string, never_reads string")
+
+
+def is_consumed(kind: Subject) -> Column:
+    """Whether a connector reads ``topic``, by its configuration; null if unknown.
+
+    Args:
+        kind: one of the connectors; the frame has the columns that ``Subjects.each`` adds
+    """
+    reads = F.rlike(F.col("topic"), F.col("reads"))
+    if not kind.family.lists_topics:
+        return F.when(reads, F.expr("true"))
+    return reads & ~F.coalesce(F.rlike(F.col("topic"), F.col("never_reads")), F.expr("false"))
+
+
+def read_subjects(connectors: DataFrame, names: Iterable[str]) -> dict[str, Subject]:
+    """Read the rows of connectors by name.
+
+    Raises:
+        DatasetError: one of them has no row
+    """
+    requested = list(names)
+    rows = connectors.where(F.col("connector").isin(requested)).collect()  # a row for each connector
+    subjects = {
+        row["connector"]: Subject(
+            name=row["connector"],
+            type=ConnectorType(row["connector_type"]),
+            connector_class=row["connector_class"],
+            family=family_named(row["family"]),
+            config=json.loads(row["config"]),
+            failed_tasks=sum(1 for task in json.loads(row["tasks"]) if task["state"] == "FAILED"),
+            state=row["state"],
+        )
+        for row in rows
+    }
+    for name in requested:
+        if name not in subjects:
+            raise DatasetError(f"the snapshot holds no connector {name!r}")
+    return subjects
+
+
+def together(requests: Iterable[Request], subjects: Mapping[str, Subject]) -> Iterator[tuple[Request, Subjects]]:
+    """Yield the connectors that can be planned together, each with a request that serves for all of them."""
+    groups: dict[Hashable, tuple[Request, list[Subject]]] = {}
+    for request in requests:
+        subject = subjects[request.connector]
+        groups.setdefault(_likeness(request, subject), (request, []))[1].append(subject)
+    for request, alike in groups.values():
+        yield request, Subjects(tuple(alike))
+
+
+def _likeness(request: Request, subject: Subject) -> Hashable:
+    """Equal for connectors that can be planned together."""
+    return (
+        replace(request, connector=subject.name if _is_by_itself(request, subject) else ""),
+        subject.type,
+        subject.family.name,
+        subject.reset,
+        subject.consumed_topics is None,
+        subject.poll_may_hold_good_records,
+    )
+
+
+def _is_by_itself(request: Request, subject: Subject) -> bool:
+    """Whether expressions depend on this one connector: those of a list of its own, a database's log or a slot."""
+    table = request.to is To.FILE and request.columns is None and not is_json(request.reference or "")
+    return (request.to.by_list and not table) or is_in_source(request, subject) or subject.reads_slot
+
+
+def is_json(uri: str) -> bool:
+    """Whether a file is JSON, or a table of JSON lines, by its name."""
+    return uri.rstrip("/").lower().endswith((".json", ".jsonl"))
+
+
+def _whole(pattern: str | None) -> str | None:
+    return None if pattern is None else f"^(?:{pattern})$"

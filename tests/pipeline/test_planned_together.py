@@ -1,0 +1,145 @@
+"""Plans of many connectors at once are those of each alone, and cost Spark few queries more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_connect_offsets.offsets.families import ConnectorType
+from airflow_provider_connect_offsets.offsets.requests.request import Request
+from airflow_provider_connect_offsets.pipeline.plan import plan_job
+from airflow_provider_connect_offsets.pipeline.plan.plan import Planned, plan, plans
+from airflow_provider_connect_offsets.workspace import schemas
+from airflow_provider_connect_offsets.workspace.datasets import read_dataset, write_dataset
+from airflow_provider_connect_offsets.workspace.files import read_json, write_json
+from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
+from tests.support.rows.planning import NOW, Connector, Log, Planner, at_sink, mirror, read, sink, source
+
+LOGS = {(topic, number): Log(10, 100, lookup=50) for topic in ("orders", "payments") for number in (0, 1)}
+DATABASE = source("io.debezium.connector.postgresql.PostgresConnector", ({"server": "a"}, {"lsn": 7}), name="database")
+FILES = source("FileStreamSource", ({"filename": "f"}, {"position": 7}), name="files")
+# Sinks of other topics, positions and settings; families that differ in all that rules look at.
+FLEET = [
+    sink({("orders", 0): 40, ("orders", 1): 90}, name="orders"),
+    sink({("payments", 0): 40, ("gone", 0): 5}, name="payments", topics="payments"),
+    sink({("orders", 0): 100}, name="any", topics_regex="(or|pay).*"),
+    sink({("orders", 1): 60}, name="latest", consumer_override_auto_offset_reset="latest"),
+    sink({("orders", 1): 60}, name="failed", failed=True),
+    sink({}, name="ordres", topics="ordres"),
+    mirror({("orders", 0): 60, ("orders", 1): 20}, name="flow"),
+    mirror({("payments", 0): 60}, name="other", topics="payments", source_cluster_alias="elsewhere"),
+    FILES,
+    DATABASE,
+    Connector("group", ConnectorType.GROUP, "", {}, {("orders", 0): 30}, state="STOPPED"),
+]
+
+
+def found(planned: Sequence[Planned], name: str) -> tuple[list[Any], list[Any], Any]:
+    """Rows, verdicts and counts of one connector."""
+    (its,) = [one for one in planned if name in one.counts]
+    frames = (its.rows, its.verdicts)
+    rows, verdicts = (sorted(map(str, frame.where(frame.connector == name).collect())) for frame in frames)
+    return rows, verdicts, its.counts[name]
+
+
+@pytest.mark.parametrize(
+    ("compared", "asked"),
+    [
+        (("orders", "payments", "any", "flow", "files"), {"to": "offset", "value": "101"}),
+        (("orders", "latest", "group", "ordres"), {"to": "shift", "value": "-15", "topics": "or.*"}),
+        (("orders", "failed"), {"to": "skip"}),
+        (("payments", "other", "files", "database"), {"to": "clear", "partitions": "0-7"}),
+        (("orders", "any"), {"to": "latest", "topics": "oders"}),
+    ],
+    ids=lambda value: value.get("to") if isinstance(value, dict) else "",
+)
+def test_each_plan_is_that_of_the_connector_alone(
+    planner: Planner, compared: Sequence[str], asked: Mapping[str, str]
+) -> None:
+    """Whatever they have in common with the others: rows, verdicts with their words, counts and digest."""
+    snapshot = planner.snapshot(FLEET, LOGS)
+    requests = {one.name: Request.parse(connector=one.name, now=NOW, noun=one.type.noun, **asked) for one in FLEET}
+
+    together = list(plans(planner.spark, snapshot, list(requests.values())))
+
+    assert len(together) < len(requests)
+    assert sorted(name for one in together for name in one.counts) == sorted(requests)
+    for name in compared:
+        assert found(together, name) == found([plan(planner.spark, snapshot, requests[name])], name)
+
+
+def test_one_table_for_all(planner: Planner, tmp_path: Path) -> None:
+    """A file with the column connector has the offsets of each; those that it lacks are refused by name."""
+    uri = f"{tmp_path.as_uri()}/offsets"
+    rows = [
+        ("orders", at_sink(0), read(20)),
+        ("payments", at_sink(1, "payments"), read(30)),
+        ("orders", "no map", None),
+    ]
+    planner.spark.createDataFrame(rows, "connector string, partition string, offset string").write.parquet(uri)
+    snapshot = planner.snapshot(FLEET, LOGS)
+    requests = [
+        Request.parse(connector=name, now=NOW, to="file", value=uri) for name in ("orders", "payments", "any", "flow")
+    ]
+
+    together = list(plans(planner.spark, snapshot, requests))
+
+    assert [sorted(one.counts) for one in together] == [["any", "orders", "payments"], ["flow"]]
+    for request in requests:
+        alone = plan(planner.spark, snapshot, request)
+        assert found(together, request.connector) == found([alone], request.connector)
+    rows_of_payments, _, counts = found(together, "payments")
+    assert (counts.set, len(rows_of_payments)) == (1, 3)
+    _, refused, _ = found(together, "any")
+    assert len(refused) == 1
+    assert f"`any`: the file {uri} holds no offsets of this connector." in refused[0]
+    assert any("an entry of the list: " in verdict for verdict in found(together, "orders")[1])
+
+
+def test_a_file_without_connectors_is_for_each(planner: Planner, tmp_path: Path) -> None:
+    """The same positions for every connector of a fleet."""
+    path = tmp_path / "offsets.csv"
+    path.write_text("topic,partition,position\norders,0,33\n")
+    requests = [
+        Request.parse(connector=name, now=NOW, to="file", value=path.as_uri()) for name in ("orders", "any", "failed")
+    ]
+
+    for request in requests:
+        together = list(plans(planner.spark, planner.snapshot(FLEET, LOGS), requests))
+        rows, _, counts = found(together, request.connector)
+        assert counts.set == 1
+        assert any("after_position=33" in row for row in rows)
+
+
+def test_a_fleet_of_many_kinds_is_one_dataset(planner: Planner, tmp_path: Path) -> None:
+    """More groups than are written at a time: nothing is lost, and each connector has its own summary."""
+    fleet = FleetDirectory(tmp_path.as_uri())
+    databases = [
+        source(DATABASE.java_class, ({"server": f"s{number}"}, {"lsn": number}), name=f"db{number:02}")
+        for number in range(18)
+    ]
+    listed = [*databases, FLEET[0]]
+    for one in listed:
+        request = Request.parse(connector=one.name, now=NOW, to="clear")
+        write_json(fleet.member(one.name).request, request.as_json())
+    write_dataset(fleet.connectors, schemas.CONNECTORS, [one.row() for one in listed])
+    write_dataset(
+        fleet.connector_offsets, schemas.CONNECTOR_OFFSETS, [row for one in listed for row in one.offset_rows()]
+    )
+    write_dataset(fleet.log_bounds, schemas.LOG_BOUNDS, [])
+    fleet.publish(one.name for one in listed)
+
+    plan_job.JOB.run(planner.spark, [fleet.uri])
+
+    planned = read_dataset(fleet.offset_plan, schemas.OFFSET_PLAN)
+    assert sorted(row["connector"] for row in planned) == sorted([*(one.name for one in databases), "orders", "orders"])
+    summaries = {name: read_json(run.summary) for name, run in fleet.members().items()}
+    assert {name: (one["connector"], one["clear"]) for name, one in summaries.items()} == {
+        one.name: (one.name, 2 if one.name == "orders" else 1) for one in listed
+    }
+    verdicts = read_dataset(fleet.verdicts, schemas.VERDICTS, connector=("db07",))
+    assert {row["connector"] for row in verdicts} == {"db07"}
+    assert summaries["db07"]["verdicts"]["warning"] == sum(row["severity"] == "warning" for row in verdicts)
