@@ -11,6 +11,7 @@ from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError
 from airflow_provider_connect_offsets.operations.snapshot_restore import StoredSnapshot, read_snapshot
 from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.datasets import write_dataset
+from airflow_provider_connect_offsets.workspace.fleet import FleetDirectory
 from airflow_provider_connect_offsets.workspace.schemas import CONNECTOR_OFFSETS, CONNECTORS
 from airflow_provider_connect_offsets.workspace.snapshots import (
     FORMAT,
@@ -63,6 +64,11 @@ def test_a_kept_snapshot_its_run_and_a_run_of_a_change(snapshot: SnapshotDirecto
 
     files.remove_tree(snapshot.record)
     files.write_json(snapshot.request, {})  # as the run of a change has one
+
+    assert read(snapshot.uri).unread == ()
+
+    files.remove_tree(snapshot.request)
+    FleetDirectory(snapshot.uri).publish(["a"])  # as the run of a fleet has one
 
     assert read(snapshot.uri).unread == ()
 

@@ -60,6 +60,17 @@ def test_what_is_written_is_read(schema: schemas.Schema, tmp_path: Path) -> None
         assert read_dataset(uri, schema) == rows
 
 
+def test_only_rows_with_the_values_are_read(tmp_path: Path) -> None:
+    """In order; a value that no row has is no error."""
+    uri = str(tmp_path / "d")
+    rows = [{**full_row(schemas.VERDICTS), "connector": name, "rule": rule} for name, rule in ("ax", "bx", "ay", "cx")]
+    write_dataset(uri, schemas.VERDICTS, rows)
+
+    assert read_dataset(uri, schemas.VERDICTS, connector=("a", "c")) == [rows[0], rows[2], rows[3]]
+    assert read_dataset(uri, schemas.VERDICTS, connector=("a",), rule=("y",)) == [rows[2]]
+    assert read_dataset(uri, schemas.VERDICTS, connector=("ä",)) == []
+
+
 def test_an_empty_dataset_is_one(tmp_path: Path) -> None:
     """A dataset may have no rows."""
     assert write_dataset(str(tmp_path / "d"), schemas.VERDICTS, []) == 0

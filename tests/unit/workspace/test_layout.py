@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from posixpath import normpath
 
@@ -13,6 +14,7 @@ from airflow_provider_connect_offsets.workspace import files
 from airflow_provider_connect_offsets.workspace.layout import (
     MemberPath,
     RunDirectory,
+    SharedPath,
     journal_root,
     rewinds_root,
     run_directory,
@@ -97,7 +99,11 @@ def test_run_directory() -> None:
     assert run.offset_plan == f"s3://bucket/offsets/change/{segment}/offset_plan"
     assert part.uri == f"s3://bucket/offsets/change/{segment}/{unique_segment('flow a')}"
     attributes = {name: value for kind in RunDirectory.__mro__ for name, value in vars(kind).items()}
-    uris = [getattr(run, name) for name, value in attributes.items() if isinstance(value, MemberPath)]
+    uris = [getattr(run, name) for name, value in attributes.items() if isinstance(value, MemberPath | SharedPath)]
     assert len(set(uris)) == len(uris) == 10
     assert all(uri.startswith(run.uri + "/") for uri in uris)
+    shared = [getattr(replace(run, shared="s3://fleet"), n) for n, v in attributes.items() if isinstance(v, SharedPath)]
+    assert all(uri.startswith("s3://fleet/") for uri in shared)
+    assert run.of("orders") == {}
+    assert replace(run, shared="s3://fleet").of("orders") == {"connector": ("orders",)}
     assert journal_root("s3://bucket/offsets") == "s3://bucket/offsets/_journal"
