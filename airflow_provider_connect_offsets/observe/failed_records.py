@@ -14,9 +14,10 @@ from enum import StrEnum
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
+from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.record_reader import FullRecord, RecordReader
 from airflow_provider_connect_offsets.kafka.spans import Span
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Logs
+from airflow_provider_connect_offsets.observe.clients import Clients, Logs
 from airflow_provider_connect_offsets.observe.waiting import consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.conversion import Converters, is_of_json, is_of_one_record
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, TopicPartition
@@ -47,7 +48,7 @@ class FailedSink:
     info: ConnectorInfo
     status: ConnectorStatus
     positions: Mapping[TopicPartition, int | None]
-    bounds: Mapping[TopicPartition, Bounds]
+    bounds: Mapping[TopicPartition, LogBounds]
 
     @property
     def name(self) -> str:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import tenacity
 
 from airflow_provider_connect_offsets.exceptions import AccessDenied, Drift, StoreError, Unreachable
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients
+from airflow_provider_connect_offsets.kafka.logs import LogBounds
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import existing, first_few
 from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, TopicPartition
@@ -57,7 +58,7 @@ class OutOfLog:
 
     where: TopicPartition
     position: int
-    log: Bounds | None
+    log: LogBounds | None
 
     def __str__(self) -> str:
         partition = f"topic {self.where.topic!r}, partition {self.where.partition}"
@@ -150,13 +151,13 @@ def _position(family: Family, offset: str | None) -> int | None:
 
 
 def _out_of_log(
-    positions: Mapping[TopicPartition, int | None], bounds: Mapping[TopicPartition, Bounds]
+    positions: Mapping[TopicPartition, int | None], bounds: Mapping[TopicPartition, LogBounds]
 ) -> list[OutOfLog]:
     compared = [OutOfLog(where, at, bounds.get(where)) for where, at in positions.items() if at is not None]
     return [one for one in compared if one.log is None or not one.log.log_start <= one.position <= one.log.log_end]
 
 
-def _bounds(clients: Clients, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Bounds] | None:
+def _bounds(clients: Clients, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, LogBounds] | None:
     """Return the bounds of the partitions that exist; None without logs.
 
     Waits for brokers that do not answer as long as a change waits for its workers.
@@ -168,7 +169,7 @@ def _bounds(clients: Clients, partitions: Iterable[TopicPartition]) -> Mapping[T
         log.warning("Without kafka_conn_id the positions can't be compared with the logs: records may be gone.")
         return None
 
-    def read() -> Mapping[TopicPartition, Bounds]:
+    def read() -> Mapping[TopicPartition, LogBounds]:
         try:
             return logs.bounds(requested)
         except (Unreachable, AccessDenied):

@@ -21,8 +21,9 @@ from airflow_provider_connect_offsets.exceptions import (
     Unreachable,
     UnreadablePattern,
 )
+from airflow_provider_connect_offsets.kafka.logs import LogBounds, Retention
 from airflow_provider_connect_offsets.observe import slots
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Logs, Origin, Retained
+from airflow_provider_connect_offsets.observe.clients import Clients, Logs, Origin
 from airflow_provider_connect_offsets.observe.partitions import partitions_of
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
@@ -169,7 +170,7 @@ def _position(observed: ObservedConnector, entry: Entry) -> int | None:
         return None
 
 
-def _bounds_of(request: Request, observed: ObservedConnector, logs: Logs | None) -> Mapping[TopicPartition, Bounds]:
+def _bounds_of(request: Request, observed: ObservedConnector, logs: Logs | None) -> Mapping[TopicPartition, LogBounds]:
     """Look up the bounds of all topics: the plan distinguishes missing topics from topics that are not read."""
     if logs is None:
         raise InvalidRequest(
@@ -189,8 +190,8 @@ def _bounds_of(request: Request, observed: ObservedConnector, logs: Logs | None)
 
 
 def _retention_of(
-    request: Request, observed: ObservedConnector, logs: Logs, bounds: Mapping[TopicPartition, Bounds], now: datetime
-) -> Mapping[TopicPartition, Retained]:
+    request: Request, observed: ObservedConnector, logs: Logs, bounds: Mapping[TopicPartition, LogBounds], now: datetime
+) -> Mapping[TopicPartition, Retention]:
     """Look up the retention of the logs that the change may concern; empty if the brokers refuse."""
     requested = bounds
     try:
@@ -219,11 +220,11 @@ def stored_topics(observed: ObservedConnector) -> set[str]:
 
 
 def bounds_rows(
-    bounds: Mapping[TopicPartition, Bounds],
+    bounds: Mapping[TopicPartition, LogBounds],
     cluster: str,
     *,
     moment: datetime | None = None,
-    retention: Mapping[TopicPartition, Retained] | None = None,
+    retention: Mapping[TopicPartition, Retention] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the dataset ``log_bounds``.
 

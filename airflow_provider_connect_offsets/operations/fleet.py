@@ -16,9 +16,10 @@ from airflow_provider_connect_offsets.exceptions import (
     StoreError,
     UnknownConnector,
 )
+from airflow_provider_connect_offsets.kafka.logs import LogBounds, Retention
 from airflow_provider_connect_offsets.kafka.remaining import Remaining
 from airflow_provider_connect_offsets.kafka.spans import Isolation
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, Logs, Retained
+from airflow_provider_connect_offsets.observe.clients import Clients, Logs
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.snapshot import take_snapshot
 from airflow_provider_connect_offsets.offsets.families import ConnectorType, TopicPartition
@@ -94,7 +95,7 @@ class _ObservedOnce:
     servers: str
     _cluster: str | None = None
     _topics: Mapping[str, int] | None = None
-    _bounds: dict[tuple[frozenset[TopicPartition], datetime | None], Mapping[TopicPartition, Bounds]] = field(
+    _bounds: dict[tuple[frozenset[TopicPartition], datetime | None], Mapping[TopicPartition, LogBounds]] = field(
         default_factory=dict
     )
 
@@ -110,7 +111,7 @@ class _ObservedOnce:
 
     def bounds(
         self, partitions: Iterable[TopicPartition], *, moment: datetime | None = None
-    ) -> Mapping[TopicPartition, Bounds]:
+    ) -> Mapping[TopicPartition, LogBounds]:
         requested = frozenset(partitions), moment
         if requested not in self._bounds:
             self._bounds[requested] = self.logs.bounds(requested[0], moment=moment)
@@ -118,7 +119,7 @@ class _ObservedOnce:
 
     def retention(
         self, bounds: Mapping[TopicPartition, Any], *, now: datetime, soon: timedelta
-    ) -> Mapping[TopicPartition, Retained]:
+    ) -> Mapping[TopicPartition, Retention]:
         return self.logs.retention(bounds, now=now, soon=soon)
 
     def first_remaining(

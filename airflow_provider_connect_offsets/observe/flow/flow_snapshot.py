@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput, InvalidRequest, Rejected, UnknownConnector
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients, FlowCluster
+from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
+from airflow_provider_connect_offsets.kafka.logs import LogBounds
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.partitions import partitions_of
 from airflow_provider_connect_offsets.observe.snapshot import bounds_rows, take_snapshot
 from airflow_provider_connect_offsets.observe.stored_records import stored_rows
@@ -103,7 +105,7 @@ def keep_records(reset: FlowReset, clients: Clients, run: ResetDirectory) -> Non
     write_dataset(run.checkpoint_records, STORED_RECORDS, stored_rows(topic, of_checkpoints))
 
 
-def remote_bounds(target: FlowCluster, flow: Flow, topics: set[str]) -> dict[TopicPartition, Bounds]:
+def remote_bounds(target: KafkaCluster, flow: Flow, topics: set[str]) -> dict[TopicPartition, LogBounds]:
     """Look up the bounds of the existing remote topics of these source topics; raises store errors."""
     return dict(target.bounds(partitions_of(target.topics(), set(map(flow.target_topic, topics)))))
 
@@ -116,7 +118,7 @@ def _shares(clients: Clients, name: str, flow: Flow) -> bool:
     return info.family.name in {MirrorSource.name, MirrorCheckpoint.name} and shares_syncs(flow, info.config)
 
 
-def _refuse_missing(topic: OwnTopic, cluster: FlowCluster) -> None:
+def _refuse_missing(topic: OwnTopic, cluster: KafkaCluster) -> None:
     if not cluster.partitions(topic.topic):
         raise InvalidInput(
             f"Nothing was read or changed. The flow's topic {topic.topic!r} does not exist in the cluster of "

@@ -40,8 +40,7 @@ def kept_mappings(root: str, clusters: Clusters, remote_partitions: Iterable[Rem
     """
     by_source = {one.where: one for one in remote_partitions}
     names = {one.where.topic: one.target_topic for one in by_source.values()}
-    source = None if clusters.source is None else clusters.source.logs
-    ids = TopicIds.observed(names, source, clusters.target.logs)
+    ids = TopicIds.observed(names, clusters.source, clusters.target)
     mappings = _of_resets(root, by_source, ids) if files.list_names(root) else {}
     return _proved(clusters, by_source.values(), mappings)
 

@@ -158,7 +158,7 @@ def stored_of_topic(
     Raises:
         StoreError: The cluster does not answer, or refuses.
     """
-    if name not in cluster.logs.topics():
+    if name not in cluster.topics():
         log.warning("There is no topic %r: nothing of this flow has been written to it yet.", name)
         return
     with cluster.topic(name) as topic:

@@ -147,8 +147,7 @@ def remote_partitions_of(
     if clusters.source is None:
         return []
     # The configured topics are looked up in the source, even if ``clients.logs`` is another cluster.
-    clients = replace(clients, logs=clusters.source.logs)
-    observed = replicated(clients, info, clusters.source.logs, selects=lambda topic: topic in topics)
+    observed = replicated(replace(clients, logs=clusters.source), info, selects=lambda topic: topic in topics)
     return remote_partitions_replicated(info, clusters, observed)
 
 
@@ -163,12 +162,12 @@ def remote_partitions_replicated(
         return []
     flow = Flow.of(info.config)
     names = {where: TopicPartition(flow.target_topic(where.topic), where.partition) for where in observed}
-    present = existing(clusters.target.logs, names.values())
-    of_target = clusters.target.logs.bounds(present)
-    target_configs = clusters.target.logs.configs({where.topic for where in present})
-    source_configs = clusters.source.logs.configs({where.topic for where in names})
+    present = existing(clusters.target, names.values())
+    of_target = clusters.target.bounds(present)
+    target_configs = clusters.target.configs({where.topic for where in present})
+    source_configs = clusters.source.configs({where.topic for where in names})
     absent = {where: observed[where].bounds.log_start for where, copy in names.items() if copy not in of_target}
-    unread = clusters.source.logs.first_remaining(absent, isolation=isolation_of(info.config)) if absent else {}
+    unread = clusters.source.first_remaining(absent, isolation=isolation_of(info.config)) if absent else {}
     transformed = bool((info.config.get("transforms") or "").strip())
     return [
         RemotePartition(
@@ -192,11 +191,11 @@ def remote_partitions_without_source(flow: Flow, target: KafkaCluster) -> list[R
 
     Raises store errors.
     """
-    counts = target.logs.topics()
+    counts = target.topics()
     named = {name: flow.source_topic(name) for name in counts if not flow.is_internal(name)}
     of_flow = {name: source for name, source in named.items() if source and not flow.is_internal(source)}
-    bounds = target.logs.bounds(partitions_of(counts, of_flow))
-    configs = target.logs.configs(of_flow)
+    bounds = target.bounds(partitions_of(counts, of_flow))
+    configs = target.configs(of_flow)
     return [
         RemotePartition(
             TopicPartition(of_flow[where.topic], where.partition),

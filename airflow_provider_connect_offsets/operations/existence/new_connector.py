@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, State
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
-from airflow_provider_connect_offsets.observe.clients import Bounds, Clients
+from airflow_provider_connect_offsets.kafka.logs import LogBounds
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.waiting import consumed_partitions, consumes
 from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import MirrorSource, OffsetReset, TopicPartition
@@ -64,7 +65,7 @@ def log_offsets(name: str, config: Mapping[str, str], start_at: StartAt, clients
     return Offsets.of(_entries(info, start_at, clients.logs.bounds(partitions)))
 
 
-def _entries(info: ConnectorInfo, start_at: StartAt, bounds: Mapping[TopicPartition, Bounds]) -> Iterator[Entry]:
+def _entries(info: ConnectorInfo, start_at: StartAt, bounds: Mapping[TopicPartition, LogBounds]) -> Iterator[Entry]:
     reset = info.family.offset_reset(info.config)
     for where, log in sorted(bounds.items()):
         partition = info.family.partition_of(where, info.config)

@@ -141,7 +141,7 @@ def came_late(directory: FailoverDirectory, source: KafkaCluster | None) -> str:
         return ""
     rows = read_dataset(directory.mirror_partitions, MIRROR_PARTITIONS)
     ends = {partition_of(row): row["source_end"] for row in rows if row["source_end"] is not None}
-    bounds = source.logs.bounds(ends)
+    bounds = source.bounds(ends)
     late = {where: bounds[where].log_end - ends[where] for where in sorted(ends)}
     named = [f"{count:,} in {partition_text(where)}" for where, count in late.items() if count > 0]
     if not named:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from airflow_provider_connect_offsets.exceptions import NotApplied
-from airflow_provider_connect_offsets.kafka.mirror_cluster import CleanupPolicy
-from airflow_provider_connect_offsets.observe.clients import Clients, FlowCluster
+from airflow_provider_connect_offsets.kafka.cluster import CleanupPolicy, KafkaCluster
+from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.flow import Side
 from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.flow_reset import OwnTopic
@@ -118,7 +118,7 @@ class EmptyTopics(Stage):
         return ", ".join(repr(one.topic) for one in self._topics)
 
     @property
-    def _clusters(self) -> Mapping[Side, FlowCluster]:
+    def _clusters(self) -> Mapping[Side, KafkaCluster]:
         return self._clients.clusters
 
     def _observed(self, side: Side, topic: str) -> ObservedTopic:
