@@ -15,7 +15,16 @@ from airflow_provider_connect_offsets.operations.connector.stepwise import refus
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
 from airflow_provider_connect_offsets.operations.stages.captured import Alteration, alteration_in
 from airflow_provider_connect_offsets.operations.stages.offset_stages import AlterOffsets
-from airflow_provider_connect_offsets.saga import AsItIs, Captures, Executor, Journal, JsonMap, Owner, Settled, Toward
+from airflow_provider_connect_offsets.saga import (
+    Captures,
+    Executor,
+    Explanation,
+    Journal,
+    JsonMap,
+    Owner,
+    Settled,
+    Toward,
+)
 
 
 def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) -> Alteration:
@@ -83,7 +92,7 @@ def _changed(clients: Clients, journal: Journal, owner: Owner, stage: AlterOffse
     return Alteration.from_json(settled.record.captures[stage.name])
 
 
-class _Explained(AsItIs):
+class _Explained(Explanation):
     """Returns the store's error, unless the journal failed after the offsets were written."""
 
     def undone(self, error: Exception, settled: Settled) -> Exception:
@@ -105,13 +114,11 @@ class WriteOffsets(AlterOffsets):
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Capture all offsets."""
-        del earlier
         prior = self._clients.offsets.read_offsets(self.subject)
         return Alteration(State.STOPPED, prior, self.changes(prior)).as_json()
 
     def changes(self, prior: Offsets) -> Offsets:
         """Return what is written over ``prior``."""
-        del prior
         return self._changes
 
 

@@ -25,8 +25,8 @@ from airflow_provider_connect_offsets.operations.stages.replay_stages import (
     StopClone,
 )
 from airflow_provider_connect_offsets.saga import (
-    AsItIs,
     Executor,
+    Explanation,
     Journal,
     Owner,
     SagaRecord,
@@ -195,7 +195,7 @@ def outcome(  # noqa: PLR0913 - each has its own meaning
     )
 
 
-class _Replayed(AsItIs):
+class _Replayed(Explanation):
     """Says what is left of the clone, and what was delivered."""
 
     def __init__(self, plan: ReplayPlan) -> None:
@@ -213,7 +213,6 @@ class _Replayed(AsItIs):
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the failure, with the error that it follows and what is left to do."""
-        del record
         return type(failure)(
             f"{self._request.connector!r}: the interval {self._request.interval} was not delivered whole. {error} The "
             f"clone {self._request.clone!r} could not be removed: {failure} Run the task again, which removes it."
@@ -221,7 +220,6 @@ class _Replayed(AsItIs):
 
     def unresumed(self, error: ConnectOffsetsError, record: SagaRecord) -> ConnectOffsetsError:
         """Return the error: the interval is delivered, and the clone is left."""
-        del record
         return type(error)(
             f"{error} The clone {self._request.clone!r} may be left. Run the task again, which goes on from there."
         )

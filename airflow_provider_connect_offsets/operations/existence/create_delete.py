@@ -30,7 +30,7 @@ from airflow_provider_connect_offsets.operations.stages.existence_stages import 
 )
 from airflow_provider_connect_offsets.operations.stages.explained import ConnectorExplained
 from airflow_provider_connect_offsets.saga.executor import Executor, Toward
-from airflow_provider_connect_offsets.saga.explanation import AsItIs, Settled
+from airflow_provider_connect_offsets.saga.explanation import Explanation, Settled
 from airflow_provider_connect_offsets.saga.journal import Journal
 from airflow_provider_connect_offsets.saga.lease import Owner
 from airflow_provider_connect_offsets.saga.record import SagaRecord, SagaState
@@ -148,7 +148,6 @@ class StartConnector(ResumeConnector):
 
     def capture(self, earlier: Captures) -> JsonMap:
         """Return the state that it is to have; how many tasks it will have is unknown."""
-        del earlier
         return PriorState(self._state, 0).as_json()
 
     def do(self, captured: JsonMap) -> Done:
@@ -162,13 +161,12 @@ class StartConnector(ResumeConnector):
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Stop it; raises :class:`NotStopped` and other store errors."""
-        del captured, undoing
         with suppress(UnknownConnector):
             steps.stop(self._clients, self.subject)
         return ""
 
 
-class _Created(AsItIs):
+class _Created(Explanation):
     """Says that nothing is left of a connector that could not be created."""
 
     def __init__(self, connector: str, registry: ConnectorRegistry) -> None:
@@ -183,7 +181,6 @@ class _Created(AsItIs):
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the failure, with the error that it follows."""
-        del record
         return type(failure)(
             f"{self._connector!r} was not created: {error} It could not be removed again: {failure} If it is "
             f"there, {self._registry.delete_by_hand(self._connector)}."
@@ -208,7 +205,7 @@ def _made(
     owner: Owner,
     *,
     title: str,
-    how: AsItIs | ConnectorExplained,
+    how: Explanation,
 ) -> SagaRecord:
     """Settle what an earlier process left, and run the stages, unless it was this task's and is done by now."""
     with journal.claim(owner) as entry:

@@ -19,9 +19,9 @@ from airflow_provider_connect_offsets.operations.groups.deleted_groups import co
 from airflow_provider_connect_offsets.operations.groups.left_groups import reasons
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS
 from airflow_provider_connect_offsets.saga import (
-    AsItIs,
     Done,
     Executor,
+    Explanation,
     Found,
     Journal,
     JournalEntry,
@@ -117,7 +117,6 @@ class MoveGroups(Stage):
 
     def do(self, captured: JsonMap) -> Done:
         """Move them; raises what ``move`` does."""
-        del captured
         if self._move is None:
             raise ValueError(f"{self.name} was not begun, and only its own run can begin it")
         self._move()
@@ -125,24 +124,21 @@ class MoveGroups(Stage):
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE if no group is left deleted."""
-        del captured
         return StageState(Found.DONE if is_whole(self._directory) else Found.PARTIAL)
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Commit what deleted groups lack; raises :class:`StoreError` if some still lack offsets."""
-        del captured, undoing
         left = commit_deleted(self._directory, self._target)
         if not is_whole(self._directory):
             raise StoreError(f"Groups were deleted to clear single offsets, and lack others since: {reasons(left)}.")
         return f" {reasons(left)}." if left else ""
 
 
-class _Explained(AsItIs):
+class _Explained(Explanation):
     """Returns the move's error, which names the groups' offsets and the next step."""
 
     def not_undone(self, error: BaseException, failure: ConnectOffsetsError, record: SagaRecord) -> Exception:
         """Return the error; the failure, if an interruption ended the move."""
-        del record
         if not isinstance(error, Exception):
             return failure
         log.warning("%s", failure)

@@ -24,11 +24,9 @@ ONE_BY_ONE = "run_one_by_one"
 # Those of a replay's clone.
 PLACE, START, DELIVER = "place_clone", "start_clone", "deliver_interval"
 HALT, REMOVE = "stop_clone", "remove_clone"
-# Keys of a stage's specification: the Airflow connections of what it changes, and the connector whose state another one
-# gets.
-CONNECTIONS, STATE_OF = "connections", "state_of"
-# Key of its specification: which store it changes, if that is no connector's.
-ORIGIN = "origin"
+# Keys of a stage's specification: the Airflow connections of what it changes, and which store it changes if that is no
+# connector's.
+CONNECTIONS, ORIGIN = "connections", "origin"
 
 
 @dataclass(frozen=True, slots=True)

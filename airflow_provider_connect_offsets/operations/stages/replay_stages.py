@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Self
 
 from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Interfered, InvalidRequest, NotApplied, UnknownConnector
@@ -49,7 +50,6 @@ class PlaceClone(ExistenceStage):
 
         With ``consumer.group.id`` in the settings of a worker, the clone would share the group of the original.
         """
-        del earlier
         left = self._clients.offsets.read_offsets(self.subject)
         group = self._clients.control.info(self.subject).group_id
         if left.stored() and group is not None:
@@ -84,7 +84,6 @@ class PlaceClone(ExistenceStage):
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Remove all offsets of the clone; raises as ``remove_offsets`` does."""
-        del captured, undoing
         remove_offsets(self._clients, self.subject)
         return ""
 
@@ -97,13 +96,11 @@ class StartClone(ExistenceStage):
 
     def do(self, captured: JsonMap) -> Done:
         """Start it and wait for its tasks; raises :class:`NotRunning` and store errors."""
-        del captured
         steps.restore_state(self._clients, self.subject, State.RUNNING)
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE if it is RUNNING, also with failed tasks: whether it delivers is the next stage's concern."""
-        del captured
         try:
             state = steps.intended_state(steps.lasting_status(self._clients, self.subject))
         except UnknownConnector as error:
@@ -114,7 +111,6 @@ class StartClone(ExistenceStage):
 
     def undo(self, captured: JsonMap, undoing: Undoing) -> str:
         """Stop it; raises :class:`NotStopped` and other store errors."""
-        del captured, undoing
         with suppress(UnknownConnector):
             steps.stop(self._clients, self.subject)
         return ""
@@ -138,12 +134,12 @@ class DeliverInterval(ExistenceStage):
         self._ranges, self._limit = tuple(ranges), limit
 
     @classmethod
-    def built(cls, clone: str, clients: Clients, spec: JsonMap) -> DeliverInterval:
+    def built(cls, connector: str, clients: Clients, spec: JsonMap) -> Self:
         """Build it from its specification in a journal."""
-        return cls(clone, clients, map(Range.from_json, spec["ranges"]), limit=spec["limit"])
+        return cls(connector, clients, map(Range.from_json, spec["ranges"]), limit=spec["limit"])
 
     def spec(self) -> JsonMap:
-        """Return the ranges, the limit, and the connections."""
+        """Return also the ranges, and the limit."""
         return {**super().spec(), "ranges": [one.as_json() for one in self._ranges], "limit": self._limit}
 
     def do(self, captured: JsonMap) -> Done:
@@ -151,7 +147,6 @@ class DeliverInterval(ExistenceStage):
 
         The error says how far each partition was delivered.
         """
-        del captured
         clock = self._clients.clock
         deadline, known = clock.now() + self._limit, None
         while True:
@@ -170,7 +165,6 @@ class DeliverInterval(ExistenceStage):
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE if all ranges are passed."""
-        del captured
         try:
             known = self._observed()
         except UnknownConnector as error:
@@ -192,7 +186,6 @@ class StopClone(DeliverInterval):
 
     def do(self, captured: JsonMap) -> Done:
         """Stop it and return its positions as a fact; empty if someone has deleted it."""
-        del captured
         try:
             steps.stop(self._clients, self.subject)
             last = self._observed()
@@ -202,7 +195,6 @@ class StopClone(DeliverInterval):
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE once it is STOPPED or gone."""
-        del captured
         existing = self._existing()
         if existing is None or steps.lasting_status(self._clients, self.subject).is_stopped:
             return StageState(Found.DONE)
@@ -217,14 +209,12 @@ class RemoveClone(ExistenceStage):
 
     def do(self, captured: JsonMap) -> Done:
         """Remove, read back, delete; raises :class:`NotApplied` and store errors."""
-        del captured
         remove_offsets(self._clients, self.subject)
         self._delete()
         return Done()
 
     def find(self, captured: JsonMap) -> StageState:
         """DONE once there is no such connector."""
-        del captured
         return StageState(Found.DONE if self._existing() is None else Found.BEFORE)
 
 
