@@ -138,7 +138,7 @@ def _where(entry: Entry) -> TopicPartition:
 
 
 def _committed(entry: Entry) -> Committed | None:
-    position = None if entry.offset is None else _FAMILY.position(parse_map(entry.offset))
+    position = _FAMILY.position_in(entry.offset)
     return None if position is None else Committed(position)
 
 

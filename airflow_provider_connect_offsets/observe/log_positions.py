@@ -103,7 +103,7 @@ def observe(clients: Clients, plan: OffsetPlan, at_stop: Offsets) -> tuple[LogPo
         LogPosition(
             topic=where.topic,
             partition=where.partition,
-            prior=_position(plan.family, stored.get(row.partition)),
+            prior=plan.family.position_in(stored.get(row.partition)),
             requested=row.after_position,
             log_start=bounds[where].log_start,
         )
@@ -137,17 +137,13 @@ def out_of_log(clients: Clients, positions: Mapping[TopicPartition, int | None])
 def positions_in(family: Family, changes: Offsets) -> dict[TopicPartition, int | None]:
     """Convert offsets to positions, by Kafka partition; empty for a family without positions."""
     offsets = [(family.topic_partition(parse_map(one.partition)), one.offset) for one in changes]
-    return {where: _position(family, offset) for where, offset in offsets if where is not None}
+    return {where: family.position_in(offset) for where, offset in offsets if where is not None}
 
 
 def described(connector: str, gone: Iterable[OutOfLog]) -> str:
     """Write a sentence that names connector, partitions, positions and log starts; empty if nothing is gone."""
     named = _named(gone)
     return f"{connector!r}, {named}." if named else ""
-
-
-def _position(family: Family, offset: str | None) -> int | None:
-    return None if offset is None else family.position(parse_map(offset))
 
 
 def _out_of_log(

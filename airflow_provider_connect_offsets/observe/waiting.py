@@ -67,7 +67,7 @@ def stored_positions(clients: Clients, info: ConnectorInfo) -> Mapping[TopicPart
     for entry in clients.offsets.read_offsets(info.name):
         where = info.family.topic_partition(parse_map(entry.partition))
         if where is not None:
-            positions[where] = info.family.position(None if entry.offset is None else parse_map(entry.offset))
+            positions[where] = info.family.position_in(entry.offset)
     return positions
 
 

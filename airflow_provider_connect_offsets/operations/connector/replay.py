@@ -8,6 +8,7 @@ the same connector, or by ``connect-offsets recover``.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, InvalidInput, NotApplied, Overlap
@@ -96,13 +97,12 @@ def release(plan: ReplayPlan, clients: Clients, journal: Journal, owner: Owner) 
         Overlap: Another run uses the clone.
         StoreError: A system does not answer, or refuses; something may be left.
     """
-    started = datetime.now(tz=UTC)
-    with journal.claim(owner) as entry:
-        settled = recovery.recover(entry, Toward.BACK, clients)
-        if settled is None:
-            return None
-        if entry.record.state is SagaState.DONE:
-            return delivered(plan, owner, entry.record, started_at=started, warnings=(settled,))
+    started, undone = datetime.now(tz=UTC), recovery.undo(journal, owner, clients)
+    if undone is None:
+        return None
+    settled, record = undone
+    if record.state is SagaState.DONE:
+        return delivered(plan, owner, record, started_at=started, warnings=(settled,))
     return outcome(plan, owner, ReplayResult.UNDONE, settled, started_at=started)
 
 
@@ -115,15 +115,14 @@ def settle_left(connector: str, clients: Clients, journal: Journal, owner: Owner
     sentences = []
     for name in files.list_names(root):
         other = journal.at(name, join(root, name))
-        if not name.startswith(prefix) or other.uri == journal.uri or other.left() is None:
+        if not name.startswith(prefix) or other.uri == journal.uri:
             continue
         try:
-            with other.claim(owner) as entry:
-                settled = recovery.recover(entry, Toward.BACK, clients)
+            undone = recovery.undo_left(other, owner, clients)
         except Overlap as error:
             log.info("%s", error)
-            continue
-        sentences += [settled] if settled else []
+        else:
+            sentences += [] if undone is None else [undone[0]]
     return sentences
 
 
@@ -152,9 +151,7 @@ def delivered(
         f"{result.delivered:,} offsets in {sum(one.ends > one.begins for one in counted)} partitions, and {beyond} "
         f"after it before the clone stopped. The clone {plan.request.clone!r} is deleted with its offsets."
     )
-    return outcome(
-        plan, owner, ReplayResult.DELIVERED, message, started_at=started_at, warnings=warnings, ranges=counted
-    )
+    return replace(result, message=message)
 
 
 def failed(plan: ReplayPlan, owner: Owner, error: BaseException, journal: Journal, *, at: datetime) -> ReplayOutcome:

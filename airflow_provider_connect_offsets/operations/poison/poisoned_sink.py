@@ -192,7 +192,7 @@ class PoisonedSink:
         topic = reports_topic(sink.name, cluster=self.clients.cluster)
         since = reports_end(self.clients, topic)
         self._reports.append(topic)
-        with self._claimed() as entry:
+        with self._claimed() as (entry, _settled):
             stages = [
                 StopConnector(sink.name, self.clients),
                 RunOneByOne(sink.name, self.clients, topic),
@@ -242,7 +242,7 @@ class PoisonedSink:
     def _skip(self, records: Sequence[FailedRecord]) -> None:
         """Make the skip as a saga: stop, alter, resume; the sink may fail again after it."""
         name = self.request.connector
-        with self._claimed() as entry:
+        with self._claimed() as (entry, _settled):
             stages = [
                 StopConnector(name, self.clients),
                 SkipRecords(name, self.clients, records),
@@ -268,19 +268,16 @@ class PoisonedSink:
         )
 
     @contextmanager
-    def _claimed(self) -> Iterator[JournalEntry]:
-        """Have the sink's lease for the block, with what a dead run has left settled."""
+    def _claimed(self) -> Iterator[tuple[JournalEntry, str | None]]:
+        """Have the sink's lease for the block; what a dead run has left is settled, and described."""
         recovery.undo_import(self.journal, self.owner, self.clients)
         with self.journal.claim(self.owner) as entry:
-            recovery.recover(entry, Toward.FORWARD, self.clients)
-            yield entry
+            yield entry, recovery.recover(entry, Toward.FORWARD, self.clients)
 
     def _settled(self) -> bool:
         """Settle what a dead run has left; returns whether that, or this run before, may have resumed the sink."""
-        recovery.undo_import(self.journal, self.owner, self.clients)
-        with self.journal.claim(self.owner) as entry:
-            settled = recovery.recover(entry, Toward.FORWARD, self.clients)
-        return settled is not None or self.journal.record_of(self.owner.run, _KEY) is not None
+        with self._claimed() as (_entry, settled):
+            return settled is not None or self.journal.record_of(self.owner.run, _KEY) is not None
 
     def _remove_reports(self) -> None:
         """Delete the topic of the reports; if that fails, it stays, which a warning says."""

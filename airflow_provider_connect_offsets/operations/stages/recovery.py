@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from airflow_provider_connect_offsets.connect.storage.standalone import StandaloneFile
 from airflow_provider_connect_offsets.connect.storage.storage_control import StorageControl
@@ -104,8 +104,28 @@ def undo_left(journal: Journal, owner: Owner, clients: Clients) -> tuple[str, Sa
     """
     if journal.left() is None:
         return None
-    with journal.claim(owner) as entry:
-        message = recover(entry, Toward.BACK, clients)
+    return undo(journal, owner, clients)
+
+
+def undo(
+    journal: Journal, owner: Owner, *clients: Clients, others: Iterable[Journal] = ()
+) -> tuple[str, SagaRecord] | None:
+    """Claim a resource, which ends the lease of an earlier task of the run, and undo what is left unfinished.
+
+    Args:
+        journal: The journal of the resource.
+        owner: This process.
+        clients: As of :func:`recover`.
+        others: Journals of the other resources of the saga.
+
+    Returns:
+        As :func:`release`.
+
+    Raises:
+        As :func:`recover`, and :class:`Overlap` if another run works on a resource.
+    """
+    with journal.claim(owner, others=others) as entry:
+        message = recover(entry, Toward.BACK, *clients)
         return None if message is None else (message, entry.record)
 
 

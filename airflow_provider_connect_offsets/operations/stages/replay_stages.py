@@ -15,8 +15,7 @@ from airflow_provider_connect_offsets.connect.protocols import State
 from airflow_provider_connect_offsets.exceptions import Interfered, InvalidRequest, NotApplied, UnknownConnector
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.replay import ReplayProgress, observe_replay
-from airflow_provider_connect_offsets.offsets.document import Entry, Offsets, parse_map
-from airflow_provider_connect_offsets.offsets.family import Family
+from airflow_provider_connect_offsets.offsets.document import Entry, Offsets
 from airflow_provider_connect_offsets.offsets.replay import Range
 from airflow_provider_connect_offsets.operations.stages import steps
 from airflow_provider_connect_offsets.operations.stages.captured import DELIVER, HALT, PLACE, REMOVE, START
@@ -77,7 +76,7 @@ class PlaceClone(ExistenceStage):
         except UnknownConnector as error:
             return StageState(Found.BEFORE, deleted_by_hand(error))
         for partition, offset in Offsets.from_json(captured["starts"]).stored().items():
-            if _position(family, stored.get(partition)) < _position(family, offset):
+            if (family.position_in(stored.get(partition)) or 0) < (family.position_in(offset) or 0):
                 why = f"{self.subject!r}: partition {partition} is not at {offset}, where the clone starts."
                 return StageState(Found.BEFORE, NotApplied(why))
         return StageState(Found.DONE)
@@ -231,7 +230,3 @@ def remove_offsets(clients: Clients, clone: str) -> None:
 def deleted_by_hand(error: UnknownConnector) -> Interfered:
     """Return the error for a clone that someone has deleted while it was needed."""
     return Interfered(f"{error} Someone has deleted the clone.")
-
-
-def _position(family: Family, offset: str | None) -> int:
-    return (family.position(parse_map(offset)) if offset is not None else None) or 0
