@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import logging
 
-from airflow_provider_connect_offsets.clock import Clock, polled
 from airflow_provider_connect_offsets.connect.protocols import (
+    ConnectorControl,
     ConnectorInfo,
     ConnectorOverview,
     ConnectorStatus,
     State,
-    StatusTest,
     TaskStatus,
     WriteReply,
 )
@@ -26,7 +25,7 @@ log = logging.getLogger(__name__)
 _FAMILY = ConsumerGroup()
 
 
-class GroupOffsets:
+class GroupOffsets(ConnectorControl):
     """The committed offsets of the consumer groups of one Kafka cluster, as a store and as a control.
 
     Args:
@@ -60,10 +59,6 @@ class GroupOffsets:
     def status(self, connector: str) -> ConnectorStatus:
         """Return STOPPED for a group without members or one that does not exist, else RUNNING, a task per member."""
         return _status(self._groups.state(connector))
-
-    def await_status(self, connector: str, until: StatusTest, *, timeout: float, clock: Clock) -> ConnectorStatus:
-        """Read the state until ``until`` accepts it or ``timeout`` seconds have passed; return the last."""
-        return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
 
     def stop(self, connector: str) -> None:
         """Require that the group has no members; raises :class:`NotStopped`."""

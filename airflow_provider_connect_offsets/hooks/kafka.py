@@ -13,7 +13,6 @@ from airflow_provider_connect_offsets.hooks.connections import connection_of, ex
 if TYPE_CHECKING:
     from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
     from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
-    from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
 
 DEFAULT_CONN_ID = "kafka_default"
 _EXAMPLE = """--conn-type kafka --conn-extra '{"bootstrap.servers": "kafka.example.com:9092"}'"""
@@ -43,13 +42,6 @@ def kafka_cluster(conn_id: str = DEFAULT_CONN_ID) -> KafkaCluster:
     from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 
     return KafkaCluster(kafka_config(conn_id))
-
-
-def record_reader(conn_id: str) -> RecordReader:
-    """Open a reader of the records of a ``kafka`` connection's cluster; raises as ``kafka_config`` does."""
-    from airflow_provider_connect_offsets.kafka.record_reader import RecordReader
-
-    return RecordReader(kafka_config(conn_id))
 
 
 def offsets_topic(conn_id: str, topic: str) -> OffsetsTopic:

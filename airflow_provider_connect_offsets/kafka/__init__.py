@@ -2,5 +2,5 @@
 
 ``cluster`` the client of one cluster, made of: ``logs`` log start and end offsets, retention · ``remaining`` the first
 record after a position · ``groups`` consumer groups · ``spans`` parts of logs · ``topic_reader`` whole topics ·
-``brokers`` requests to brokers, and their errors. Beside it: ``record_reader``, ``topic_writer``.
+``brokers`` requests to brokers, and their errors. Beside it: ``topic_writer``.
 """

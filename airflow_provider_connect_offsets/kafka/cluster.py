@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,9 +20,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from airflow_provider_connect_offsets.clock import retrying
 from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError
+from airflow_provider_connect_offsets.kafka.full_record import FullRecord
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
-from airflow_provider_connect_offsets.kafka.spans import Isolation, Spans
+from airflow_provider_connect_offsets.kafka.spans import Isolation, Span, Spans
 from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader, TopicRecord
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
@@ -73,6 +74,20 @@ class KafkaCluster(RemainingRecords):
         """Read all records of ``topic``; raises :class:`InvalidInput` if it does not exist, and store errors."""
         with self.topic(topic) as reader:
             yield from reader.records()
+
+    def full_records(self, spans: Mapping[TopicPartition, Span]) -> Generator[FullRecord, None, None]:
+        """Yield the records of the spans as a sink is given them, in order in each partition; raises store errors."""
+        with self.spans(Isolation.READ_UNCOMMITTED) as logs:
+            for passed in logs.read(spans):
+                if passed.message is not None:
+                    yield FullRecord.of(passed.where, passed.offset - 1, passed.message)
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic; raises store errors."""
+        self.ask(
+            f"delete topic {topic!r}",
+            lambda client: client.delete_topics([topic], operation_timeout=self.timeout)[topic].result(),
+        )
 
     def policy(self, topic: str) -> CleanupPolicy:
         """Return the policy of ``topic``; raises :class:`InvalidInput` if it does not exist, and store errors."""

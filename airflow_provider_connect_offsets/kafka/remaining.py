@@ -12,7 +12,7 @@ from itertools import islice
 
 import confluent_kafka
 from confluent_kafka import Consumer, IsolationLevel
-from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK
 from airflow_provider_connect_offsets.exceptions import StoreError
@@ -98,20 +98,16 @@ class RemainingRecords(KafkaLogs):
 
     def _undecided(self, partitions: set[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the start of the first open transaction of each partition; the end if there is none."""
-        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        specs = {confluent_kafka.TopicPartition(where.topic, where.partition): latest for where in partitions}
-        if not specs:
+        if not partitions:
             return {}
-        answers = self.ask(
-            "look for open transactions",
-            lambda client: {
-                partition: answer.result().offset
-                for partition, answer in client.list_offsets(
-                    specs, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self.timeout
-                ).items()
-            },
-        )
-        return {TopicPartition(one.topic, one.partition): offset for one, offset in answers.items()}
+        spec: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        latest = dict.fromkeys(partitions, spec)
+
+        def ends(client: AdminClient) -> dict[TopicPartition, int]:
+            answers = self.asked_offsets(client, latest, IsolationLevel.READ_COMMITTED)
+            return {where: answer.result().offset for where, answer in answers.items()}
+
+        return self.ask("look for open transactions", ends)
 
 
 def _start(position: int, log: LogBounds) -> int:

@@ -242,9 +242,14 @@ def _digest(message: Message, *, timed: bool) -> bytes:
     return hashlib.blake2b(content, digest_size=_DIGEST_BYTES).digest()
 
 
-def _part(content: bytes | str | None) -> bytes:
-    raw = content.encode() if isinstance(content, str) else content
-    return b"-" if raw is None else b" %d:%b" % (len(raw), raw)
+def _part(data: bytes | str | None) -> bytes:
+    content = raw(data)
+    return b"-" if content is None else b" %d:%b" % (len(content), content)
+
+
+def raw(data: bytes | str | None) -> bytes | None:
+    """Return a key or value as bytes; librdkafka's types also allow text."""
+    return data.encode() if isinstance(data, str) else data
 
 
 def _with_errors(messages: list[Message]) -> list[Message]:

@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Message
-from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from airflow_provider_connect_offsets.exceptions import InvalidInput
-from airflow_provider_connect_offsets.kafka.spans import Span, Spans
+from airflow_provider_connect_offsets.kafka.spans import Span, Spans, raw
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 # Called with the number of offsets read so far, and of all offsets to read.
@@ -100,10 +99,8 @@ class TopicReader(Spans):
         return self._offsets(client, numbers, earliest), self._offsets(client, numbers, latest)
 
     def _offsets(self, client: AdminClient, numbers: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
-        specs = {KafkaPartition(self.topic, number): spec for number in numbers}
-        answers = client.list_offsets(
-            specs, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=self.timeout
-        )
+        specs = {TopicPartition(self.topic, number): spec for number in numbers}
+        answers = self.asked_offsets(client, specs, IsolationLevel.READ_COMMITTED)
         return {where.partition: answer.result().offset for where, answer in answers.items()}
 
 
@@ -121,8 +118,4 @@ def _uncollected() -> Iterator[None]:
 
 def _record(partition: int, offset: int, message: Message) -> TopicRecord:
     key, value = message.key(), message.value()
-    return TopicRecord(partition, offset, message.timestamp()[1], _raw(key) or b"", _raw(value))
-
-
-def _raw(data: str | bytes | None) -> bytes | None:
-    return data.encode() if isinstance(data, str) else data
+    return TopicRecord(partition, offset, message.timestamp()[1], raw(key) or b"", raw(value))

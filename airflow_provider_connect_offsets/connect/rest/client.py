@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
-from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock, polled
+from airflow_provider_connect_offsets.clock import SYSTEM_CLOCK, Clock
 from airflow_provider_connect_offsets.connect.protocols import (
+    ConnectorControl,
     ConnectorInfo,
     ConnectorOverview,
     ConnectorStatus,
     State,
-    StatusTest,
     WriteReply,
 )
 from airflow_provider_connect_offsets.connect.rest.bodies import (
@@ -56,7 +55,7 @@ class WorkerVersion:
     kafka_cluster_id: str
 
 
-class ConnectRest(RequestsByHand):
+class ConnectRest(RequestsByHand, ConnectorControl):
     """The REST API of one Connect cluster: an :class:`OffsetStore` and a :class:`ConnectorControl`.
 
     Use it as a context manager. Calls that request a state return when the worker has accepted them; the caller waits.
@@ -79,9 +78,7 @@ class ConnectRest(RequestsByHand):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -110,10 +107,6 @@ class ConnectRest(RequestsByHand):
         """Return the state of the connector and of its tasks; waits for that of a connector that was just created."""
         call = _call("GET", connector, "/status", "read the state of")
         return _shaped(call, status_of, self._transport.send(call))
-
-    def await_status(self, connector: str, until: StatusTest, *, timeout: float, clock: Clock) -> ConnectorStatus:
-        """Read the state until ``until`` accepts it or ``timeout`` seconds have passed; return the last."""
-        return polled(lambda: self.status(connector), until, timeout=timeout, clock=clock)
 
     def require_offset_changes(self) -> None:
         """Raise :class:`Unsupported` if the worker's Kafka is too old to change offsets."""

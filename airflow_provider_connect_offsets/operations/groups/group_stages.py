@@ -14,8 +14,9 @@ import tenacity
 from airflow_provider_connect_offsets.clock import retrying
 from airflow_provider_connect_offsets.exceptions import ConnectOffsetsError, Overlap, StoreError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
-from airflow_provider_connect_offsets.operations.groups import changed_groups
+from airflow_provider_connect_offsets.offsets.requests.failover import Move
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import commit_deleted, is_whole
+from airflow_provider_connect_offsets.operations.groups.group_clients import groups_of
 from airflow_provider_connect_offsets.operations.groups.left_groups import reasons
 from airflow_provider_connect_offsets.operations.stages.captured import CONNECTIONS
 from airflow_provider_connect_offsets.saga import (
@@ -33,7 +34,10 @@ from airflow_provider_connect_offsets.saga import (
     StageState,
     Toward,
     Undoing,
+    journals_of,
 )
+from airflow_provider_connect_offsets.workspace.datasets import iterate_dataset
+from airflow_provider_connect_offsets.workspace.flow_schemas import TRANSLATION
 from airflow_provider_connect_offsets.workspace.layout import FailoverDirectory, journal_root
 
 log = logging.getLogger(__name__)
@@ -71,12 +75,11 @@ class TargetGroups:
 
     def refuse_changed(self, directory: FailoverDirectory, run: str) -> None:
         """Raise :class:`Overlap` if another run is changing the offsets of a group that ``directory`` translates."""
-        changed_groups.refuse_changed(
-            self.workspace,
-            cluster=self.cluster.cluster_id(),
-            groups=sorted(changed_groups.groups_to_move(directory)),
-            run=run,
-        )
+        rows = iterate_dataset(directory.translation, TRANSLATION)
+        moved = sorted({row["group"] for row in rows if row["action"] == Move.COMMIT})
+        cluster = groups_of(self.cluster.cluster_id())
+        for journal in journals_of(journal_root(self.workspace), cluster=cluster, resources=moved):
+            journal.refuse_overlap(run)
 
 
 class MoveGroups(Stage):

@@ -126,8 +126,8 @@ def remove_orphans(journal: Journal, owner: Owner, stage: RemoveOrphans, *, kept
         Executor(entry, [stage], Explanation()).run()
         # After an error behind the last tombstone all is removed, and the result is not known yet.
         removal = stage.removal or stage.remove()
-    if removal.removed.left:
-        raise NotRemoved(removal.removed.sentence(stage.topic.topic, kept=kept or stage.directory.removed))
+    if removal.left:
+        raise NotRemoved(removal.sentence(stage.topic.topic, kept=kept or stage.directory.removed))
     return removal
 
 

@@ -60,36 +60,31 @@ def take_orphan_snapshot(
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The result of a removal: of the orphaned offsets with ``digest``."""
+    """Which orphaned offsets were removed.
+
+    Attributes:
+        digest: Digest of the approved ones.
+        connectors: Connectors whose offsets were removed.
+        partitions: How many source partitions that were.
+        left: Connector → why its offsets were left.
+        finished_at: When it ended.
+    """
 
     digest: str
-    removed: Removed
+    connectors: tuple[str, ...]
+    partitions: int
+    left: Mapping[str, str]
     finished_at: datetime
 
     def as_json(self) -> dict[str, Any]:
         """Return the values of ``outcome.json``, which the report shows."""
         return {
             "digest": self.digest,
-            "removed": list(self.removed.connectors),
-            "partitions": self.removed.partitions,
-            "left": dict(self.removed.left),
+            "removed": list(self.connectors),
+            "partitions": self.partitions,
+            "left": dict(self.left),
             "finished_at": self.finished_at.isoformat(timespec="milliseconds"),
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """Which orphaned offsets were removed.
-
-    Attributes:
-        connectors: Connectors whose offsets were removed.
-        partitions: How many source partitions that were.
-        left: Connector → why its offsets were left.
-    """
-
-    connectors: tuple[str, ...]
-    partitions: int
-    left: Mapping[str, str]
 
     def sentence(self, topic: str, *, kept: str) -> str:
         """Describe what was removed and what was left; ``kept``: the file to import to undo it."""
@@ -168,8 +163,16 @@ def remove_approved(
             keep(documents)
         _keep_removed(directory, documents)
 
-    removed = _remove(_approved(directory, digest), topic, exist=exist, keep=keep_removed)
-    removal = Removal(digest, removed, finished_at=datetime.now(tz=UTC))
+    judged = _judged(_approved(directory, digest), topic, exist=exist)
+    _remove(judged, topic, exist=exist, keep=keep_removed)
+    removed = judged.removable
+    removal = Removal(
+        digest,
+        connectors=tuple(sorted(removed)),
+        partitions=sum(len(one.orphans) for one in removed.values()),
+        left={name: one.reason for name, one in sorted(judged.connectors.items()) if one.reason is not None},
+        finished_at=datetime.now(tz=UTC),
+    )
     files.write_json(directory.outcome, removal.as_json())
     return removal
 
@@ -185,19 +188,15 @@ def left_to_remove(directory: OrphansDirectory, topic: OffsetsTopic, *, exist: E
     return sum(len(_with_offset(judged.last, key)) for one in judged.removable.values() for key in one.orphans)
 
 
-def _remove(orphans: Iterable[Orphan], topic: OffsetsTopic, *, exist: Exist, keep: Keep) -> Removed:
-    judged = _judged(orphans, topic, exist=exist)
+def _remove(judged: _Judged, topic: OffsetsTopic, *, exist: Exist, keep: Keep) -> None:
+    """Remove what may be removed, and set the reasons of connectors that still have an offset then."""
     removable = judged.removable
-    if removable:
-        keep({name: judged.documents[name] for name in removable})  # before the first tombstone
-        stored = {key: _with_offset(judged.last, key) for one in removable.values() for key in one.orphans}
-        topic.remove_keys(stored, whose=", ".join(sorted(removable)[:NAMED]))
-        _prove(removable, last=_last_records(topic), exist=set(exist()))
-    return Removed(
-        connectors=tuple(sorted(name for name, one in removable.items() if one.reason is None)),
-        partitions=sum(len(one.orphans) for one in removable.values() if one.reason is None),
-        left={name: one.reason for name, one in sorted(judged.connectors.items()) if one.reason is not None},
-    )
+    if not removable:
+        return
+    keep({name: judged.documents[name] for name in removable})  # before the first tombstone
+    stored = {key: _with_offset(judged.last, key) for one in removable.values() for key in one.orphans}
+    topic.remove_keys(stored, whose=", ".join(sorted(removable)[:NAMED]))
+    _prove(removable, last=_last_records(topic), exist=set(exist()))
 
 
 def _judged(orphans: Iterable[Orphan], topic: OffsetsTopic, *, exist: Exist) -> _Judged:
