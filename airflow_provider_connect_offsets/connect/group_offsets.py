@@ -101,9 +101,13 @@ class GroupOffsets(ConnectorControl):
         """
         self.stop(connector)
         present = self._groups.offsets_of([connector])[connector]
-        requested = {_where(entry): _committed(entry) for entry in changes}
+        requested = {_where(entry): _FAMILY.position_in(entry.offset) for entry in changes}
         removed = {where for where, offset in requested.items() if offset is None and where in present}
-        offsets = {where: one for where, one in requested.items() if one is not None and not _same(one, present, where)}
+        offsets = {
+            where: Committed(at)
+            for where, at in requested.items()
+            if at is not None and (where not in present or present[where].offset != at)
+        }
         if removed:
             self._groups.delete(connector)
             offsets = {where: one for where, one in present.items() if where not in removed} | offsets
@@ -130,12 +134,3 @@ def _where(entry: Entry) -> TopicPartition:
     if where is None:
         raise ValueError(f"{entry.partition} is no partition of a consumer group; plans have none such")
     return where
-
-
-def _committed(entry: Entry) -> Committed | None:
-    position = _FAMILY.position_in(entry.offset)
-    return None if position is None else Committed(position)
-
-
-def _same(committed: Committed, present: dict[TopicPartition, Committed], where: TopicPartition) -> bool:
-    return where in present and present[where].offset == committed.offset

@@ -54,10 +54,8 @@ class Replicated:
             return None
         if self.first is None:
             return 0
-        in_range = self.position is not None and self.position <= self.bounds.log_end
-        return self.bounds.log_end - (
-            self.position if in_range and self.position is not None else self.bounds.log_start
-        )
+        start, end = self.bounds.log_start, self.bounds.log_end
+        return end - (start if self.position is None or self.position > end else self.position)
 
     def seconds(self, now: float) -> float | None:
         """Age in seconds of the first record that is not replicated; None if unknown.

@@ -47,10 +47,7 @@ class Awaited:
 
     def selects(self, where: TopicPartition) -> bool:
         """True if that partition is selected."""
-        numbers = self.partitions.ranges if self.partitions else ()
-        return self.selects_topic(where.topic) and (
-            not numbers or any(low <= where.partition <= high for low, high in numbers)
-        )
+        return self.selects_topic(where.topic) and (self.partitions is None or where.partition in self.partitions)
 
 
 def observe_positions(clients: Clients, connector: str, awaited: Awaited) -> Observation:

@@ -10,7 +10,7 @@ from airflow_provider_connect_offsets.connect.protocols import State, WriteReply
 from airflow_provider_connect_offsets.exceptions import InvalidRequest, JournalLost, NotApplied
 from airflow_provider_connect_offsets.observe import log_positions
 from airflow_provider_connect_offsets.observe.clients import Clients
-from airflow_provider_connect_offsets.offsets.document import Offsets, parse_map
+from airflow_provider_connect_offsets.offsets.document import Offsets
 from airflow_provider_connect_offsets.operations.connector.stepwise import refuse_unless_stopped
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
 from airflow_provider_connect_offsets.operations.stages.captured import Alteration, alteration_in
@@ -50,12 +50,7 @@ def alter(clients: Clients, journal: Journal, owner: Owner, changes: Offsets) ->
     connector = journal.connector
     clients.control.require_offset_changes()
     info = clients.control.info(connector)
-    for change in changes:
-        offset = None if change.offset is None else parse_map(change.offset)
-        for finding in info.family.check(parse_map(change.partition), offset, info.config):
-            raise InvalidRequest(
-                f"Nothing was written: {connector!r}, partition {change.partition}: {finding.message}."
-            )
+    steps.refuse_invalid(info, changes, otherwise="Nothing was written")
     refuse_unless_stopped(clients, connector)
     gone = log_positions.out_of_log(clients, log_positions.positions_in(info.family, changes))
     if gone:

@@ -63,7 +63,7 @@ def create(new: NewConnector, clients: Clients, journal: Journal, owner: Owner) 
         StartingOffsets(new, clients),
         *([] if new.state is State.STOPPED else [StartConnector(new.name, clients, new.state)]),
     ]
-    return _stored(_made(stages, clients, journal, owner, title=CREATE, how=_Created(new.name, registry_of(clients))))
+    return stored_in(_made(stages, clients, journal, owner, title=CREATE, how=_Created(new.name, registry_of(clients))))
 
 
 def created_by(journal: Journal, clients: Clients, owner: Owner) -> int | None:
@@ -71,7 +71,7 @@ def created_by(journal: Journal, clients: Clients, owner: Owner) -> int | None:
     if journal.connector not in clients.control.connectors():
         return None
     done = _earlier(journal, owner, CREATE)
-    return None if done is None else _stored(done)
+    return None if done is None else stored_in(done)
 
 
 def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, kept: str) -> int:
@@ -95,7 +95,7 @@ def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, 
     """
     exists = connector in clients.control.connectors()
     if not exists and (done := _earlier(journal, owner, DELETE)):
-        return _stored(done)
+        return stored_in(done)
     registry_of(clients)
     stages: list[Stage] = [
         StopConnector(connector, clients),
@@ -103,7 +103,7 @@ def delete(connector: str, clients: Clients, journal: Journal, owner: Owner, *, 
         DeleteConnector(connector, clients),
     ]
     how = ConnectorExplained(connector, clients.control)
-    return _stored(_made(stages, clients, journal, owner, title=DELETE, how=how))
+    return stored_in(_made(stages, clients, journal, owner, title=DELETE, how=how))
 
 
 class StartingOffsets(WriteOffsets):
@@ -216,7 +216,7 @@ def _made(
         return Executor(entry, stages, how, clock=clients.clock).run().record
 
 
-def _stored(record: SagaRecord) -> int:
+def stored_in(record: SagaRecord) -> int:
     """Return how many partitions have, or had, an offset."""
     found = alteration_in(record)
     assert found is not None  # noqa: S101 - both operations alter offsets
