@@ -20,11 +20,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from airflow_provider_connect_offsets.clock import retrying
 from airflow_provider_connect_offsets.exceptions import InvalidInput, StoreError
-from airflow_provider_connect_offsets.kafka.full_record import FullRecord
 from airflow_provider_connect_offsets.kafka.groups import ConsumerGroups
 from airflow_provider_connect_offsets.kafka.remaining import RemainingRecords
 from airflow_provider_connect_offsets.kafka.spans import Isolation, Span, Spans
-from airflow_provider_connect_offsets.kafka.topic_reader import TopicReader, TopicRecord
+from airflow_provider_connect_offsets.kafka.topic_reader import FullRecord, TopicReader, TopicRecord
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 log = logging.getLogger(__name__)

@@ -15,9 +15,9 @@ from enum import StrEnum
 from airflow_provider_connect_offsets.connect.protocols import ConnectorInfo, ConnectorStatus
 from airflow_provider_connect_offsets.exceptions import InvalidRequest
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
-from airflow_provider_connect_offsets.kafka.full_record import FullRecord
 from airflow_provider_connect_offsets.kafka.logs import LogBounds
 from airflow_provider_connect_offsets.kafka.spans import Span
+from airflow_provider_connect_offsets.kafka.topic_reader import FullRecord
 from airflow_provider_connect_offsets.observe.clients import Clients, Logs
 from airflow_provider_connect_offsets.observe.waiting import consumed_partitions, stored_positions
 from airflow_provider_connect_offsets.offsets.conversion import Converters, is_of_json, is_of_one_record

@@ -131,7 +131,7 @@ def refuse_unless_in(status: ConnectorStatus, connector: str, state: State, *, t
 
 
 def refuse_invalid(info: ConnectorInfo, offsets: Offsets, *, otherwise: str) -> None:
-    """Raise :class:`InvalidRequest`, beginning with ``otherwise``, for an offset that the connector's family refuses."""
+    """Raise :class:`InvalidRequest`, beginning with ``otherwise``, for an offset that its family refuses."""
     for entry in offsets:
         offset = None if entry.offset is None else parse_map(entry.offset)
         for finding in info.family.check(parse_map(entry.partition), offset, info.config):
