@@ -176,7 +176,7 @@ def remote_partitions_replicated(
             observed[where].bounds,
             of_target.get(on_target),
             None if (position := observed[where].position) is None else position - 1,
-            drained=where not in unread if where in absent else _drained(observed[where]),
+            drained=where not in unread if where in absent else observed[where].lag == 0,
             gapless=not _compacted(source_configs[where.topic])
             and not _compacted(target_configs.get(on_target.topic, {})),
             transformed=transformed,
@@ -212,10 +212,6 @@ def remote_partitions_without_source(flow: Flow, target: KafkaCluster) -> list[R
 def timed_topics(remote_partitions: Iterable[RemotePartition]) -> dict[str, bool]:
     """Return, by topic name on either side, whether the remote topic keeps the timestamps of the records."""
     return {name: one.timed for one in remote_partitions for name in (one.target_topic, one.where.topic)}
-
-
-def _drained(observed: Replicated) -> bool:
-    return observed.known and observed.first is None
 
 
 def _compacted(config: Mapping[str, str]) -> bool:

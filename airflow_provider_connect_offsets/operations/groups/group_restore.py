@@ -137,7 +137,11 @@ def _restore(
     )
     stored = target.groups.offsets_of(name for name in prior if name not in left)
     left |= {name: reason for name in stored if (reason := _unproved(replaced[name], prior[name], stored[name]))}
-    emptied = [name for name in stored if name not in left and not stored[name] and _existed(replaced[name])]
+    emptied = [
+        name
+        for name in stored
+        if name not in left and not stored[name] and any(row.existed for row in replaced[name].values())
+    ]
     return left, tuple(sorted(emptied))
 
 
@@ -176,7 +180,3 @@ def _unproved(replaced: Mapping[TopicPartition, Replaced], prior: _Prior, stored
         if stored.get(where) != committed:
             return f"{partition_text(where)} was read back as {shown(stored.get(where))}, not {shown(committed)}"
     return ""
-
-
-def _existed(replaced: Mapping[TopicPartition, Replaced]) -> bool:
-    return any(row.existed for row in replaced.values())
