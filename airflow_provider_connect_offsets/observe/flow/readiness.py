@@ -12,12 +12,7 @@ from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.observe.flow.kept_mappings import kept_mappings
 from airflow_provider_connect_offsets.observe.flow.ledger_observed import records_before
-from airflow_provider_connect_offsets.observe.flow.observed_groups import (
-    group_rows,
-    groups_named,
-    groups_of,
-    stored_of_topic,
-)
+from airflow_provider_connect_offsets.observe.flow.observed_groups import group_rows, groups_named, groups_of
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import (
     Clusters,
     RemotePartition,
@@ -36,7 +31,7 @@ from airflow_provider_connect_offsets.observe.snapshot import (
     offset_rows,
     stored_topics,
 )
-from airflow_provider_connect_offsets.observe.stored_records import moment_of
+from airflow_provider_connect_offsets.observe.stored_records import moment_of, stored_of_topic
 from airflow_provider_connect_offsets.offsets.families import MirrorCheckpoint, MirrorSource, TopicPartition
 from airflow_provider_connect_offsets.offsets.flow import Flow, Side
 from airflow_provider_connect_offsets.offsets.requests.readiness import ReadinessRequest
