@@ -8,13 +8,7 @@ from typing import Any
 
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters, RemotePartition
 from airflow_provider_connect_offsets.observe.flow.single_records import mapping_rows, single_records
-from airflow_provider_connect_offsets.offsets.bisecting import (
-    LogRanges,
-    OffsetMapping,
-    Search,
-    in_turns,
-    search,
-)
+from airflow_provider_connect_offsets.offsets.bisecting import LogRanges, OffsetMapping, Search, in_turns, search
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
 
 

@@ -14,11 +14,7 @@ from airflow_provider_connect_offsets.offsets.copied import copied, stale_settin
 from airflow_provider_connect_offsets.offsets.document import JsonMap, Offsets, parse_map
 from airflow_provider_connect_offsets.offsets.families import Family, MirrorSource
 from airflow_provider_connect_offsets.offsets.families.elsewhere import kept_elsewhere
-from airflow_provider_connect_offsets.operations.existence.new_connector import (
-    NewConnector,
-    installed,
-    latest_warning,
-)
+from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, installed, latest_warning
 from airflow_provider_connect_offsets.operations.stages import steps
 
 log = logging.getLogger(__name__)

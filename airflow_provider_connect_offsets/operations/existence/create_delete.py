@@ -15,11 +15,7 @@ from airflow_provider_connect_offsets.exceptions import (
 from airflow_provider_connect_offsets.observe.clients import Clients
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document
 from airflow_provider_connect_offsets.operations.connector.direct import ResetOffsets, WriteOffsets
-from airflow_provider_connect_offsets.operations.existence.new_connector import (
-    NewConnector,
-    checked,
-    latest_warning,
-)
+from airflow_provider_connect_offsets.operations.existence.new_connector import NewConnector, checked, latest_warning
 from airflow_provider_connect_offsets.operations.stages import recovery, steps
 from airflow_provider_connect_offsets.operations.stages.captured import CREATE, DELETE, PriorState, alteration_in
 from airflow_provider_connect_offsets.operations.stages.connector_stages import ResumeConnector, StopConnector

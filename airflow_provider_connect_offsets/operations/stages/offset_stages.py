@@ -44,16 +44,7 @@ from airflow_provider_connect_offsets.operations.stages.group_words import (
     since,
     whole_changes,
 )
-from airflow_provider_connect_offsets.saga import (
-    Captures,
-    Done,
-    Found,
-    JsonMap,
-    Kind,
-    StageState,
-    Undoing,
-    stage_name,
-)
+from airflow_provider_connect_offsets.saga import Captures, Done, Found, JsonMap, Kind, StageState, Undoing, stage_name
 
 log = logging.getLogger(__name__)
 # Called with the offsets at the stop and the plan fitted to them, before anything is written.

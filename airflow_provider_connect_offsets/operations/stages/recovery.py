@@ -29,15 +29,7 @@ from airflow_provider_connect_offsets.operations.stages.replay_stages import (
     StartClone,
     StopClone,
 )
-from airflow_provider_connect_offsets.saga import (
-    Executor,
-    Journal,
-    JournalEntry,
-    Owner,
-    SagaRecord,
-    Stage,
-    Toward,
-)
+from airflow_provider_connect_offsets.saga import Executor, Journal, JournalEntry, Owner, SagaRecord, Stage, Toward
 
 log = logging.getLogger(__name__)
 
