@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from airflow_provider_connect_offsets.exceptions import GroupsNotMoved, NotDrained, PlanRefused, StoreError
 from airflow_provider_connect_offsets.kafka.cluster import KafkaCluster
@@ -14,6 +13,7 @@ from airflow_provider_connect_offsets.observe.flow.observed_groups import Group,
 from airflow_provider_connect_offsets.observe.flow.remote_partitions import Clusters
 from airflow_provider_connect_offsets.observe.partitions import first_few, partition_of
 from airflow_provider_connect_offsets.offsets.families import TopicPartition
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.requests.failover import DIGEST_PIECES, Move, digest_of_sums, row_numbers
 from airflow_provider_connect_offsets.operations.groups.deleted_groups import commit_deleted
 from airflow_provider_connect_offsets.operations.groups.left_groups import (
@@ -35,8 +35,8 @@ Offsets = Mapping[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """The result of a commit.
+class Moved(JsonRecord):
+    """The result of a commit, as ``outcome.json`` has it for the report.
 
     Attributes:
         digest: Digest of the translation.
@@ -53,17 +53,6 @@ class Moved:
     left: Mapping[str, str]
     finished_at: datetime
     late: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the values of ``outcome.json``, which the report shows."""
-        return {
-            "digest": self.digest,
-            "groups": self.groups,
-            "partitions": self.partitions,
-            "left": dict(self.left),
-            "late": self.late,
-            "finished_at": self.finished_at.isoformat(timespec="milliseconds"),
-        }
 
 
 @dataclass(frozen=True, slots=True)

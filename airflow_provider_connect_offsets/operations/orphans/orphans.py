@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from airflow_provider_connect_offsets.connect.rest.client import ConnectRest
 from airflow_provider_connect_offsets.connect.storage.offsets_topic import OffsetsTopic
@@ -14,6 +13,7 @@ from airflow_provider_connect_offsets.kafka.topic_reader import TopicRecord
 from airflow_provider_connect_offsets.observe.partitions import first_few
 from airflow_provider_connect_offsets.observe.stored_records import has_offset, moment_of, stored_rows
 from airflow_provider_connect_offsets.offsets.document import Offsets, kip199_document, parse_kip199
+from airflow_provider_connect_offsets.offsets.json_codec import JsonRecord
 from airflow_provider_connect_offsets.offsets.plan import plan_digest
 from airflow_provider_connect_offsets.offsets.requests.orphans import Orphan, OrphanRequest
 from airflow_provider_connect_offsets.offsets.storage import StoredOffsets, parse_key
@@ -59,32 +59,22 @@ def take_orphan_snapshot(
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
-    """Which orphaned offsets were removed.
+class Removal(JsonRecord):
+    """Which orphaned offsets were removed, as ``outcome.json`` has it for the report.
 
     Attributes:
         digest: Digest of the approved ones.
-        connectors: Connectors whose offsets were removed.
+        removed: Connectors whose offsets were removed.
         partitions: How many source partitions that were.
         left: Connector → why its offsets were left.
         finished_at: When it ended.
     """
 
     digest: str
-    connectors: tuple[str, ...]
+    removed: tuple[str, ...]
     partitions: int
     left: Mapping[str, str]
     finished_at: datetime
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the values of ``outcome.json``, which the report shows."""
-        return {
-            "digest": self.digest,
-            "removed": list(self.connectors),
-            "partitions": self.partitions,
-            "left": dict(self.left),
-            "finished_at": self.finished_at.isoformat(timespec="milliseconds"),
-        }
 
     def sentence(self, topic: str, *, kept: str) -> str:
         """Describe what was removed and what was left; ``kept``: the file to import to undo it."""
@@ -92,8 +82,8 @@ class Removal:
         for name, reason in self.left.items():
             reasons.setdefault(reason, []).append(name)
         left = " ".join(f"{_named(names)}: {reason}." for reason, names in reasons.items())
-        count = f"{len(self.connectors)} of {len(self.connectors) + len(self.left)}"
-        removed = f" Removed: {_named(self.connectors)}; to undo that, import {kept}." if self.connectors else ""
+        count = f"{len(self.removed)} of {len(self.removed) + len(self.left)}"
+        removed = f" Removed: {_named(self.removed)}; to undo that, import {kept}." if self.removed else ""
         return (
             f"Topic {topic!r}: orphaned offsets of {count} connectors were removed. {left}{removed} Search again for "
             "what is still orphaned."
@@ -168,7 +158,7 @@ def remove_approved(
     removed = judged.removable
     removal = Removal(
         digest,
-        connectors=tuple(sorted(removed)),
+        removed=tuple(sorted(removed)),
         partitions=sum(len(one.orphans) for one in removed.values()),
         left={name: one.reason for name, one in sorted(judged.connectors.items()) if one.reason is not None},
         finished_at=datetime.now(tz=UTC),
