@@ -6,7 +6,7 @@ Stopping at the first empty poll would miss records of a large topic. Sources: `
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -82,17 +82,17 @@ class TopicReader(Spans):
             InvalidInput: The topic does not exist.
             StoreError: It can't be read.
         """
-        starts, ends = self._limits()
-        total = sum(end - starts[number] for number, end in ends.items())
-        reached = dict(starts)
-        for count, (where, offset, message) in enumerate(self.read(self._spans(starts, ends)), start=1):
-            number = where.partition
+        spans = self._spans()
+        reached = {where: span.start for where, span in spans.items()}
+        ends = {where: span.end for where, span in spans.items()}
+        begin = sum(reached.values())
+        for count, (where, offset, message) in enumerate(self.read(spans), start=1):
             if message is not None:
-                yield _record(number, offset - 1, message)
+                yield _record(where.partition, offset - 1, message)
             if progress is not None:
-                reached[number] = min(offset, ends[number])
+                reached[where] = min(offset, ends[where])
                 if count % _PROGRESS_EVERY == 0 or reached == ends:
-                    progress(sum(reached[number] - starts[number] for number in ends), total)
+                    progress(sum(reached.values()) - begin, sum(ends.values()) - begin)
 
     def latest(self) -> Iterator[TopicRecord]:
         """Return the last record of each key, which compaction leaves; raises as :meth:`records` does.
@@ -101,34 +101,29 @@ class TopicReader(Spans):
         written during reading may be included.
         """
         last: dict[bytes | str | None, Message] = {}
-        spans = self._spans(*self._limits())
+        spans = self._spans()
         with _uncollected():
             for messages in self.batches(spans):
                 # No Python loop, because a topic may have millions of records and few keys.
                 last.update(zip(map(Message.key, messages), messages, strict=True))
         return (_record(message.partition() or 0, message.offset() or 0, message) for message in last.values())
 
-    def _limits(self) -> tuple[dict[int, int], dict[int, int]]:
+    def _spans(self) -> dict[TopicPartition, Span]:
+        """Return log start offset and last stable offset of each partition."""
         return self.ask(f"read topic {self.topic!r}", self._bounds)
 
-    def _spans(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> dict[TopicPartition, Span]:
-        return {TopicPartition(self.topic, number): Span(starts[number], end) for number, end in ends.items()}
-
-    def _bounds(self, client: AdminClient) -> tuple[dict[int, int], dict[int, int]]:
-        """Return log start offset and last stable offset by partition."""
+    def _bounds(self, client: AdminClient) -> dict[TopicPartition, Span]:
         metadata = client.list_topics(self.topic, timeout=self.timeout).topics[self.topic]
         if metadata.error is not None:
             if metadata.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise InvalidInput(f"There is no topic {self.topic!r} in the cluster of {self.servers}.")
             raise KafkaException(metadata.error)
-        numbers = list(metadata.partitions)
-        earliest, latest = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        return self._offsets(client, numbers, earliest), self._offsets(client, numbers, latest)
-
-    def _offsets(self, client: AdminClient, numbers: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
-        specs = {TopicPartition(self.topic, number): spec for number in numbers}
-        answers = self.asked_offsets(client, specs, IsolationLevel.READ_COMMITTED)
-        return {where.partition: answer.result().offset for where, answer in answers.items()}
+        partitions = [TopicPartition(self.topic, number) for number in metadata.partitions]
+        starts, ends = (
+            self.asked_offsets(client, dict.fromkeys(partitions, spec), IsolationLevel.READ_COMMITTED)
+            for spec in (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        )
+        return {where: Span(starts[where].result().offset, ends[where].result().offset) for where in partitions}
 
 
 @contextmanager
