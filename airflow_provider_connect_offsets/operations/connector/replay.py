@@ -132,23 +132,19 @@ def delivered(
     """Return the outcome of a replay that is done."""
     stage = record.of_title(HALT)
     assert stage is not None  # noqa: S101 - each replay has one
-    ranges, positions = [Range.from_json(one) for one in stage.spec["ranges"]], stage.facts.get("positions")
+    ranges = [Range.from_json(one) for one in stage.spec["ranges"]]
+    positions = stage.facts.get("positions") or [None] * len(ranges)
+    after = [None if at is None else one.beyond(at) for one, at in zip(ranges, positions, strict=True)]
     counted = tuple(
-        DeliveredRange(
-            one.topic,
-            one.partition,
-            one.begins,
-            one.ends,
-            one.ends - one.begins,
-            None if positions is None else one.beyond(positions[number]),
-        )
-        for number, one in enumerate(ranges)
+        DeliveredRange(one.topic, one.partition, one.begins, one.ends, one.ends - one.begins, beyond)
+        for one, beyond in zip(ranges, after, strict=True)
     )
-    result = outcome(plan, owner, ReplayResult.DELIVERED, "", started_at=started_at, warnings=warnings, ranges=counted)
-    beyond = "an unknown number" if result.beyond is None else f"{result.beyond:,}"
+    ended = outcome(plan, owner, ReplayResult.DELIVERED, "", started_at=started_at)
+    result = replace(ended, warnings=warnings, ranges=counted)
+    more = "an unknown number" if result.beyond is None else f"{result.beyond:,}"
     message = (
         f"{plan.request.connector!r} has delivered the interval {plan.request.interval} once more: "
-        f"{result.delivered:,} offsets in {sum(one.ends > one.begins for one in counted)} partitions, and {beyond} "
+        f"{result.delivered:,} offsets in {sum(one.ends > one.begins for one in counted)} partitions, and {more} "
         f"after it before the clone stopped. The clone {plan.request.clone!r} is deleted with its offsets."
     )
     return replace(result, message=message)
@@ -166,17 +162,10 @@ def failed(plan: ReplayPlan, owner: Owner, error: BaseException, journal: Journa
     return outcome(plan, owner, result, str(error) or type(error).__name__, started_at=at)
 
 
-def outcome(  # noqa: PLR0913 - each has its own meaning
-    plan: ReplayPlan,
-    owner: Owner,
-    result: ReplayResult,
-    message: str,
-    *,
-    started_at: datetime,
-    warnings: tuple[str, ...] = (),
-    ranges: tuple[DeliveredRange, ...] = (),
+def outcome(
+    plan: ReplayPlan, owner: Owner, result: ReplayResult, message: str, *, started_at: datetime
 ) -> ReplayOutcome:
-    """Make an outcome that ends now."""
+    """Make an outcome that ends now, without warnings and ranges."""
     request = plan.request
     return ReplayOutcome(
         connector=request.connector,
@@ -187,8 +176,6 @@ def outcome(  # noqa: PLR0913 - each has its own meaning
         message=message,
         started_at=started_at,
         finished_at=datetime.now(tz=UTC),
-        warnings=warnings,
-        ranges=ranges,
     )
 
 
