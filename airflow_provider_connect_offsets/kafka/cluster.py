@@ -48,7 +48,9 @@ class KafkaCluster(RemainingRecords):
 
     @cached_property
     def groups(self) -> ConsumerGroups:
-        """Client of its consumer groups."""
+        """Client of its consumer groups; raises :class:`StoreError` if the cluster's is closed."""
+        if self._client is None:
+            raise StoreError(f"The client of {self.servers} is closed.")
         return ConsumerGroups(self._config, timeout=self.timeout)
 
     def close(self) -> None:
