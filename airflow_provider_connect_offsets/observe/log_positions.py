@@ -88,11 +88,7 @@ def observe(clients: Clients, plan: OffsetPlan, at_stop: Offsets) -> tuple[LogPo
         StoreError: A system does not answer, or refuses.
     """
     stored = at_stop.stored()
-    rows = {
-        TopicPartition(row.topic, row.kafka_partition): row
-        for row in plan.changed_rows()
-        if row.topic is not None and row.kafka_partition is not None
-    }
+    rows = {where: row for row in plan.changed_rows() if (where := row.where) is not None}
     bounds = _bounds(clients, rows)
     if bounds is None:
         return ()

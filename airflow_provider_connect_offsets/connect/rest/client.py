@@ -48,10 +48,9 @@ _JETTY_REFUSES = re.compile(r"[\x00-\x1f\x7f%\\]")
 
 @dataclass(frozen=True, slots=True)
 class WorkerVersion:
-    """A worker's Kafka version, the commit it was built from, and the id of its Kafka cluster."""
+    """A worker's Kafka version, and the id of its Kafka cluster."""
 
     version: str
-    commit: str
     kafka_cluster_id: str
 
 
@@ -88,7 +87,7 @@ class ConnectRest(ConnectorControl):
     def version(self) -> WorkerVersion:
         """Return the version of a worker."""
         call = Call("GET", "/", "read the worker's version")
-        return self._read(call, lambda body: WorkerVersion(body["version"], body["commit"], body["kafka_cluster_id"]))
+        return self._read(call, lambda body: WorkerVersion(body["version"], body["kafka_cluster_id"]))
 
     def connectors(self) -> list[str]:
         """Return the names of all connectors, sorted."""
